@@ -35,9 +35,9 @@ def read_file(path):
 
 def of_project(path):
     """Return a path that the model may see."""
-    if not (found := (PROJECT / path).resolve()).is_relative_to(PROJECT):
+    if not (result := (PROJECT / path).resolve()).is_relative_to(PROJECT):
         raise PermissionError(f"{path} is not of the project")
-    return found
+    return result
 
 
 TOOLS = {tool.__name__: tool for tool in (list_files, read_file)}
@@ -100,9 +100,9 @@ def main(question, window_id=""):
             pack = context.windows.pack(window.window_id)
             completion = model.chat.completions.create(model=MODEL, **pack.body)
             record(context, window, pack, completion.usage)
-            said = completion.choices[0].message
-            calls = [called(call) for call in said.tool_calls or ()]
-            text = said.content or ("" if calls else "(no answer)")
+            message = completion.choices[0].message
+            calls = [called(call) for call in message.tool_calls or ()]
+            text = message.content or ("" if calls else "(no answer)")
             answer = MessageInput(text, role="assistant", parts=[PartInput(tool_call=call) for call in calls])
             # Store the call before the tool runs, so that a restart after a crash knows about it.
             context.contexts.append([answer], window.context_id)

@@ -88,8 +88,8 @@ def main() -> None:
     if arguments.stay:
         stay()
         return
-    asked = arguments.chapter
-    chapters = ALL if asked == "all" else [asked]
+    result = arguments.chapter
+    chapters = ALL if result == "all" else [result]
 
     started, provider = time.perf_counter(), embedding_provider()
     for alone, some in groupby(chapters, lambda chapter: chapter if chapter in ALONE else ""):
@@ -178,9 +178,9 @@ def files(graph: EntityClient, context: ContextClient, folder: Path) -> None:
         node = graph.graph.create_node("Report", name="demo report", data={"working_memory_id": page.working_memory_id})
 
     with step("find the file through the node, and read it back"):
-        found = graph.graph.get_node(node.id).data["working_memory_id"]
+        result = graph.graph.get_node(node.id).data["working_memory_id"]
         copy = folder / "copy.md"
-        context.blobs.download(found, copy)
+        context.blobs.download(result, copy)
     show_sha256(PAGE.name, PAGE, copy)
 
     with step("read the binary back"):
@@ -286,10 +286,10 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     with step("wait for the text of the PDF, which is parsed after its message is stored"):
         index = context.contexts.wait_for_index(visit.context_id)
     with step(f"ask {PDF_QUESTION!r}"):
-        found = context.contexts.recall(visit.context_id, PDF_QUESTION, items_max=1, with_features=True)
-    for item in found.items:
+        results = context.contexts.recall(visit.context_id, PDF_QUESTION, items_max=1, with_features=True)
+    for item in results.items:
         show_recalled(item)
-    if not index.is_complete or FINDING not in found.prompt_text:
+    if not index.is_complete or FINDING not in results.prompt_text:
         raise SystemExit("what the PDF says was not recalled")
 
     find_letter(context, visit.context_id)
@@ -343,8 +343,8 @@ def portability(services: dev.Stack, folder: Path) -> None:
                 MessageInput("Here is the x-ray.", parts=[PartInput(working_memory_id=record.working_memory_id)]),
                 subject_user_id="ada",
             )
-            said = [MessageInput(f"Line {n} of the visit.", role="assistant") for n in range(TALK_MESSAGES)]
-            here.contexts.append(said, begun.context_id, subject_user_id="ada")
+            items = [MessageInput(f"Line {n} of the visit.", role="assistant") for n in range(TALK_MESSAGES)]
+            here.contexts.append(items, begun.context_id, subject_user_id="ada")
             here.memories.retain("Ada is allergic to penicillin.", subject_user_id="ada")
         for name, scope in (("context", {"context_id": begun.context_id}), ("user", {"user_id": "ada"})):
             path = folder / f"{name}.archive"
@@ -361,8 +361,8 @@ def portability(services: dev.Stack, folder: Path) -> None:
             ]
             for client in (here, there)
         ]
-        found = next(iter(there.memories.recall("What is Ada allergic to?", subject_user_id="ada")))
-        print(f"    elsewhere: {len(histories[1])} messages, with their places and times; {found.memory.text!r}")
+        result = next(iter(there.memories.recall("What is Ada allergic to?", subject_user_id="ada")))
+        print(f"    elsewhere: {len(histories[1])} messages, with their places and times; {result.memory.text!r}")
         there.blobs.download(record.working_memory_id, folder / "x-ray.bin")
         if histories[0] != histories[1] or (folder / "x-ray.bin").read_bytes() != picture:
             raise SystemExit("what came elsewhere is not what left")
@@ -416,18 +416,18 @@ def databases(services: dev.Stack, _folder: Path) -> None:
         writing = threading.Thread(target=write)
         writing.start()
         with step("move acme to east, while the agent writes message after message"):
-            told = operate(services, "tenants", "move", "acme", "--to", EAST)
+            item = operate(services, "tenants", "move", "acme", "--to", EAST)
         time.sleep(0.3)
         stopping.set()
         writing.join()
-        found = sum(1 for _ in graph.graph.list_edges(session))
-    print(f"    {told}; the longest write took {longest_s:.1f} s")
+        result = sum(1 for _ in graph.graph.list_edges(session))
+    print(f"    {item}; the longest write took {longest_s:.1f} s")
     meanwhile = written - TURNS_BEFORE_MOVE
-    print(f"    {written:,} messages were acknowledged, {meanwhile:,} of them meanwhile; {found:,} are there")
+    print(f"    {written:,} messages were acknowledged, {meanwhile:,} of them meanwhile; {result:,} are there")
     rows = map(json.loads, operate(services, "tenants", "list", "--json").splitlines())
     lives = {row["name"]: row["database"] or "home" for row in rows}
     print(f"    acme lives in {lives['acme']}, default in {lives['default']}")
-    if found != written or lives["acme"] != EAST:
+    if result != written or lives["acme"] != EAST:
         raise SystemExit("the move lost something")
 
 
@@ -470,9 +470,9 @@ def put_letter(context: ContextClient, context_id: str) -> None:
 def find_letter(context: ContextClient, context_id: str) -> None:
     """Find it again."""
     with step(f"ask {LETTER_QUESTION!r}, about the artifacts of tasks"):
-        made = context.contexts.search(context_id, LETTER_QUESTION, filter=RecallFilter(kinds=["artifact"]))
-    print(f"    [{made[0].ref}] {made[0].kind} of a task: {made[0].text}" if made else "    nothing")
-    if not made or made[0].text != LETTER:
+        results = context.contexts.search(context_id, LETTER_QUESTION, filter=RecallFilter(kinds=["artifact"]))
+    print(f"    [{results[0].ref}] {results[0].kind} of a task: {results[0].text}" if results else "    nothing")
+    if not results or results[0].text != LETTER:
         raise SystemExit("the artifact was not found")
 
 
@@ -487,9 +487,9 @@ def pdf(text: str) -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     )
     written, places = "%PDF-1.4\n", []
-    for number, one in enumerate(objects, 1):
+    for number, item in enumerate(objects, 1):
         places.append(len(written))
-        written += f"{number} 0 obj\n{one}\nendobj\n"
+        written += f"{number} 0 obj\n{item}\nendobj\n"
     table = "".join(f"{place:010d} 00000 n \n" for place in places)
     size = len(objects) + 1
     end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
@@ -519,30 +519,30 @@ def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
     print("   ", ", ".join(f"{item.provider_id}{' (installed)' * item.is_installed}" for item in listed))
 
     with step(f"ask {ALLERGY_QUESTION!r}, by gRPC"):
-        found = context.query.ask(
+        result = context.query.ask(
             ALLERGY_QUESTION, mode="answer", context_ids=[context_id], limit=6, subject_user_id=nurse_id
         )
-    for hit in found.hits:
+    for hit in result.hits:
         sources = " and ".join(source.ref.partition("/")[0][:30] for source in hit.sources)
         print(f"    {hit.rank}. {hit.score:.2f} {hit.snippet}\n            from {sources}")
-    width = max(len(status.provider_id) for status in found.providers)
+    width = max(len(status.provider_id) for status in result.providers)
     print(f"\n    {'provider':<{width}} state    hits     ms  why")
-    for status in found.providers:
+    for status in result.providers:
         row = f"{status.provider_id:<{width}} {status.state:<8} {status.hit_count:>4} {status.duration_ms:>6}"
         print(f"    {row}  {status.reason}")
-    states = {provider.provider_id: provider.state for provider in found.providers}
+    states = {provider.provider_id: provider.state for provider in result.providers}
     tool = next(state for provider_id, state in states.items() if provider_id.startswith(f"mcp-{TOOL_SERVER}-"))
     if (states["crm"], states["archive"], states["knowledge-base"], tool) != ("error", "timeout", "ok", "ok"):
         raise SystemExit("a source is not as it should be")
-    families = {source.family for hit in found.hits for source in hit.sources}
-    if not {"knowledge-base", "mcp"} <= families or "penicillin" not in found.hits[0].snippet:
+    families = {source.family for hit in result.hits for source in hit.sources}
+    if not {"knowledge-base", "mcp"} <= families or "penicillin" not in result.hits[0].snippet:
         raise SystemExit("a source is not as it should be")
 
     with step("the same by MCP, at /mcp/query"):
         over_mcp = ask_mcp(ALLERGY_QUESTION, context_id, nurse_id)
-    for line in over_mcp["content"][0]["text"].splitlines()[-len(found.providers) :]:
+    for line in over_mcp["content"][0]["text"].splitlines()[-len(result.providers) :]:
         print(f"    {line}")
-    if [item["ref"] for item in over_mcp["structuredContent"]["hits"]] != [hit.ref for hit in found.hits]:
+    if [item["ref"] for item in over_mcp["structuredContent"]["hits"]] != [hit.ref for hit in result.hits]:
         raise SystemExit("MCP answers otherwise than gRPC")
     harness(context, context_id, nurse_id)
     ask_specialist(context, node.id)
@@ -603,21 +603,21 @@ def ask_specialist(context: ContextClient, node_id: str) -> None:
     """Put a specialist of the patient's folder, and ask it two things at once."""
     with step("a specialist of the patient's folder, which is searched for each part of a question"):
         ward = context.specialists.put("ward", node_ids=[node_id], display_name="The patient's notes")
-        found = context.query.ask(SPECIALIST_QUESTION, provider_ids=[ward.provider_id])
-    (status,) = found.providers
+        result = context.query.ask(SPECIALIST_QUESTION, provider_ids=[ward.provider_id])
+    (status,) = result.providers
     print(f"    {status.target}, by {status.mode}")
-    for hit in found.hits[:2]:
+    for hit in result.hits[:2]:
         print(f"    {hit.title}: {hit.snippet}  (by {hit.metadata['asked'][:30]!r}...)")
-    if not {NOTES["allergies.md"], NOTES["second visit.md"]} <= {hit.snippet for hit in found.hits}:
+    if not {NOTES["allergies.md"], NOTES["second visit.md"]} <= {hit.snippet for hit in result.hits}:
         raise SystemExit("the specialist has not found both")
 
 
 def harness(context: ContextClient, context_id: str, user_id: str) -> None:
     """Run the query again as an operator does, and show the stored answer."""
-    asked: dict[str, Any] = {"context_ids": [context_id], "limit": 6, "subject_user_id": user_id}
+    values: dict[str, Any] = {"context_ids": [context_id], "limit": 6, "subject_user_id": user_id}
     with step("an operator asks it by the harness, which keeps all of it: memories as one statement, then each"):
-        test = context.source_tests.run(ALLERGY_QUESTION, label="allergies", memory_mode="reflect", **asked)
-        other = context.source_tests.run(ALLERGY_QUESTION, label="allergies, each", memory_mode="recall", **asked)
+        test = context.source_tests.run(ALLERGY_QUESTION, label="allergies", memory_mode="reflect", **values)
+        other = context.source_tests.run(ALLERGY_QUESTION, label="allergies, each", memory_mode="recall", **values)
     kept = context.source_tests.get(test.test_id)
     if kept.answer is None or kept.answer != test.answer:
         raise SystemExit("the stored answer differs from the answer")

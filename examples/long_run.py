@@ -153,12 +153,12 @@ class Ranking(Rival):
         self._wish: frozenset[str] = frozenset()
 
     def _add(self, step: Step, tokens: int) -> None:
-        one = _Ranked(self._number, tokens, WORTH.get(step.kind, 0.1))
-        self._newest.append(one)
-        if one.worth >= WORTH["edit"]:
-            self._lasting.append(one)
+        ranked = _Ranked(self._number, tokens, WORTH.get(step.kind, 0.1))
+        self._newest.append(ranked)
+        if ranked.worth >= WORTH["edit"]:
+            self._lasting.append(ranked)
         for name in step.names:
-            self._about[name].append(one)
+            self._about[name].append(ranked)
         if step.kind == "user":
             self._wish = step.names
 
@@ -170,8 +170,8 @@ class Ranking(Rival):
         cold = _taken(sorted(about, reverse=True), 0.25 * self._room)
         return [(item.number, item.tokens) for item in (*warm, *cold, *reversed(hot))]
 
-    def _score(self, one: _Ranked) -> tuple[float, int]:
-        return one.worth + 0.5 ** ((self._number - one.number) / HALF_LIFE), one.number
+    def _score(self, item: _Ranked) -> tuple[float, int]:
+        return item.worth + 0.5 ** ((self._number - item.number) / HALF_LIFE), item.number
 
 
 class _Ranked(NamedTuple):
@@ -231,9 +231,9 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
     agent = ScriptedAgent(step_count)
     steps = agent.steps()
     begun = next(steps)
-    (said,) = context.contexts.append(begun.messages, context=ContextInput(title="a long run"))
+    (result,) = context.contexts.append(begun.messages, context=ContextInput(title="a long run"))
     window = context.windows.open(
-        said.context_id,
+        result.context_id,
         "gpt-5",
         system_prompt="You are a careful engineer.",
         goal=GOAL,
@@ -244,9 +244,9 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
     )
     pack = context.windows.pack(window.window_id)
     rivals = [rival(pack.tokens_by_zone["system"], window.token_limit) for rival in (Sliding, SlidingByHalves, Ranking)]
-    run = Run(agent=agent, window=window, rivals=rivals, pack=pack, log_tokens=said.tokens)
+    run = Run(agent=agent, window=window, rivals=rivals, pack=pack, log_tokens=result.tokens)
     for rival in rivals:
-        rival.see(begun, said.tokens)
+        rival.see(begun, result.tokens)
 
     packed = [_Packed(pack.epoch, pack.tokens)]
     for number, step in enumerate(steps, 2):
@@ -292,10 +292,10 @@ def report(run: Run) -> Iterator[str]:
         numbers = [*(seen.get(zone, 0) for zone in zones), sum(seen.values()), bisect_right(run.folded_at, step)]
         yield "".join([f"{step:>6,}", *(f"{number:>10,}" for number in numbers)])
     yield f"{'':>24}{'cost a prompt':>15}{'cached':>9}{'prefix kept':>15}{'rule':>8}{'value':>8}{'error':>8}"
-    agent, said = run.agent, text_of(run.pack.body)
+    agent, result = run.agent, text_of(run.pack.body)
     facts = {agent.constraint_step: CONSTRAINT, agent.value_steps[-1]: VALUES[-1], agent.error_step: ERROR}
     for bill, rival in zip(run.bills, (None, *run.rivals), strict=True):
-        there = [rival.shows(step) if rival else text in said for step, text in facts.items()]
+        there = [rival.shows(step) if rival else text in result for step, text in facts.items()]
         answers = "".join(f"{'yes' if item else 'no' if rival else 'asked':>8}" for item in there)
         kept = f"{bill.hits:,} of {len(bill.costs):,}"
         yield f"{bill.name:>24}{bill.mean:>15,.0f}{bill.cached_share:>9.1%}{kept:>15}{answers}"
@@ -310,25 +310,25 @@ def asked(context: ContextClient, run: Run) -> Iterator[str]:
         SystemExit: something is missing, or another.
     """
     agent, window_id = run.agent, run.window.window_id
-    said = text_of(run.pack.body)
+    result = text_of(run.pack.body)
     yield f"the rule of step {agent.constraint_step}"
-    yield f"  in the pack    {line_with(CONSTRAINT, said)}"
+    yield f"  in the pack    {line_with(CONSTRAINT, result)}"
 
     yield f"the {VALUE}, set in the steps {', '.join(f'{step:,}' for step in agent.value_steps)}"
-    yield f"  in the pack    {line_with(VALUES[-1], said)}"
+    yield f"  in the pack    {line_with(VALUES[-1], result)}"
     (value,) = (item for item in context.windows.get_state(window_id, ["value"]) if item.key == VALUE)
     yield f"  in the state   {value}"
     if value.text != VALUES[-1]:
         raise SystemExit("the state has a value that was superseded")
 
     yield f"the error of step {agent.error_step}"
-    if ERROR in said:
-        yield f"  in the pack    {line_with(ERROR, said)}"
+    if ERROR in result:
+        yield f"  in the pack    {line_with(ERROR, result)}"
     (hit,) = context.windows.search(window_id, ERROR_QUESTION, limit=1)
     steps = f"of the steps {hit.step_from:,} to {hit.step_to:,}"
     yield f"  searched       {line_with(ERROR, hit.item.text)} ({hit.item.ref}, {steps})"
 
-    ref, file = next((ref[0], run.files[int(ref[1])]) for ref in REF.finditer(said) if int(ref[1]) in run.files)
+    ref, file = next((ref[0], run.files[int(ref[1])]) for ref in REF.finditer(result) if int(ref[1]) in run.files)
     content = context.windows.expand(window_id, ref).text.encode()
     sums = [hashlib.sha256(item).hexdigest() for item in (content, file.read_bytes())]
     yield f"{ref}: the pack has an excerpt: {file.parent.name}/{file.name}, {len(content):,} bytes"
@@ -390,14 +390,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="An agent without a model works through a window.")
     parser.add_argument("--steps", type=int, default=10_000, help="at least 100")
     parser.add_argument("--chart", type=Path, default=Path("long_run.svg"), help="where the chart is written")
-    given = parser.parse_args()
-    if given.steps < 100:
+    result = parser.parse_args()
+    if result.steps < 100:
         parser.error("--steps is less than 100")
     shown = (TextColumn("steps"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with ContextClient() as context:
         with Progress(*shown) as progress:
-            bar = progress.add_task("steps", total=given.steps)
-            run = worked(context, given.steps, behind_each=lambda done: progress.update(bar, completed=done))
+            bar = progress.add_task("steps", total=result.steps)
+            run = worked(context, result.steps, behind_each=lambda done: progress.update(bar, completed=done))
         for line in (*report(run), "", *asked(context, run), "", *taken_back(context, run)):
             print(line)
     drawn = chart(
@@ -407,8 +407,8 @@ def main() -> None:
         folded_at=run.folded_at,
         costs={bill.name: bill.costs for bill in run.bills},
     )
-    given.chart.write_text(drawn, "utf-8")
-    print(f"the chart is in {given.chart}")
+    result.chart.write_text(drawn, "utf-8")
+    print(f"the chart is in {result.chart}")
 
 
 if __name__ == "__main__":

@@ -181,7 +181,7 @@ def lines(panel: Panel, packed_at: Sequence[int], sums: Mapping[str, Sequence[fl
         width = 2 if color == LINES[0] else 4
         yield f'<polyline class="line" stroke="{color}" stroke-width="{width}" points="{panel.points(along)}"/>'
     y = math.inf
-    for (name, sum_), color in sorted(colored, key=lambda one: one[0][1][-1]):
+    for (name, sum_), color in sorted(colored, key=lambda row: row[0][1][-1]):
         y = min(panel.y(sum_[-1]) + 4, y - 36)  # so that no name stands on another
         yield f'<rect fill="{color}" x="{WIDTH - RIGHT + 14}" y="{y - 11:.1f}" width="13" height="13" rx="2"/>'
         yield text(WIDTH - RIGHT + 34, y, name)

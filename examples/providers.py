@@ -30,7 +30,7 @@ class Tickets:
 
     info = ProviderInfo(id="tickets", family="tickets", display_name="Help desk", scopes=frozenset({Scope.TEAM}))
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, query: ProviderQuery, principal: Principal) -> Answered:
         """Return all of them: the service scores them by their texts."""
         hits = [
             Hit(source_id=key, title=key, snippet=text, score=1234.0, as_of=datetime(2026, 3, 1, tzinfo=UTC))
@@ -44,7 +44,7 @@ class Crm:
 
     info = ProviderInfo(id="crm", family="crm", display_name="Customer records")
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, query: ProviderQuery, principal: Principal) -> Answered:
         """Try to connect."""
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))
@@ -57,7 +57,7 @@ class Archive:
 
     info = ProviderInfo(id="archive", family="archive", display_name="Paper archive", deadline_s=0.5)
 
-    async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:
+    async def search(self, query: ProviderQuery, principal: Principal) -> Answered:
         """Climb down into the basement."""
         await asyncio.sleep(60)
         return Answered()

@@ -64,15 +64,15 @@ class ScriptedAgent:
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps, the first with number 1."""
-        said = dict(zip(self.value_steps, VALUES, strict=True)) | {1: GOAL, self.constraint_step: CONSTRAINT}
+        values = dict(zip(self.value_steps, VALUES, strict=True)) | {1: GOAL, self.constraint_step: CONSTRAINT}
         special = {
             self.error_step - 1: self._break,
             self.error_step: self._fail,
             self.error_step + 1: self._mend,
         }
         for number in range(1, self.step_count + 1):
-            if number in said:
-                yield self._user(said[number])
+            if number in values:
+                yield self._user(values[number])
             elif number in special:
                 yield special[number]()
             elif number % _WISH_EVERY == 0:
@@ -105,14 +105,14 @@ class ScriptedAgent:
 
     def _grep(self) -> Step:
         name, folder = self._name(), self._path.parent
-        found = [
+        items = [
             f"{path}:{number}:{line}"
             for path in self._sizes
             if path.parent == folder and name in (source := self._source(path))
             for number, line in enumerate(source.splitlines(), 1)
             if name in line
         ]
-        return self._called("grep", {"pattern": name, "path": str(folder)}, "\n".join(found[:60]) or "nothing found")
+        return self._called("grep", {"pattern": name, "path": str(folder)}, "\n".join(items[:60]) or "nothing found")
 
     def _edit(self) -> Step:
         before = self._source(self._path)

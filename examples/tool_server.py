@@ -39,12 +39,12 @@ async def _call_tool(_context: Any, params: types.CallToolRequestParams) -> type
     if params.name != _SEARCH.name:
         return types.CallToolResult(content=[types.TextContent(text="ordered")])
     words = {word for word in str((params.arguments or {}).get("query", "")).lower().split() if len(word) > len("the")}
-    found = [
+    items = [
         {"id": key, "title": text.partition(":")[0], "snippet": text, "score": 1234}
         for key, text in _MEDICINES.items()
         if words & set(text.lower().split())
     ]
-    return types.CallToolResult(content=[], structured_content={"results": found})
+    return types.CallToolResult(content=[], structured_content={"results": items})
 
 
 def main() -> None:

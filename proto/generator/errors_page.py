@@ -130,12 +130,12 @@ def _reasons_of(rpc: Rpc, rpcs: Mapping[str, Rpc], reasons: set[str], seen: froz
     """Return the reasons that a call's comment names, with those of the calls to which it refers ("those of Pack")."""
     _, _, text = " ".join(rpc.comment.split()).partition("Reasons:")
     text = _without_parentheses(text)
-    found = {word for word in re.findall(r"\b[A-Z_]{5,}\b", text) if word in reasons}
+    items = {word for word in re.findall(r"\b[A-Z_]{5,}\b", text) if word in reasons}
     for listed in re.findall(r"those of ((?:\w+(?:, | and )?)+)", text):
         for name in re.findall(r"\w+", listed):
             if name in rpcs and name not in seen:
-                found |= _reasons_of(rpcs[name], rpcs, reasons, seen | {rpc.name})
-    return found
+                items |= _reasons_of(rpcs[name], rpcs, reasons, seen | {rpc.name})
+    return items
 
 
 def _without_parentheses(text: str) -> str:

@@ -28,21 +28,23 @@ def _table(model: Model, defaults: Mapping[str, object]) -> Iterator[str]:
     yield "| message | fields |"
     yield "| --- | --- |"
     for message in _of_requests(model):
-        rules = [f"`{field.name}`: {'; '.join(said)}" for field in message.fields if (said := _rule(field, defaults))]
+        rules = [
+            f"`{field.name}`: {'; '.join(result)}" for field in message.fields if (result := _rule(field, defaults))
+        ]
         if rules:
             yield f"| `{message.full_name.split('.v1.')[1]}` | {'<br>'.join(rules)} |"
 
 
 def _of_requests(model: Model) -> Sequence[Message]:
     """Return the messages of requests, in the order of the protos."""
-    found: set[str] = set()
+    items: set[str] = set()
     left = [rpc.request.full_name for rpc in model.rpcs]
     while left:
         name = left.pop()
-        if name in model.messages and name not in found:
-            found.add(name)
+        if name in model.messages and name not in items:
+            items.add(name)
             left += [field.type_name for field in model.messages[name].fields]
-    return [message for name, message in model.messages.items() if name in found]
+    return [message for name, message in model.messages.items() if name in items]
 
 
 def _unit(setting: str) -> str:
@@ -52,11 +54,11 @@ def _unit(setting: str) -> str:
 def _rule(field: Field, defaults: Mapping[str, object]) -> list[str]:
     """Return what the value of a field must be, in words."""
     rule = field.rule
-    said = ["required"] if rule.required else []
+    result = ["required"] if rule.required else []
     each = "each " if field.is_repeated else ""
-    said += ["UUIDs" if field.is_repeated else "a UUID"] if rule.id else []
-    said += ["JSON"] if rule.json else []
-    said += [f"`{name}` ({defaults[name]:,}{_unit(name)})" for name in rule.limit]
+    result += ["UUIDs" if field.is_repeated else "a UUID"] if rule.id else []
+    result += ["JSON"] if rule.json else []
+    result += [f"`{name}` ({defaults[name]:,}{_unit(name)})" for name in rule.limit]
     for value, unit in (
         (rule.items_max, "items"),
         (rule.chars_max, "characters"),
@@ -64,5 +66,5 @@ def _rule(field: Field, defaults: Mapping[str, object]) -> list[str]:
         (rule.value_max, ""),
     ):
         if value:
-            said.append(f"{each if unit != 'items' else ''}at most {value:,} {unit}".rstrip())
-    return said
+            result.append(f"{each if unit != 'items' else ''}at most {value:,} {unit}".rstrip())
+    return result

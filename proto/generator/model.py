@@ -185,26 +185,26 @@ def _messages(file: FileDescriptorProto) -> Iterator[Message]:
 
 
 def _field(
-    one: FieldDescriptorProto, message: DescriptorProto, entries: Mapping[str, DescriptorProto], comment: str
+    proto: FieldDescriptorProto, message: DescriptorProto, entries: Mapping[str, DescriptorProto], comment: str
 ) -> Field:
-    entry = entries.get(one.type_name)
-    is_real_oneof = one.HasField("oneof_index") and not one.proto3_optional
+    entry = entries.get(proto.type_name)
+    is_real_oneof = proto.HasField("oneof_index") and not proto.proto3_optional
     is_single_message = (
-        one.type == FieldDescriptorProto.TYPE_MESSAGE and one.label != FieldDescriptorProto.LABEL_REPEATED
+        proto.type == FieldDescriptorProto.TYPE_MESSAGE and proto.label != FieldDescriptorProto.LABEL_REPEATED
     )
     return Field(
-        name=one.name,
-        number=one.number,
-        scalar=_SCALARS.get(one.type, ""),
-        type_name=one.type_name.removeprefix("."),
-        is_enum=one.type == FieldDescriptorProto.TYPE_ENUM,
-        is_repeated=one.label == FieldDescriptorProto.LABEL_REPEATED and entry is None,
-        is_optional=one.proto3_optional or is_single_message,
+        name=proto.name,
+        number=proto.number,
+        scalar=_SCALARS.get(proto.type, ""),
+        type_name=proto.type_name.removeprefix("."),
+        is_enum=proto.type == FieldDescriptorProto.TYPE_ENUM,
+        is_repeated=proto.label == FieldDescriptorProto.LABEL_REPEATED and entry is None,
+        is_optional=proto.proto3_optional or is_single_message,
         map_of=None
         if entry is None
         else (_field(entry.field[0], entry, {}, ""), _field(entry.field[1], entry, {}, "")),
-        oneof=message.oneof_decl[one.oneof_index].name if is_real_oneof else "",
-        rule=one.options.Extensions[options_pb2.rule],
+        oneof=message.oneof_decl[proto.oneof_index].name if is_real_oneof else "",
+        rule=proto.options.Extensions[options_pb2.rule],
         comment=comment,
     )
 

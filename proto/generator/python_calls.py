@@ -169,7 +169,7 @@ class _Noun:
         positional = self._positional(rpc.request, arguments, call)
         taken = {entry.name for entry in positional}
         keyword = [argument for argument in arguments if argument.name not in taken]
-        keyword.sort(key=lambda one: _LAST.index(one.name) if one.name in _LAST else -1)
+        keyword.sort(key=lambda row: _LAST.index(row.name) if row.name in _LAST else -1)
         named = "**named: Unpack[ByExternalId]" if self._named(rpc.request) else ""
         if named:
             self._import("contextkeep.client._messages", "ByExternalId")
@@ -242,8 +242,8 @@ class _Noun:
                 continue
             name = self._name(field, call)
             kind, default = self._type(field, call)
-            given = self._given(field)
-            comment = (given.comment if given else "") or field.comment or COMMENTS.get(name, "")
+            result = self._given(field)
+            comment = (result.comment if result else "") or field.comment or COMMENTS.get(name, "")
             yield _Argument(name=name, type=kind, default=default, comment=comment)
 
     def _several(self, several: Several, fields: Sequence[Field]) -> Iterator[_Argument]:
@@ -304,12 +304,12 @@ class _Noun:
         if field.type_name == TIME:
             self._import("datetime", "datetime")
             return "datetime", "None"
-        if given := self._given(field):
-            for module, name in given.imports.items():
+        if result := self._given(field):
+            for module, name in result.imports.items():
                 self._import(module, name)
-            for name in re.findall(r"\b[A-Z]\w+Input\b", given.type):
+            for name in re.findall(r"\b[A-Z]\w+Input\b", result.type):
                 self._import("contextkeep.inputs", name)
-            return given.type, given.default
+            return result.type, result.default
         if field.is_enum:
             name = self._model.enums[field.type_name].name
             self._import("contextkeep.values", name)
@@ -404,9 +404,9 @@ class _Noun:
             name = f'messages.given("{place}", {name})'
         if call.is_of_client and field.name == "app_id":
             return f"self._options.app({name})"
-        if given := self._given(field):
+        if result := self._given(field):
             is_required = not self._type(field, call)[1]
-            return self._message(given, field, place, name, is_required=is_required)
+            return self._message(result, field, place, name, is_required=is_required)
         function = self._function(field, call)
         if not function:
             return name
@@ -554,12 +554,12 @@ class _Noun:
     def _plain(self, text: str) -> str:
         """Return a comment of the protos in the names of Python: `contexts.recall`, `ContextNotFound`."""
         text = " ".join(text.split()).replace("\\", "\\\\")
-        return _NAME.sub(lambda found: self._names.get(found[0].strip("`"), found[0]), text)
+        return _NAME.sub(lambda row: self._names.get(row[0].strip("`"), row[0]), text)
 
-    def _stub(self, one: Message | Enum) -> str:
-        package, _, stem = one.file.removesuffix(".proto").replace("/", ".").rpartition(".")
+    def _stub(self, message: Message | Enum) -> str:
+        package, _, stem = message.file.removesuffix(".proto").replace("/", ".").rpartition(".")
         self._import(package, f"{stem}_pb2 as {stem}_pb")
-        return f"{stem}_pb.{one.name}"
+        return f"{stem}_pb.{message.name}"
 
     def _import(self, module: str, *names: str) -> None:
         self._imports.setdefault(module, set()).update(names)

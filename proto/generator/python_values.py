@@ -67,7 +67,7 @@ def values_of(model: Model) -> Mapping[str, Entry]:
     """Return the values by the names of their messages."""
     methods = [rpc for rpc in model.rpcs if not is_by_hand(rpc) and rpc.name not in CALLS_BY_HAND]
     values = clients_table.values_of(model, methods, VALUES, Entry(), NAMES, BY_HAND)
-    return {(one := model.messages[name]).name: _spread(model, one, value) for name, value in values.items()}
+    return {(result := model.messages[name]).name: _spread(model, result, value) for name, value in values.items()}
 
 
 def _spread(model: Model, message: Message, value: Entry) -> Entry:
@@ -155,9 +155,9 @@ class _Writer:
         self._import("contextkeep.values.base" if defined is None else "contextkeep.values.bases", base)
         lines = ["", "", "@dataclass(frozen=True, slots=True, kw_only=True, repr=False)", f"class {name}({base}):"]
         lines += _docstring(message.comment)
-        for one in attributes:
-            lines += _comment(one.comment)
-            lines.append(f"    {one.name}: {one.type}" + (f" = {one.default}" if one.default else ""))
+        for result in attributes:
+            lines += _comment(result.comment)
+            lines.append(f"    {result.name}: {result.type}" + (f" = {result.default}" if result.default else ""))
         others = {attribute.name for attribute in attributes}
         texts = [
             attribute
@@ -297,16 +297,16 @@ class _Writer:
             self._import(f"contextkeep._gen.{_module(message.file)}", name)
         return name, "", f"{name}.from_proto({{}})"
 
-    def _parsed(self, one: _Attribute) -> list[str]:
-        name, kind = one.name.removesuffix("_json"), JSON_TYPES.get(one.name, _OBJECT)
-        returned = f'self._kept_object("_{name}", self.{one.name})'
+    def _parsed(self, item: _Attribute) -> list[str]:
+        name, kind = item.name.removesuffix("_json"), JSON_TYPES.get(item.name, _OBJECT)
+        returned = f'self._kept_object("_{name}", self.{item.name})'
         if kind != _OBJECT:
-            returned = f'self._kept("_{name}", self.{one.name})'
+            returned = f'self._kept("_{name}", self.{item.name})'
         return [
             "",
             "    @property",
             f"    def {name}(self) -> {kind}:",
-            f'        """Return `{one.name}`, parsed{"" if kind == _OBJECT else "; None if it is empty"}."""',
+            f'        """Return `{item.name}`, parsed{"" if kind == _OBJECT else "; None if it is empty"}."""',
             f"        return {returned}",
         ]
 

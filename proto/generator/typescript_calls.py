@@ -136,10 +136,10 @@ class _Requests(Writer):
         """Return the type of an argument."""
         if field.name in spec.types:
             return spec.types[field.name]
-        one = self._type_of_one(field, spec, is_argument=is_argument)
+        result = self._type_of_one(field, spec, is_argument=is_argument)
         if not field.is_repeated:
-            return one
-        return f"({one})[]" if " " in one else f"{one}[]"
+            return result
+        return f"({result})[]" if " " in result else f"{result}[]"
 
     def _type_of_one(self, field: Field, spec: Input, *, is_argument: bool) -> str:
         if hand := self._hand(field, spec):
@@ -165,11 +165,11 @@ class _Requests(Writer):
         """Return the TypeScript of a field of the request."""
         if not field.is_repeated:
             return self._converted_one(field, source, path, spec, is_given=is_given)
-        one = self._converted_one(field, "item", f"{path}[${{place}}]", spec, is_given=True)
-        if one == "item":
+        result = self._converted_one(field, "item", f"{path}[${{place}}]", spec, is_given=True)
+        if result == "item":
             return source
-        places = "item, place" if "${place}" in one else "item"
-        return f"{source}{'' if is_given else '?'}.map(({places}) => {one})"
+        places = "item, place" if "${place}" in result else "item"
+        return f"{source}{'' if is_given else '?'}.map(({places}) => {result})"
 
     def _converted_one(self, field: Field, source: str, path: str, spec: Input, *, is_given: bool) -> str:
         text = f"`{path}`" if "${" in path else f'"{path}"'
@@ -197,16 +197,16 @@ class _Requests(Writer):
                 self.imports("../json.js", "toJson")
                 return f"{source} === undefined ? undefined : toJson({source}, {text})"
             self.imports("../json.js", "toObject")
-            made = f"toObject({source}, {text})"
-            return f"{source} && {made}" if field.is_optional else made
+            result = f"toObject({source}, {text})"
+            return f"{source} && {result}" if field.is_optional else result
         return source
 
     @staticmethod
     def _made(function: str, source: str, text: str, *, is_given: bool, has_app: bool) -> str:
         if has_app:
             return f"{function}({source if is_given else f'{source} ?? {{}}'}, {text}, this.client.appId)"
-        made = f"{function}({source}, {text})"
-        return made if is_given else f"{source} === undefined ? undefined : {made}"
+        result = f"{function}({source}, {text})"
+        return result if is_given else f"{source} === undefined ? undefined : {result}"
 
     def fields(self, message: Message, path: str, spec: Input, prefix: str, indent: str) -> Iterator[str]:
         """Yield the fields of a message that callers give, each from `prefix` and its name."""
@@ -482,17 +482,19 @@ class _Calls(_Requests):
         by_name = {item.name: item for item in self._inputs(rpc, call)}
         return [name if name in call.together else by_name[name] for name in call.args.split()]
 
-    def _argument(self, one: Field | str, call: Call) -> str:
-        return one if isinstance(one, str) else self.name(one, call)
+    def _argument(self, field: Field | str, call: Call) -> str:
+        return field if isinstance(field, str) else self.name(field, call)
 
-    def _declared(self, one: Field | str, call: Call) -> str:
-        name = one if isinstance(one, str) else one.name
+    def _declared(self, field: Field | str, call: Call) -> str:
+        name = field if isinstance(field, str) else field.name
         default = f" = {call.defaults[name]}" if name in call.defaults else ""
-        return f"{self._argument(one, call)}: {self._argument_type(one, call)}{default}"
+        return f"{self._argument(field, call)}: {self._argument_type(field, call)}{default}"
 
-    def _argument_type(self, one: Field | str, call: Call) -> str:
+    def _argument_type(self, field: Field | str, call: Call) -> str:
         return (
-            self._hand_type(call.together[one][0]) if isinstance(one, str) else self.type(one, call, is_argument=True)
+            self._hand_type(call.together[field][0])
+            if isinstance(field, str)
+            else self.type(field, call, is_argument=True)
         )
 
     def _options(self, rpc: Rpc, call: Call) -> list[Field]:
@@ -621,13 +623,13 @@ class _Handles(Writer):
         return self.file("the protos", [line for noun, key in HANDLES.items() for line in self._handle(noun, key)])
 
     def _handle(self, noun: str, key: str) -> Iterator[str]:
-        name, thing, held = _Calls.class_name(noun), noun.removesuffix("s"), camel(key)
+        name, thing, result = _Calls.class_name(noun), noun.removesuffix("s"), camel(key)
         self.imports(f"../{HAND_NOUNS[noun]}.js", f"type {name}")
         yield from ("", f"/** A {thing}, by its id: the methods of `{noun}` that are about one. */")
         yield f"export class {_pascal(thing)}Handle {{"
         yield f"  readonly #{noun}: {name};"
         yield ""
-        yield f"  constructor({noun}: {name}, readonly {held}: string) {{"
+        yield f"  constructor({noun}: {name}, readonly {result}: string) {{"
         yield f"    this.#{noun} = {noun};"
         yield "  }"
         for rpc in self.model.rpcs:
@@ -637,23 +639,23 @@ class _Handles(Writer):
         yield "}"
 
     def _method(self, rpc: Rpc, call: Call, name: str, key: str) -> Iterator[str]:
-        verb, held = camel(call.verb or rpc.verb), camel(key)
+        verb, result = camel(call.verb or rpc.verb), camel(key)
         method = f'{name}["{verb}"]'
         yield ""
         yield from self.comment(f"As `{rpc.noun}.{verb}`.", "  ")
         if call.args.split()[:1] == [key]:
             self.imports("../noun.js", "type Rest")
             yield f"  {verb}(...rest: Rest<{method}>): ReturnType<{method}> {{"
-            yield f"    return this.#{rpc.noun}.{verb}(this.{held}, ...rest);"
+            yield f"    return this.#{rpc.noun}.{verb}(this.{result}, ...rest);"
         else:
             self.imports("../noun.js", "type Argument", "type Options")
             argument = call.args
             argument = camel(argument)
             yield f"  {verb}("
             yield f"    {argument}: Argument<{method}>,"
-            yield f'    options: Omit<Options<{method}>, "{held}"> = {{}},'
+            yield f'    options: Omit<Options<{method}>, "{result}"> = {{}},'
             yield f"  ): ReturnType<{method}> {{"
-            yield f"    return this.#{rpc.noun}.{verb}({argument}, {{ ...options, {held}: this.{held} }});"
+            yield f"    return this.#{rpc.noun}.{verb}({argument}, {{ ...options, {result}: this.{result} }});"
         yield "  }"
 
 

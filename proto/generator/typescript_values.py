@@ -148,8 +148,8 @@ class Writer:
         """Yield a comment, with the names of fields and calls as the client has them."""
         if not comment:
             return
-        text = re.sub(r"`([A-Za-z_]+)`", lambda found: f"`{self._client_name(found[1])}`", comment)
-        text = re.sub(r"\b[A-Z][A-Z_]+[A-Z]\b", lambda found: ERRORS.get(found[0], found[0]), text)
+        text = re.sub(r"`([A-Za-z_]+)`", lambda row: f"`{self._client_name(row[1])}`", comment)
+        text = re.sub(r"\b[A-Z][A-Z_]+[A-Z]\b", lambda row: ERRORS.get(row[0], row[0]), text)
         lines = re.sub(r"\b(?:[A-Z][a-z]+){2,}\b", self._method_name, text).replace("Reasons: ", "Throws ").splitlines()
         if len(lines) == 1:
             yield f"{indent}/** {lines[0]} */"
@@ -163,8 +163,8 @@ class Writer:
             return camel(name)
         return self._rpcs.get(name, name)
 
-    def _method_name(self, found: re.Match[str]) -> str:
-        return self._rpcs.get(found[0], found[0])
+    def _method_name(self, match: re.Match[str]) -> str:
+        return self._rpcs.get(match[0], match[0])
 
 
 class _Values(Writer):
@@ -250,10 +250,10 @@ class _Values(Writer):
         if keys := self._pair(field):
             number = next(item for item in self.model.messages[field.type_name].fields if item.name == keys[1])
             return f"Record<string, {self._type(number, value)}>"
-        one = self._type_of_one(field, value)
+        result = self._type_of_one(field, value)
         if not field.is_repeated:
-            return one
-        return f"({one})[]" if " " in one else f"{one}[]"
+            return result
+        return f"({result})[]" if " " in result else f"{result}[]"
 
     def _type_of_one(self, field: Field, value: Entry) -> str:
         if field.type_name == TIMESTAMP:
@@ -326,7 +326,7 @@ def enum_texts(enum: Enum) -> list[str]:
 
 def _function(name: str) -> str:
     """Return the name of the function that makes a value: `WMRecord` comes of `wmRecordOf`."""
-    return re.sub(r"^[A-Z]+(?=[A-Z][a-z])|^[A-Z]", lambda found: found[0].lower(), name) + "Of"
+    return re.sub(r"^[A-Z]+(?=[A-Z][a-z])|^[A-Z]", lambda row: row[0].lower(), name) + "Of"
 
 
 def short(full_name: str) -> str:
@@ -376,4 +376,4 @@ def client_name(rpc: Rpc) -> str:
 
 def camel(name: str) -> str:
     """Return the name that a field of a proto has in TypeScript."""
-    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
+    return re.sub(r"_([a-z0-9])", lambda row: row[1].upper(), name)

@@ -47,9 +47,9 @@ def shell(*words: Any, **options: Any) -> str:
 
 
 def _call(client: str, method: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> str:
-    said = [repr(arg) for arg in args]
-    said += [f"{name}={value!r}" for name, value in named.items() if value not in (None, "", (), False, 0)]
-    return f"{_CLIENTS[client][1]}.{method}({', '.join(said)})"
+    items = [repr(arg) for arg in args]
+    items += [f"{name}={value!r}" for name, value in named.items() if value not in (None, "", (), False, 0)]
+    return f"{_CLIENTS[client][1]}.{method}({', '.join(items)})"
 
 
 def _program(client: str, body: str) -> str:

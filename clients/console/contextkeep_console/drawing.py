@@ -66,8 +66,8 @@ def drawing(middle: Node, around: Iterable[tuple[Node, int, str]], edges: Iterab
         around: Other nodes, each with its distance (1 or 2) and the node from which it was reached.
         edges: Of all of them; those to nodes that are not drawn are left out.
     """
-    found = list(around)
-    shown, left_out = found[:NODES_MAX], max(0, len(found) - NODES_MAX)
+    items = list(around)
+    shown, left_out = items[:NODES_MAX], max(0, len(items) - NODES_MAX)
     types: dict[str, int] = {}
     for node in (middle, *(node for node, _, _ in shown)):
         types.setdefault(node.specific_type_name or node.general_type_name, len(types) % 9)
@@ -110,7 +110,7 @@ def _place(
     places: dict[str, tuple[float, float, float]], nodes: Sequence[tuple[Node, str]], radius: float, height: float
 ) -> None:
     """Place nodes on a ring, each further out than the node from which it was reached, while there is room."""
-    ordered = sorted(nodes, key=lambda one: places[one[1]][2] if one[1] in places else 0.0)
+    ordered = sorted(nodes, key=lambda row: places[row[1]][2] if row[1] in places else 0.0)
     for number, (node, _) in enumerate(ordered):
         angle = 2 * math.pi * number / max(1, len(ordered)) - math.pi / 2
         places[node.id] = (

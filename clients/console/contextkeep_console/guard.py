@@ -95,5 +95,5 @@ class Guard:
 
 def _name(host: str) -> str:
     """Return the name in a Host header; empty if the header is no name with an optional port."""
-    found = _HOST.fullmatch(host)
-    return found["name"].strip("[]").lower() if found else ""
+    match = _HOST.fullmatch(host)
+    return match["name"].strip("[]").lower() if match else ""

@@ -18,14 +18,14 @@ _CELL_CHARS_MAX = 160
 
 def environment() -> Environment:
     """Return the templates. All that they print is escaped."""
-    made = Environment(
+    result = Environment(
         loader=PackageLoader("contextkeep_console"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
+    result.filters.update(
         cell=cell,
         number=number,
         pretty=pretty,
@@ -36,17 +36,17 @@ def environment() -> Environment:
         text=text,
         when=when,
     )
-    made.filters["path"] = path
-    return made
+    result.filters["path"] = path
+    return result
 
 
 def when(value: datetime | None) -> Markup:
     """Return a time, to the second, in UTC; the browser's script says when that is here."""
     if value is None:
         return Markup("-")
-    said = value.astimezone(UTC)
+    result = value.astimezone(UTC)
     return Markup('<time datetime="{}">{}</time>').format(
-        said.isoformat().replace("+00:00", "Z"), said.strftime("%Y-%m-%d %H:%M:%S")
+        result.isoformat().replace("+00:00", "Z"), result.strftime("%Y-%m-%d %H:%M:%S")
     )
 
 
@@ -96,8 +96,8 @@ def cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         value = ", ".join(value)
-    said = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
-    return text(said if len(said) <= _CELL_CHARS_MAX else f"{said[:_CELL_CHARS_MAX]}…")
+    result = value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+    return text(result if len(result) <= _CELL_CHARS_MAX else f"{result[:_CELL_CHARS_MAX]}…")
 
 
 def short_id(value: str) -> str:
@@ -116,7 +116,7 @@ def path(value: str) -> str:
     return quote(value, safe="", errors="replace")
 
 
-def query(given: dict[str, Any]) -> Markup:
+def query(values: dict[str, Any]) -> Markup:
     """Return the values that are not empty as the query of an address."""
-    said = {name: value for name, value in given.items() if value not in (None, "")}
-    return escape(f"?{urlencode(said, errors='replace')}") if said else Markup("")
+    result = {name: value for name, value in values.items() if value not in (None, "")}
+    return escape(f"?{urlencode(result, errors='replace')}") if result else Markup("")

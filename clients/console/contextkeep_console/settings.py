@@ -52,19 +52,19 @@ class Settings:
         Raises:
             SettingsError: one of them is wrong, or it would listen beyond this machine in plaintext.
         """
-        said = {name: environment.get(name, "").strip() for name in VARIABLES}
+        values = {name: environment.get(name, "").strip() for name in VARIABLES}
         settings = cls(
-            host=said["CONSOLE_HOST"] or HOST,
-            port=_port(said["CONSOLE_PORT"] or str(PORT)),
-            public_url=_url(said["CONSOLE_PUBLIC_URL"]),
-            certificate_path=said["TLS_CERTIFICATE_PATH"],
-            key_path=said["TLS_KEY_PATH"],
-            allow_insecure=said["ALLOW_INSECURE"].lower() in {"1", "true", "yes", "on"},
-            trusted_proxies=_networks(said["CONSOLE_TRUSTED_PROXIES"]),
-            context_address=said["CONTEXT_SERVICE_ADDRESS"] or None,
-            entity_address=said["ENTITY_SERVICE_ADDRESS"] or None,
-            link_token=said["CONSOLE_LINK_TOKEN"],
-            link_key=said["CONSOLE_LINK_KEY"],
+            host=values["CONSOLE_HOST"] or HOST,
+            port=_port(values["CONSOLE_PORT"] or str(PORT)),
+            public_url=_url(values["CONSOLE_PUBLIC_URL"]),
+            certificate_path=values["TLS_CERTIFICATE_PATH"],
+            key_path=values["TLS_KEY_PATH"],
+            allow_insecure=values["ALLOW_INSECURE"].lower() in {"1", "true", "yes", "on"},
+            trusted_proxies=_networks(values["CONSOLE_TRUSTED_PROXIES"]),
+            context_address=values["CONTEXT_SERVICE_ADDRESS"] or None,
+            entity_address=values["ENTITY_SERVICE_ADDRESS"] or None,
+            link_token=values["CONSOLE_LINK_TOKEN"],
+            link_key=values["CONSOLE_LINK_KEY"],
         )
         settings.check()
         return settings

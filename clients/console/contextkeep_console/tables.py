@@ -79,15 +79,15 @@ def plain(value: Any) -> Any:
 
 
 def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    said: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in fields.items():
         if name.startswith("_"):
             continue
         if name.endswith("_json") and name.removesuffix("_json") not in fields:
-            said[name.removesuffix("_json")] = json.loads(value) if value else None
+            values[name.removesuffix("_json")] = json.loads(value) if value else None
         else:
-            said[name] = plain(value)
-    return said
+            values[name] = plain(value)
+    return values
 
 
 def _cell(value: Any) -> str:

@@ -86,8 +86,8 @@ class Visit:
 
     def number(self, name: str, default: int, most: int) -> int:
         """Return a number that the address asks for, from 0 to `most`."""
-        asked = self.asked(name)
-        return min(int(asked), most) if asked.isdecimal() and len(asked) < 19 else default
+        result = self.asked(name)
+        return min(int(result), most) if result.isdecimal() and len(result) < 19 else default
 
     def document(self, name: str) -> dict[str, Any] | None:
         """Return a JSON object from the address, or None if there is none.
@@ -103,14 +103,14 @@ class Visit:
         Raises:
             InvalidArgument: it is none.
         """
-        asked = self.asked(name)
-        if not asked:
+        result = self.asked(name)
+        if not result:
             return None
         try:
-            said = datetime.fromisoformat(asked)
+            item = datetime.fromisoformat(result)
         except ValueError:
             raise InvalidArgument(f"{name} is no time: write it as 2026-01-31T12:00", field=name) from None
-        return said if said.tzinfo else said.replace(tzinfo=UTC)
+        return item if item.tzinfo else item.replace(tzinfo=UTC)
 
     @property
     def limit(self) -> int:
@@ -170,37 +170,37 @@ class Visit:
         return RedirectResponse(address, 303)
 
 
-async def take(found: AsyncGenerator[T, None], limit: int) -> tuple[list[T], bool]:
+async def take(value: AsyncGenerator[T, None], limit: int) -> tuple[list[T], bool]:
     """Return the first rows of a list, and whether there are more."""
     rows: list[T] = []
-    async with aclosing(found):
-        async for item in found:
+    async with aclosing(value):
+        async for item in value:
             if len(rows) == limit:
                 return rows, True
             rows.append(item)
     return rows, False
 
 
-async def everything(found: AsyncIterable[T], most: int = ROWS_MAX) -> list[T]:
+async def everything(iterable: AsyncIterable[T], most: int = ROWS_MAX) -> list[T]:
     """Return all of a list, up to many."""
     rows: list[T] = []
-    async for item in found:
+    async for item in iterable:
         rows.append(item)
         if len(rows) >= most:
             break
     return rows
 
 
-def document(asked: str, name: str) -> dict[str, Any] | None:
+def document(text: str, name: str) -> dict[str, Any] | None:
     """Return a JSON object from a form, or None if the field is empty.
 
     Raises:
         InvalidArgument: it is none.
     """
-    if not asked.strip():
+    if not text.strip():
         return None
     try:
-        value = json.loads(asked)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"{name} is no JSON: {error}", field=name) from None
     if not isinstance(value, dict):
@@ -214,18 +214,18 @@ def local(address: str) -> str:
     return address if is_local and len(address) < 4_000 else "/"
 
 
-def is_id(asked: str) -> bool:
+def is_id(text: str) -> bool:
     """Say whether a text is an id of the services."""
     try:
-        UUID(asked)
+        UUID(text)
     except ValueError:
         return False
-    return len(asked) in {32, 36}
+    return len(text) in {32, 36}
 
 
-def named(asked: str, graph_name: str = "") -> Any:
+def named(text: str, graph_name: str = "") -> Any:
     """Return the keywords that tell a method of a node: by its id, or by the id that its owner gave it."""
-    return {"node_id": asked} if is_id(asked) else {"external_id": asked, "graph_name": graph_name}
+    return {"node_id": text} if is_id(text) else {"external_id": text, "graph_name": graph_name}
 
 
 def texts(value: str) -> list[str]:

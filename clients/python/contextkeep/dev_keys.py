@@ -53,9 +53,9 @@ def find(address: Address) -> tuple[Address, str]:
         keys = entries(path())
     except RuntimeError:  # this account has no home folder
         return address, ""
-    found = Address(HOST, address.port)
-    key = keys.get(found.target, {}).get("key")
-    return (found, key) if isinstance(key, str) and key else (address, "")
+    result = Address(HOST, address.port)
+    key = keys.get(result.target, {}).get("key")
+    return (result, key) if isinstance(key, str) and key else (address, "")
 
 
 def started(pid: int) -> str:

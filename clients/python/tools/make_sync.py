@@ -84,8 +84,8 @@ def _ruff(arguments: list[str], text: str, source: Path) -> str:
     command = [sys.executable, "-m", "ruff", *arguments, "--stdin-filename", str(source), "-"]
     finished = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if finished.returncode:
-        said = finished.stdout[len(text) - 1000 :] + finished.stderr
-        raise SystemExit(f"ruff {arguments[0]} refuses the twin of {source.name}:\n{said}")
+        result = finished.stdout[len(text) - 1000 :] + finished.stderr
+        raise SystemExit(f"ruff {arguments[0]} refuses the twin of {source.name}:\n{result}")
     return finished.stdout
 
 
@@ -104,8 +104,8 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     check = parser.parse_args().check
     texts = generated()
-    found = {path: path.read_text() for path in TARGET.rglob("*.py")}
-    stale = sorted(path for path in texts.keys() | found.keys() if texts.get(path) != found.get(path))
+    values = {path: path.read_text() for path in TARGET.rglob("*.py")}
+    stale = sorted(path for path in texts.keys() | values.keys() if texts.get(path) != values.get(path))
     if check and stale:
         names = ", ".join(str(path.relative_to(CLIENT)) for path in stale)
         raise SystemExit(f"stale: {names}. Run `make sync-client` and commit it")

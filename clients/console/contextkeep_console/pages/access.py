@@ -77,14 +77,14 @@ async def keys(visit: Visit) -> Response:
 
 
 _KEYS = (
-    Column(name="key", value=lambda one: f"{one.prefix}…", link=lambda one: f"/access/keys/{path(one.prefix)}"),
-    Column(name="stands for", value=lambda one: one.subject),
-    Column(name="may", value=lambda one: one.scopes),
-    Column(name="user", value=lambda one: one.user_id, is_minor=True),
-    Column(name="bound to", value=lambda one: ", ".join(_bounds(one))),
-    Column(name="last used", value=lambda one: one.last_used_at, kind="time"),
-    Column(name="ends", value=lambda one: one.expires_at, kind="time", is_minor=True),
-    Column(name="state", value=lambda one: "revoked" if one.revoked_at else "valid", kind="state"),
+    Column(name="key", value=lambda row: f"{row.prefix}…", link=lambda row: f"/access/keys/{path(row.prefix)}"),
+    Column(name="stands for", value=lambda row: row.subject),
+    Column(name="may", value=lambda row: row.scopes),
+    Column(name="user", value=lambda row: row.user_id, is_minor=True),
+    Column(name="bound to", value=lambda row: ", ".join(_bounds(row))),
+    Column(name="last used", value=lambda row: row.last_used_at, kind="time"),
+    Column(name="ends", value=lambda row: row.expires_at, kind="time", is_minor=True),
+    Column(name="state", value=lambda row: "revoked" if row.revoked_at else "valid", kind="state"),
 )
 
 
@@ -101,30 +101,31 @@ async def key(visit: Visit) -> Response:
     """Show a key, by how it begins."""
     prefix, context_id = visit.step("prefix")[:_PREFIX_CHARS], visit.asked("context")
     listed: list[ApiKey] = await everything(visit.context.keys.list(context_id=context_id or None, page_size=1000))
-    found = next((item for item in listed if item.prefix == prefix), None)
-    if found is None:
+    result = next((item for item in listed if item.prefix == prefix), None)
+    if result is None:
         raise KeyNotFound("no key of your tenant, within the bounds of your own, begins like this")
     return visit.render(
         "access_key.html",
         here="access",
-        title=found.prefix,
-        key=found,
+        title=result.prefix,
+        key=result,
         facts=facts(
             [
-                ("Stands for", found.subject),
-                ("May", ", ".join(found.scopes)),
-                ("User", found.user_id),
-                ("Agent", found.agent_id),
-                ("Bound to", ", ".join(_bounds(found))),
-                ("Made by", found.made_by),
-                ("Created", found.created_at),
-                ("Ends", found.expires_at),
-                ("Revoked", found.revoked_at),
-                ("Last used", found.last_used_at),
+                ("Stands for", result.subject),
+                ("May", ", ".join(result.scopes)),
+                ("User", result.user_id),
+                ("Agent", result.agent_id),
+                ("Bound to", ", ".join(_bounds(result))),
+                ("Made by", result.made_by),
+                ("Created", result.created_at),
+                ("Ends", result.expires_at),
+                ("Revoked", result.revoked_at),
+                ("Last used", result.last_used_at),
             ]
         ),
         code=code.Code(
-            python=code.python("context", "keys.revoke", found.prefix), shell=code.shell("key", "revoke", found.prefix)
+            python=code.python("context", "keys.revoke", result.prefix),
+            shell=code.shell("key", "revoke", result.prefix),
         ),
     )
 
@@ -135,7 +136,7 @@ async def create(visit: Visit) -> Response:
     subject = str(form.get("subject", "")).strip()
     scopes = [str(item) for item in form.getlist("scope")]
     ttl = str(form.get("ttl", "0"))
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "user_id": str(form.get("user", "")).strip(),
         "agent_id": str(form.get("agent", "")).strip(),
         "app_ids": texts(str(form.get("apps", ""))),
@@ -143,30 +144,30 @@ async def create(visit: Visit) -> Response:
         "graph_names": texts(str(form.get("graphs", ""))),
         "ttl_s": int(ttl) if ttl.isdecimal() and len(ttl) < 12 else 0,
     }
-    made = await visit.context.keys.create(subject, scopes, **said)
+    result = await visit.context.keys.create(subject, scopes, **values)
     return visit.render(
         "access_created.html",
         here="access",
         title="A new key",
-        made=made,
+        made=result,
         subject=subject,
-        code=_create_code(subject, scopes, said),
+        code=_create_code(subject, scopes, values),
     )
 
 
-def _create_code(subject: str, scopes: list[str], said: dict[str, Any]) -> code.Code:
+def _create_code(subject: str, scopes: list[str], values: dict[str, Any]) -> code.Code:
     command = code.shell(
         *("key", "create", subject),
         scope=scopes,
-        user=said.get("user_id", ""),
-        agent=said.get("agent_id", ""),
-        app=said.get("app_ids", []),
-        bundle=said.get("agent_bundle_id", ""),
-        graph=said.get("graph_names", []),
-        ttl=said["ttl_s"],
+        user=values.get("user_id", ""),
+        agent=values.get("agent_id", ""),
+        app=values.get("app_ids", []),
+        bundle=values.get("agent_bundle_id", ""),
+        graph=values.get("graph_names", []),
+        ttl=values["ttl_s"],
     )
-    given = {name: value for name, value in said.items() if value}
-    return code.Code(python=code.python("context", "keys.create", subject, scopes, **given), shell=command)
+    result = {name: value for name, value in values.items() if value}
+    return code.Code(python=code.python("context", "keys.create", subject, scopes, **result), shell=command)
 
 
 async def revoke(visit: Visit) -> Response:
@@ -213,15 +214,15 @@ async def audit(visit: Visit) -> Response:
 
 
 _CALLS = (
-    Column(name="when", value=lambda one: one.called_at, kind="time"),
-    Column(name="who", value=lambda one: one.subject),
-    Column(name="did", value=lambda one: one.method.rpartition(".")[2]),
-    Column(name="outcome", value=lambda one: one.reason or one.status, kind="state"),
+    Column(name="when", value=lambda row: row.called_at, kind="time"),
+    Column(name="who", value=lambda row: row.subject),
+    Column(name="did", value=lambda row: row.method.rpartition(".")[2]),
+    Column(name="outcome", value=lambda row: row.reason or row.status, kind="state"),
     Column(
         name="what",
-        value=lambda one: ", ".join(f"{name} {', '.join(ids)}" for name, ids in one.ids.items()),
+        value=lambda row: ", ".join(f"{name} {', '.join(ids)}" for name, ids in row.ids.items()),
         kind="prose",
     ),
-    Column(name="from", value=lambda one: one.peer, is_minor=True),
-    Column(name="call", value=lambda one: one.call_id, link=lambda one: f"/access/audit{query({'call': one.call_id})}"),
+    Column(name="from", value=lambda row: row.peer, is_minor=True),
+    Column(name="call", value=lambda row: row.call_id, link=lambda row: f"/access/audit{query({'call': row.call_id})}"),
 )

@@ -38,38 +38,38 @@ def columns() -> Sequence[Column]:
     return (
         Column(
             name="context",
-            value=lambda one: one.title or one.context_id,
-            link=lambda one: f"/contexts/{one.context_id}",
+            value=lambda row: row.title or row.context_id,
+            link=lambda row: f"/contexts/{row.context_id}",
         ),
-        Column(name="state", value=lambda one: one.state, kind="state"),
-        Column(name="messages", value=lambda one: one.message_count, kind="number"),
-        Column(name="tokens", value=lambda one: one.token_count, kind="number", is_minor=True),
-        Column(name="owner", value=lambda one: one.owner_user_id, is_minor=True),
-        Column(name="updated", value=lambda one: one.updated_at, kind="time"),
-        Column(name="id", value=lambda one: one.context_id, kind="id", is_minor=True),
+        Column(name="state", value=lambda row: row.state, kind="state"),
+        Column(name="messages", value=lambda row: row.message_count, kind="number"),
+        Column(name="tokens", value=lambda row: row.token_count, kind="number", is_minor=True),
+        Column(name="owner", value=lambda row: row.owner_user_id, is_minor=True),
+        Column(name="updated", value=lambda row: row.updated_at, kind="time"),
+        Column(name="id", value=lambda row: row.context_id, kind="id", is_minor=True),
     )
 
 
 def task_columns() -> Sequence[Column]:
     """Return the columns of tasks."""
     return (
-        Column(name="task", value=lambda one: one.task_id, kind="id", link=lambda one: f"/tasks/{one.task_id}"),
-        Column(name="state", value=lambda one: one.state, kind="state"),
-        Column(name="says", value=lambda one: one.status_message.content if one.status_message else "", kind="prose"),
-        Column(name="since", value=lambda one: one.status_at, kind="time"),
-        Column(name="by", value=lambda one: one.created_by, is_minor=True),
+        Column(name="task", value=lambda row: row.task_id, kind="id", link=lambda row: f"/tasks/{row.task_id}"),
+        Column(name="state", value=lambda row: row.state, kind="state"),
+        Column(name="says", value=lambda row: row.status_message.content if row.status_message else "", kind="prose"),
+        Column(name="since", value=lambda row: row.status_at, kind="time"),
+        Column(name="by", value=lambda row: row.created_by, is_minor=True),
     )
 
 
 def window_columns() -> Sequence[Column]:
     """Return the columns of windows."""
     return (
-        Column(name="window", value=lambda one: one.window_id, kind="id", link=lambda one: f"/windows/{one.window_id}"),
-        Column(name="model", value=lambda one: one.model),
-        Column(name="steps", value=lambda one: one.step_count, kind="number"),
-        Column(name="limit", value=lambda one: one.token_limit, kind="number", is_minor=True),
-        Column(name="epoch", value=lambda one: one.epoch, kind="number"),
-        Column(name="updated", value=lambda one: one.updated_at, kind="time", is_minor=True),
+        Column(name="window", value=lambda row: row.window_id, kind="id", link=lambda row: f"/windows/{row.window_id}"),
+        Column(name="model", value=lambda row: row.model),
+        Column(name="steps", value=lambda row: row.step_count, kind="number"),
+        Column(name="limit", value=lambda row: row.token_limit, kind="number", is_minor=True),
+        Column(name="epoch", value=lambda row: row.epoch, kind="number"),
+        Column(name="updated", value=lambda row: row.updated_at, kind="time", is_minor=True),
     )
 
 
@@ -148,10 +148,10 @@ async def index(visit: Visit) -> Response:
 async def show(visit: Visit) -> Response:
     """Show a context as a thread, with its tasks, windows and index."""
     context_id = visit.step("context_id")
-    found = (await visit.context.contexts.get(context_id, history_length=0, **visit.whose)).context
+    context = (await visit.context.contexts.get(context_id, history_length=0, **visit.whose)).context
     if visit.asked("part") == "thread":
-        return await _thread(visit, found)
-    seq_to = visit.number("to", found.last_seq, 2**53) or found.last_seq
+        return await _thread(visit, context)
+    seq_to = visit.number("to", context.last_seq, 2**53) or context.last_seq
     seq_from = max(1, seq_to - MESSAGES + 1)
     messages, tasks, windows = await asyncio.gather(
         part(_messages(visit, context_id, seq_from, seq_to)),
@@ -161,31 +161,31 @@ async def show(visit: Visit) -> Response:
     return visit.render(
         "context.html",
         here="contexts",
-        title=found.title or "Context",
-        context=found,
+        title=context.title or "Context",
+        context=context,
         messages=messages,
         seq_from=seq_from,
         seq_to=seq_to,
         earlier=seq_from - 1,
-        later=min(seq_to + MESSAGES, found.last_seq) if seq_to < found.last_seq else 0,
+        later=min(seq_to + MESSAGES, context.last_seq) if seq_to < context.last_seq else 0,
         tasks=tasks,
         windows=windows,
         facts=facts(
             [
-                ("State", found.state),
-                ("Owner", found.owner_user_id),
-                ("Agents", ", ".join(found.agent_ids)),
-                ("App", found.app_id),
-                ("Agent bundle", found.agent_bundle_id),
+                ("State", context.state),
+                ("Owner", context.owner_user_id),
+                ("Agents", ", ".join(context.agent_ids)),
+                ("App", context.app_id),
+                ("Agent bundle", context.agent_bundle_id),
                 (
                     "Other systems call it",
-                    ", ".join(f"{external_id.system}: {external_id.id}" for external_id in found.external_ids),
+                    ", ".join(f"{external_id.system}: {external_id.id}" for external_id in context.external_ids),
                 ),
-                ("Recall profile", found.recall_profile),
-                ("Begun by", found.created_by),
-                ("Created", found.created_at),
-                ("Updated", found.updated_at),
-                ("Expires", found.expires_at),
+                ("Recall profile", context.recall_profile),
+                ("Begun by", context.created_by),
+                ("Created", context.created_at),
+                ("Updated", context.updated_at),
+                ("Expires", context.expires_at),
             ]
         ),
         code=code.Code(
@@ -216,10 +216,10 @@ async def _thread(visit: Visit, context: Context) -> Response:
 async def _messages(visit: Visit, context_id: str, seq_from: int, seq_to: int) -> list[ChatMessage]:
     if seq_to < 1:
         return []
-    found = visit.context.contexts.list_messages(
+    messages = visit.context.contexts.list_messages(
         context_id, seq_from=seq_from, seq_to=seq_to, page_size=MESSAGES, **visit.whose
     )
-    return (await take(found, MESSAGES))[0]
+    return (await take(messages, MESSAGES))[0]
 
 
 async def _tasks(visit: Visit, context_id: str) -> Table:
@@ -251,13 +251,13 @@ async def _windows(visit: Visit, context_id: str) -> Table:
 async def message(visit: Visit) -> Response:
     """Show one message with all that is known of it."""
     context_id, message_id = visit.step("context_id"), visit.step("message_id")
-    found = await visit.context.contexts.get_message(context_id, message_id, **visit.whose)
+    result = await visit.context.contexts.get_message(context_id, message_id, **visit.whose)
     return visit.render(
         "message.html",
         here="contexts",
-        title=f"Message {found.seq}",
+        title=f"Message {result.seq}",
         context_id=context_id,
-        message=found,
+        message=result,
         code=code.Code(
             python=code.python("context", "contexts.get_message", context_id, message_id, **visit.whose),
             shell=code.shell("context", "message", context_id, message_id, "--json"),
@@ -283,12 +283,12 @@ async def recall(visit: Visit) -> Response:
         name="recalled",
         title="Recalled",
         columns=(
-            Column(name="ref", value=lambda one: one.ref),
-            Column(name="score", value=lambda one: one.score, kind="share"),
+            Column(name="ref", value=lambda row: row.ref),
+            Column(name="score", value=lambda row: row.score, kind="share"),
             *(_feature(name) for name in features),
-            Column(name="role", value=lambda one: one.role),
-            Column(name="said", value=lambda one: one.said_at, kind="time"),
-            Column(name="text", value=lambda one: one.text, kind="prose"),
+            Column(name="role", value=lambda row: row.role),
+            Column(name="said", value=lambda row: row.said_at, kind="time"),
+            Column(name="text", value=lambda row: row.text, kind="prose"),
         ),
         rows=recalled.items if recalled else (),
         empty="Nothing of its past matters to that.",
@@ -329,7 +329,7 @@ async def recall(visit: Visit) -> Response:
 
 
 def _feature(name: str) -> Column:
-    return Column(name=name, value=lambda one: round(one.features.get(name, 0.0), 4), kind="share", is_minor=True)
+    return Column(name=name, value=lambda row: round(row.features.get(name, 0.0), 4), kind="share", is_minor=True)
 
 
 def _place_of(context_id: str, item: RecalledItem) -> str:
@@ -340,46 +340,46 @@ def _place_of(context_id: str, item: RecalledItem) -> str:
 
 async def task(visit: Visit) -> Response:
     """Show a task: its state, its messages, what it made."""
-    found = await visit.context.tasks.get(visit.step("task_id"), **visit.whose)
+    result = await visit.context.tasks.get(visit.step("task_id"), **visit.whose)
     artifacts = Table(
         name="artifacts",
         title="Artifacts",
         columns=(
             Column(
                 name="artifact",
-                value=lambda one: one.name or one.artifact_id,
-                link=lambda one: f"/tasks/{one.task_id}/artifacts/{path(one.artifact_id)}",
+                value=lambda item: item.name or item.artifact_id,
+                link=lambda item: f"/tasks/{item.task_id}/artifacts/{path(item.artifact_id)}",
             ),
-            Column(name="version", value=lambda one: one.version, kind="number"),
-            Column(name="complete", value=lambda one: one.is_complete),
-            Column(name="parts", value=lambda one: one.part_count, kind="number", is_minor=True),
-            Column(name="size", value=lambda one: one.size_bytes, kind="size"),
-            Column(name="updated", value=lambda one: one.updated_at, kind="time", is_minor=True),
+            Column(name="version", value=lambda item: item.version, kind="number"),
+            Column(name="complete", value=lambda item: item.is_complete),
+            Column(name="parts", value=lambda item: item.part_count, kind="number", is_minor=True),
+            Column(name="size", value=lambda item: item.size_bytes, kind="size"),
+            Column(name="updated", value=lambda item: item.updated_at, kind="time", is_minor=True),
         ),
-        rows=found.artifacts,
+        rows=result.artifacts,
         empty="It has made nothing yet. An agent adds something with artifacts.put.",
     )
-    one = found.task
+    item = result.task
     return visit.render(
         "task.html",
         here="contexts",
         title="Task",
-        task=one,
-        messages=found.messages,
+        task=item,
+        messages=result.messages,
         artifacts=artifacts,
         facts=facts(
             [
-                ("State", one.state),
-                ("Since", one.status_at),
-                ("Builds on", ", ".join(one.reference_task_ids)),
-                ("Version", one.version),
-                ("Created by", one.created_by),
-                ("Created", one.created_at),
+                ("State", item.state),
+                ("Since", item.status_at),
+                ("Builds on", ", ".join(item.reference_task_ids)),
+                ("Version", item.version),
+                ("Created by", item.created_by),
+                ("Created", item.created_at),
             ]
         ),
         code=code.Code(
-            python=code.python("context", "tasks.get", one.task_id, **visit.whose),
-            shell=code.shell("context", "task", "show", one.task_id),
+            python=code.python("context", "tasks.get", item.task_id, **visit.whose),
+            shell=code.shell("context", "task", "show", item.task_id),
         ),
     )
 
@@ -388,12 +388,12 @@ async def artifact(visit: Visit) -> Response:
     """Show a version of an artifact."""
     task_id, artifact_id = visit.step("task_id"), visit.step("artifact_id")
     version = visit.number("version", 0, 2**31 - 1)
-    found: Artifact = await visit.context.artifacts.get(task_id, artifact_id, version=version, **visit.whose)
+    result: Artifact = await visit.context.artifacts.get(task_id, artifact_id, version=version, **visit.whose)
     return visit.render(
         "artifact.html",
         here="contexts",
-        title=found.name or "Artifact",
-        artifact=found,
+        title=result.name or "Artifact",
+        artifact=result,
         code=code.Code(
             python=code.python("context", "artifacts.get", task_id, artifact_id, version=version, **visit.whose),
             shell=code.shell("context", "artifact", "show", task_id, artifact_id),
@@ -403,15 +403,15 @@ async def artifact(visit: Visit) -> Response:
 
 async def ask_delete(visit: Visit) -> Response:
     """Ask before a context is deleted."""
-    found = (await visit.context.contexts.get(visit.step("context_id"), history_length=0, **visit.whose)).context
+    context = (await visit.context.contexts.get(visit.step("context_id"), history_length=0, **visit.whose)).context
     return visit.render(
         "context_delete.html",
         here="contexts",
         title="Delete a context",
-        context=found,
+        context=context,
         code=code.Code(
-            python=code.python("context", "contexts.delete", found.context_id, now=True, **visit.whose),
-            shell=code.shell("context", "delete", found.context_id, now=True, yes=True),
+            python=code.python("context", "contexts.delete", context.context_id, now=True, **visit.whose),
+            shell=code.shell("context", "delete", context.context_id, now=True, yes=True),
         ),
     )
 
@@ -428,26 +428,26 @@ async def delete(visit: Visit) -> Response:
 
 async def erasure(visit: Visit) -> Response:
     """Show the receipt of a deletion."""
-    found = await visit.context.contexts.get_erasure(visit.step("erasure_id"), **visit.whose)
+    result = await visit.context.contexts.get_erasure(visit.step("erasure_id"), **visit.whose)
     return visit.render(
         "erasure.html",
         here="contexts",
         title="Receipt of a deletion",
-        erasure=found,
+        erasure=result,
         removed={
-            "messages": found.messages_removed,
-            "passages of the index": found.passages_removed,
-            "vectors": found.vectors_removed,
-            "ids of other systems": found.external_ids_removed,
-            "kept answers of writes": found.answers_removed,
-            "tasks": found.tasks_removed,
-            "versions of artifacts": found.artifacts_removed,
-            "windows": found.windows_removed,
-            "steps of windows": found.window_steps_removed,
-            "keys ended": found.keys_ended,
+            "messages": result.messages_removed,
+            "passages of the index": result.passages_removed,
+            "vectors": result.vectors_removed,
+            "ids of other systems": result.external_ids_removed,
+            "kept answers of writes": result.answers_removed,
+            "tasks": result.tasks_removed,
+            "versions of artifacts": result.artifacts_removed,
+            "windows": result.windows_removed,
+            "steps of windows": result.window_steps_removed,
+            "keys ended": result.keys_ended,
         },
         code=code.Code(
-            python=code.python("context", "contexts.get_erasure", found.erasure_id, **visit.whose),
-            shell=code.shell("context", "erasure", found.erasure_id),
+            python=code.python("context", "contexts.get_erasure", result.erasure_id, **visit.whose),
+            shell=code.shell("context", "erasure", result.erasure_id),
         ),
     )

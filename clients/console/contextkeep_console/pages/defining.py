@@ -26,14 +26,14 @@ async def definitions(visit: Visit) -> Response:
             columns=(
                 Column(
                     name="definition",
-                    value=lambda one: one.name,
-                    link=lambda one: f"/sources/definitions/{path(one.name)}{query({'version': one.version})}",
+                    value=lambda row: row.name,
+                    link=lambda row: f"/sources/definitions/{path(row.name)}{query({'version': row.version})}",
                 ),
-                Column(name="version", value=lambda one: one.version, kind="number"),
-                Column(name="state", value=lambda one: one.state, kind="state"),
-                Column(name="by", value=lambda one: one.created_by, is_minor=True),
-                Column(name="approved by", value=lambda one: one.approved_by),
-                Column(name="approved", value=lambda one: one.approved_at, kind="time", is_minor=True),
+                Column(name="version", value=lambda row: row.version, kind="number"),
+                Column(name="state", value=lambda row: row.state, kind="state"),
+                Column(name="by", value=lambda row: row.created_by, is_minor=True),
+                Column(name="approved by", value=lambda row: row.approved_by),
+                Column(name="approved", value=lambda row: row.approved_at, kind="time", is_minor=True),
             ),
             rows=rows,
             limit=visit.limit,
@@ -72,25 +72,25 @@ _EXAMPLE = {
 async def definition(visit: Visit) -> Response:
     """Show a version of a definition, to approve or to retire."""
     name, version = visit.step("name"), visit.number("version", 0, 2**31 - 1)
-    found = await visit.context.definitions.get(name, version)
+    result = await visit.context.definitions.get(name, version)
     return visit.render(
         "definition.html",
         here="sources",
-        title=found.name,
-        definition=found,
+        title=result.name,
+        definition=result,
         facts=facts(
             [
-                ("Version", found.version),
-                ("Written by", found.created_by),
-                ("Written", found.created_at),
-                ("Approved by", found.approved_by),
-                ("Approved", found.approved_at),
-                ("Retired", found.retired_at),
+                ("Version", result.version),
+                ("Written by", result.created_by),
+                ("Written", result.created_at),
+                ("Approved by", result.approved_by),
+                ("Approved", result.approved_at),
+                ("Retired", result.retired_at),
             ]
         ),
         code=code.Code(
-            python=code.python("context", "definitions.approve", found.name, found.version),
-            shell=code.shell("knowledge", "approve", found.name, version=found.version),
+            python=code.python("context", "definitions.approve", result.name, result.version),
+            shell=code.shell("knowledge", "approve", result.name, version=result.version),
         ),
     )
 
@@ -121,12 +121,12 @@ async def compiled_pages(visit: Visit) -> Response:
             name="compiled",
             title="Compiled pages",
             columns=(
-                Column(name="page", value=lambda one: one.title, link=lambda one: f"/sources/compiled/{one.page_id}"),
-                Column(name="definition", value=lambda one: one.definition_name),
+                Column(name="page", value=lambda row: row.title, link=lambda row: f"/sources/compiled/{row.page_id}"),
+                Column(name="definition", value=lambda row: row.definition_name),
                 Column(
-                    name="of", value=lambda one: one.node_id, kind="id", link=lambda one: f"/nodes/{path(one.node_id)}"
+                    name="of", value=lambda row: row.node_id, kind="id", link=lambda row: f"/nodes/{path(row.node_id)}"
                 ),
-                Column(name="out of date", value=lambda one: list(one.stale), is_minor=True),
+                Column(name="out of date", value=lambda row: list(row.stale), is_minor=True),
             ),
             rows=rows,
             limit=visit.limit,
@@ -157,14 +157,14 @@ async def compiled_pages(visit: Visit) -> Response:
 
 async def compiled_page(visit: Visit) -> Response:
     """Show a compiled page, facet by facet, with what each was made of."""
-    found = await visit.context.compiled_pages.get(visit.step("page_id"))
+    result = await visit.context.compiled_pages.get(visit.step("page_id"))
     return visit.render(
         "compiled_page.html",
         here="sources",
-        title=found.title,
-        page=found,
+        title=result.title,
+        page=result,
         code=code.Code(
-            python=code.python("context", "compiled_pages.get", found.page_id),
-            shell=code.shell("knowledge", "page", found.page_id),
+            python=code.python("context", "compiled_pages.get", result.page_id),
+            shell=code.shell("knowledge", "page", result.page_id),
         ),
     )

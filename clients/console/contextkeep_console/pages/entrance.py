@@ -89,8 +89,8 @@ class Entrance:
                 await asyncio.sleep(wait_s)
                 error = "Too many wrong keys came from this address. A correct one signs in at once."
                 return await self._form(request, error=error, status=429, retry_after_s=wait_s)
-            said = "The services do not take this key." if key else "The services ask for a key."
-            return await self._form(request, error=said, status=401)
+            text = "The services do not take this key." if key else "The services ask for a key."
+            return await self._form(request, error=text, status=401)
         except (Unavailable, DeadlineExceeded) as error:
             return await self._form(request, error=f"No service answers: {error.message}", status=503)
         except ContextKeepError as error:

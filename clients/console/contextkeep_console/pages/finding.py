@@ -28,83 +28,83 @@ _IDS_MAX = 3
 
 async def find(visit: Visit) -> Response:
     """Lead to the thing that a text names; otherwise show the hits of a search."""
-    asked = visit.asked("q")[:_CHARS_MAX]
-    if not asked:
+    result = visit.asked("q")[:_CHARS_MAX]
+    if not result:
         return RedirectResponse("/", 303)
-    if key := _KEY.search(asked):  # a whole one goes no further than how it begins
+    if key := _KEY.search(result):  # a whole one goes no further than how it begins
         return RedirectResponse(f"/access/keys/{key[0]}", 303)
     places: list[tuple[str, str, str]] = []
-    for call_id in list(dict.fromkeys(_CALL_ID.findall(asked)))[:_IDS_MAX]:
+    for call_id in list(dict.fromkeys(_CALL_ID.findall(result)))[:_IDS_MAX]:
         places += [place for place in [await _or_none(partial(_call, visit, call_id))] if place is not None]
-    for found in list(dict.fromkeys(_ID.findall(asked)))[:_IDS_MAX]:
-        places += await _places(visit, found.lower(), asked)
+    for item in list(dict.fromkeys(_ID.findall(result)))[:_IDS_MAX]:
+        places += await _places(visit, item.lower(), result)
     if len(places) == 1:
         return RedirectResponse(places[0][2], 303)
-    nodes, records = await asyncio.gather(part(_nodes(visit, asked)), part(_records(visit, asked)))
+    nodes, records = await asyncio.gather(part(_nodes(visit, result)), part(_records(visit, result)))
     return visit.render(
         "find.html",
         title="Search",
-        text=asked,
+        text=result,
         places=places,
         nodes=nodes,
         records=records,
         node_table=nodes.value,
         record_table=records.value,
         code=code.Code(
-            python=code.python_each("context", "records.search", asked), shell=code.shell("wm", "search", asked)
+            python=code.python_each("context", "records.search", result), shell=code.shell("wm", "search", result)
         ),
     )
 
 
-async def _places(visit: Visit, found: str, asked: str) -> list[tuple[str, str, str]]:
+async def _places(visit: Visit, text: str, item: str) -> list[tuple[str, str, str]]:
     """Return the thing with an id: its kind, its name, and the address of its page."""
     whose = visit.whose
 
     async def context() -> tuple[str, str, str]:
-        one = (await visit.context.contexts.get(found, history_length=0, **whose)).context
-        seq = _SEQ.search(asked)
+        context = (await visit.context.contexts.get(text, history_length=0, **whose)).context
+        seq = _SEQ.search(item)
         place = f"?to={int(seq[1]) + 20}#m{int(seq[1])}" if seq else ""
-        return "context", one.title, f"/contexts/{found}{place}"
+        return "context", context.title, f"/contexts/{text}{place}"
 
     async def record() -> tuple[str, str, str]:
-        one = await visit.context.records.get(found, include_archived=True)
-        return "record", one.name, f"/records/{found}"
+        record = await visit.context.records.get(text, include_archived=True)
+        return "record", record.name, f"/records/{text}"
 
     async def window() -> tuple[str, str, str]:
-        one = await visit.context.windows.get(found, **whose)
-        return "window", one.model, f"/windows/{found}"
+        window = await visit.context.windows.get(text, **whose)
+        return "window", window.model, f"/windows/{text}"
 
     async def task() -> tuple[str, str, str]:
-        one = await visit.context.tasks.get(found, history_length=0, **whose)
-        return "task", one.task.state, f"/tasks/{found}"
+        task = await visit.context.tasks.get(text, history_length=0, **whose)
+        return "task", task.task.state, f"/tasks/{text}"
 
     async def erasure() -> tuple[str, str, str]:
-        await visit.context.contexts.get_erasure(found, **whose)
-        return "receipt of a deletion", "", f"/erasures/{found}"
+        await visit.context.contexts.get_erasure(text, **whose)
+        return "receipt of a deletion", "", f"/erasures/{text}"
 
     async def node() -> tuple[str, str, str]:
-        one = await visit.graph.graph.get_node(found)
-        return "node", one.name, f"/nodes/{found}"
+        node = await visit.graph.graph.get_node(text)
+        return "node", node.name, f"/nodes/{text}"
 
     async def edge() -> tuple[str, str, str]:
-        one = await visit.graph.graph.get_edge(found)
-        return "edge", one.edge_type, f"/edges/{found}"
+        edge = await visit.graph.graph.get_edge(text)
+        return "edge", edge.edge_type, f"/edges/{text}"
 
     async def page() -> tuple[str, str, str]:
-        one = await visit.context.pages.get(page_id=found, **whose)
-        return "page", one.title, f"/sources/pages/{found}"
+        page = await visit.context.pages.get(page_id=text, **whose)
+        return "page", page.title, f"/sources/pages/{text}"
 
     async def compiled_page() -> tuple[str, str, str]:
-        one = await visit.context.compiled_pages.get(found)
-        return "compiled page", one.title, f"/sources/compiled/{found}"
+        compiled_page = await visit.context.compiled_pages.get(text)
+        return "compiled page", compiled_page.title, f"/sources/compiled/{text}"
 
     async def source_test() -> tuple[str, str, str]:
-        one = await visit.context.source_tests.get(found)
-        return "test of the sources", one.label, f"/sources/tests/{found}"
+        source_test = await visit.context.source_tests.get(text)
+        return "test of the sources", source_test.label, f"/sources/tests/{text}"
 
     async def job() -> tuple[str, str, str]:
-        one = await visit.context.jobs.get(found)
-        return "job", one.kind, f"/access/jobs/{found}"
+        job = await visit.context.jobs.get(text)
+        return "job", job.kind, f"/access/jobs/{text}"
 
     kinds = (context, record, window, task, erasure, node, edge, page, compiled_page, source_test, job)
     return [place for place in await asyncio.gather(*map(_or_none, kinds)) if place is not None]
@@ -114,8 +114,8 @@ async def _call(visit: Visit, call_id: str) -> tuple[str, str, str]:
     calls, _ = await take(visit.context.operations.list_administrative_calls(call_id=call_id), 1)
     if not calls:
         raise NotFound("no administrator called by this id")
-    (one,) = calls
-    return "call of an administrator", one.method.rpartition(".")[2], f"/access/audit?call={call_id}"
+    (result,) = calls
+    return "call of an administrator", result.method.rpartition(".")[2], f"/access/audit?call={call_id}"
 
 
 async def _or_none(look: Callable[[], Awaitable[tuple[str, str, str]]]) -> tuple[str, str, str] | None:
@@ -127,19 +127,19 @@ async def _or_none(look: Callable[[], Awaitable[tuple[str, str, str]]]) -> tuple
 
 async def _nodes(visit: Visit, text: str) -> Table:
     """Return the nodes that have a text as their own id or name."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for look in (visit.graph.graph.get_node_by_external_id, visit.graph.graph.get_node_by_name):
         try:
             answer: Any = await look(text[:500])
         except (NotFound, InvalidArgument):
             continue  # it is longer than any name, say
-        one = getattr(answer, "node", answer)
-        found[one.id] = one
+        result = getattr(answer, "node", answer)
+        values[result.id] = result
     return Table(
         name="nodes",
         title="Nodes of that name, or of that id of your own",
         columns=node_columns(),
-        rows=list(found.values()),
+        rows=list(values.values()),
         empty="No node of the graph default is called that. The page Graph finds by parts of a name, and by data.",
     )
 

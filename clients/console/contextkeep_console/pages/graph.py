@@ -25,14 +25,14 @@ def node_columns() -> tuple[Column, ...]:
     return (
         Column(
             name="node",
-            value=lambda one: one.name or one.external_id or one.id,
-            link=lambda one: f"/nodes/{one.id}",
+            value=lambda row: row.name or row.external_id or row.id,
+            link=lambda row: f"/nodes/{row.id}",
         ),
-        Column(name="type", value=lambda one: one.specific_type_name or one.general_type_name),
-        Column(name="status", value=lambda one: one.status, kind="state"),
-        Column(name="data", value=lambda one: one.data_json, is_minor=True),
-        Column(name="changed", value=lambda one: one.modified_at, kind="time", is_minor=True),
-        Column(name="id", value=lambda one: one.id, kind="id", is_minor=True),
+        Column(name="type", value=lambda row: row.specific_type_name or row.general_type_name),
+        Column(name="status", value=lambda row: row.status, kind="state"),
+        Column(name="data", value=lambda row: row.data_json, is_minor=True),
+        Column(name="changed", value=lambda row: row.modified_at, kind="time", is_minor=True),
+        Column(name="id", value=lambda row: row.id, kind="id", is_minor=True),
     )
 
 
@@ -48,12 +48,12 @@ async def index(visit: Visit) -> Response:
         condition["name"] = {"$ilike": f"%{name}%"}
     if where:
         condition = {"$and": [condition, where]} if condition else where
-    asked: dict[str, Any] = {"contains": contains, "graph_name": graph_name, "include_archived": archived}
+    values: dict[str, Any] = {"contains": contains, "graph_name": graph_name, "include_archived": archived}
 
     async def found() -> Table:
         rows: list[Node]
         rows, has_more = await take(
-            visit.graph.graph.search(condition or None, **asked, descending=True, page_size=min(visit.limit + 1, 500)),
+            visit.graph.graph.search(condition or None, **values, descending=True, page_size=min(visit.limit + 1, 500)),
             visit.limit,
         )
         return Table(
@@ -86,15 +86,15 @@ async def index(visit: Visit) -> Response:
             name="edge-types",
             title="Edge types",
             columns=(
-                Column(name="edge type", value=lambda one: one.edge_type),
-                Column(name="edges", value=lambda one: one.edges, kind="number"),
+                Column(name="edge type", value=lambda row: row.edge_type),
+                Column(name="edges", value=lambda row: row.edges, kind="number"),
             ),
             rows=types.value[0] if types.value else [],
             empty="No edge is written in this graph yet.",
         ),
         code=code.Code(
             python=code.python_each(
-                "graph", "graph.search", *([condition] if condition else []), **asked, descending=True
+                "graph", "graph.search", *([condition] if condition else []), **values, descending=True
             ),
             shell=code.shell(
                 "search",
@@ -114,12 +114,12 @@ async def index(visit: Visit) -> Response:
 async def node(visit: Visit) -> Response:
     """Show a node: data, input and output, edges, timeline, vectors, records, and its neighbours."""
     node_id = visit.step("node_id")
-    found = await visit.graph.graph.get_node(node_id)
+    result = await visit.graph.graph.get_node(node_id)
     depth = 2 if visit.asked("depth") == "2" else 1
     io, edges, around, progress, vectors, records = await asyncio.gather(
         part(visit.graph.graph.get_node_io(node_id)),
         part(_edges(visit, node_id)),
-        part(_around(visit, found, depth)),
+        part(_around(visit, result, depth)),
         part(_progress(visit, node_id)),
         part(_vectors(visit, node_id)),
         part(_records(visit, node_id)),
@@ -127,8 +127,8 @@ async def node(visit: Visit) -> Response:
     return visit.render(
         "node.html",
         here="graph",
-        title=found.name or found.specific_type_name or found.general_type_name,
-        node=found,
+        title=result.name or result.specific_type_name or result.general_type_name,
+        node=result,
         depth=depth,
         io=io,
         edges=edges,
@@ -142,60 +142,60 @@ async def node(visit: Visit) -> Response:
         vector_table=vectors.value,
         facts=facts(
             [
-                ("Type", _type(found)),
-                ("Status", found.status),
-                ("Graph", found.graph_name),
-                ("Your id", found.external_id),
-                ("Agent bundle", found.agent_bundle_id),
-                ("Context", found.context_id),
-                ("Owner", found.owner_user_id),
-                ("Agent", found.agent_id),
-                ("Created by", found.created_by),
-                ("Created", found.created_at),
-                ("Changed", found.modified_at),
-                ("Version", found.version),
-                ("Archived", "yes" if found.is_archived else ""),
+                ("Type", _type(result)),
+                ("Status", result.status),
+                ("Graph", result.graph_name),
+                ("Your id", result.external_id),
+                ("Agent bundle", result.agent_bundle_id),
+                ("Context", result.context_id),
+                ("Owner", result.owner_user_id),
+                ("Agent", result.agent_id),
+                ("Created by", result.created_by),
+                ("Created", result.created_at),
+                ("Changed", result.modified_at),
+                ("Version", result.version),
+                ("Archived", "yes" if result.is_archived else ""),
             ]
         ),
         code=code.Code(
-            python=code.python("graph", "graph.get_node", found.id),
-            shell=code.shell("node", "get", found.id, json=True),
+            python=code.python("graph", "graph.get_node", result.id),
+            shell=code.shell("node", "get", result.id, json=True),
         ),
-        change_codes=_changes(found),
+        change_codes=_changes(result),
         walk=code.Code(
-            python=code.python_each("graph", "graph.traverse", found.id, direction="both", depth_max=depth),
-            shell=code.shell("node", "connected", found.id, depth=depth),
+            python=code.python_each("graph", "graph.traverse", result.id, direction="both", depth_max=depth),
+            shell=code.shell("node", "connected", result.id, depth=depth),
         ),
     )
 
 
-def _changes(one: Node) -> dict[str, code.Code]:
+def _changes(item: Node) -> dict[str, code.Code]:
     """Return what the forms of a node do, as code."""
-    version = one.version
+    version = item.version
     return {
         "Change as code": code.Code(
             python=code.python(
-                "graph", "graph.update_node_data", one.id, {"language": "de"}, replace=True, expected_version=version
+                "graph", "graph.update_node_data", item.id, {"language": "de"}, replace=True, expected_version=version
             ),
-            shell=code.shell("node", "update", one.id, '{"language": "de"}', replace=True, expected_version=version),
+            shell=code.shell("node", "update", item.id, '{"language": "de"}', replace=True, expected_version=version),
         ),
         "Archive as code": code.Code(
             python=code.python(
-                "graph", "graph.archive_node", one.id, restore=one.is_archived, expected_version=version
+                "graph", "graph.archive_node", item.id, restore=item.is_archived, expected_version=version
             ),
-            shell=code.shell("node", "archive", one.id, restore=one.is_archived),
+            shell=code.shell("node", "archive", item.id, restore=item.is_archived),
         ),
         "Delete as code": code.Code(
-            python=code.python("graph", "graph.delete_node", one.id, expected_version=version),
-            shell=code.shell("node", "delete", one.id, expected_version=version),
+            python=code.python("graph", "graph.delete_node", item.id, expected_version=version),
+            shell=code.shell("node", "delete", item.id, expected_version=version),
         ),
     }
 
 
-def _type(one: Node) -> str:
-    if one.specific_type_name and one.specific_type_name != one.general_type_name:
-        return f"{one.specific_type_name} ({one.general_type_name})"
-    return one.general_type_name
+def _type(item: Node) -> str:
+    if item.specific_type_name and item.specific_type_name != item.general_type_name:
+        return f"{item.specific_type_name} ({item.general_type_name})"
+    return item.general_type_name
 
 
 async def _edges(visit: Visit, node_id: str) -> Table:
@@ -208,22 +208,22 @@ async def _edges(visit: Visit, node_id: str) -> Table:
         {item.id: item.name or item.external_id or item.general_type_name for item in others.nodes} if others else {}
     )
 
-    def other(one: Edge) -> str:
-        return one.to_node_id if one.from_node_id == node_id else one.from_node_id
+    def other(item: Edge) -> str:
+        return item.to_node_id if item.from_node_id == node_id else item.from_node_id
 
     return Table(
         name="edges",
         title="Edges",
         columns=(
-            Column(name="direction", value=lambda one: "out" if one.from_node_id == node_id else "in"),
-            Column(name="edge", value=lambda one: one.edge_type, link=lambda one: f"/edges/{one.id}"),
+            Column(name="direction", value=lambda row: "out" if row.from_node_id == node_id else "in"),
+            Column(name="edge", value=lambda row: row.edge_type, link=lambda row: f"/edges/{row.id}"),
             Column(
                 name="node",
-                value=lambda one: names.get(other(one)) or other(one),
-                link=lambda one: f"/nodes/{other(one)}",
+                value=lambda row: names.get(other(row)) or other(row),
+                link=lambda row: f"/nodes/{other(row)}",
             ),
-            Column(name="data", value=lambda one: "" if one.data_json == "{}" else one.data_json, is_minor=True),
-            Column(name="created", value=lambda one: one.created_at, kind="time", is_minor=True),
+            Column(name="data", value=lambda row: "" if row.data_json == "{}" else row.data_json, is_minor=True),
+            Column(name="created", value=lambda row: row.created_at, kind="time", is_minor=True),
         ),
         rows=rows,
         limit=limit,
@@ -234,13 +234,13 @@ async def _edges(visit: Visit, node_id: str) -> Table:
 
 async def _around(visit: Visit, middle: Node, depth: int) -> Drawing | None:
     walk = visit.graph.graph.traverse(middle.id, direction="both", depth_max=depth, limit=NODES_MAX + 40)
-    found = await everything(walk)
-    if not found:
+    result = await everything(walk)
+    if not result:
         return None
-    others = [(item.node, item.depth, item.reached_by.node_id if item.reached_by else "") for item in found]
+    others = [(item.node, item.depth, item.reached_by.node_id if item.reached_by else "") for item in result]
     # Edges of the middle, and the edges over which the walk reached further nodes.
     edges, _ = await take(visit.graph.graph.list_edges(middle.id, direction="both", page_size=EDGES), EDGES)
-    further = [item.reached_by.edge_id for item in found if item.reached_by and item.depth > 1]
+    further = [item.reached_by.edge_id for item in result if item.reached_by and item.depth > 1]
     if further:
         edges += (await visit.graph.graph.get_edges(further[:1000])).edges
     return drawing(middle, others, edges)
@@ -253,11 +253,11 @@ async def _progress(visit: Visit, node_id: str) -> Table:
         name="timeline",
         title="Timeline, the newest first",
         columns=(
-            Column(name="at", value=lambda one: one.created_at, kind="time"),
-            Column(name="what", value=lambda one: one.type, kind="state"),
-            Column(name="status", value=lambda one: one.status, kind="state"),
-            Column(name="message", value=lambda one: one.message or one.value_json or one.error_json, kind="prose"),
-            Column(name="by", value=lambda one: one.created_by, is_minor=True),
+            Column(name="at", value=lambda row: row.created_at, kind="time"),
+            Column(name="what", value=lambda row: row.type, kind="state"),
+            Column(name="status", value=lambda row: row.status, kind="state"),
+            Column(name="message", value=lambda row: row.message or row.value_json or row.error_json, kind="prose"),
+            Column(name="by", value=lambda row: row.created_by, is_minor=True),
         ),
         rows=rows,
         limit=visit.limit,
@@ -272,10 +272,10 @@ async def _vectors(visit: Visit, node_id: str) -> Table:
         name="vectors",
         title="Vectors",
         columns=(
-            Column(name="name", value=lambda one: one.name),
-            Column(name="model", value=lambda one: one.model),
-            Column(name="dimension", value=lambda one: one.dimension, kind="number"),
-            Column(name="created", value=lambda one: one.created_at, kind="time"),
+            Column(name="name", value=lambda row: row.name),
+            Column(name="model", value=lambda row: row.model),
+            Column(name="dimension", value=lambda row: row.dimension, kind="number"),
+            Column(name="created", value=lambda row: row.created_at, kind="time"),
         ),
         rows=rows,
         empty="It has no vector.",
@@ -297,27 +297,27 @@ async def _records(visit: Visit, node_id: str) -> Table:
 
 async def edge(visit: Visit) -> Response:
     """Show an edge and its two ends."""
-    found = await visit.graph.graph.get_edge(visit.step("edge_id"))
-    ends = await visit.graph.graph.get_nodes([found.from_node_id, found.to_node_id])
+    result = await visit.graph.graph.get_edge(visit.step("edge_id"))
+    ends = await visit.graph.graph.get_nodes([result.from_node_id, result.to_node_id])
     by_id = {item.id: item for item in ends.nodes}
     return visit.render(
         "edge.html",
         here="graph",
-        title=f"Edge {found.edge_type}",
-        edge=found,
-        start=by_id.get(found.from_node_id),
-        end_node=by_id.get(found.to_node_id),
+        title=f"Edge {result.edge_type}",
+        edge=result,
+        start=by_id.get(result.from_node_id),
+        end_node=by_id.get(result.to_node_id),
         facts=facts(
             [
-                ("Type", found.edge_type),
-                ("Graph", found.graph_name),
-                ("Created", found.created_at),
-                ("Version", found.version),
+                ("Type", result.edge_type),
+                ("Graph", result.graph_name),
+                ("Created", result.created_at),
+                ("Version", result.version),
             ]
         ),
         code=code.Code(
-            python=code.python("graph", "graph.get_edge", found.id),
-            shell=code.shell("edge", "list", found.from_node_id, type=found.edge_type),
+            python=code.python("graph", "graph.get_edge", result.id),
+            shell=code.shell("edge", "list", result.from_node_id, type=result.edge_type),
         ),
     )
 
@@ -327,8 +327,8 @@ async def create(visit: Visit) -> Response:
     form = await visit.form()
     kind, name, graph_name = (str(form.get(each, "")).strip() for each in ("type", "name", "graph"))
     data = document(str(form.get("data", "")), "data")
-    made = await visit.graph.graph.create_node(kind, name=name, graph_name=graph_name, data=data)
-    return visit.redirect(f"/nodes/{made.id}", "It is written.")
+    result = await visit.graph.graph.create_node(kind, name=name, graph_name=graph_name, data=data)
+    return visit.redirect(f"/nodes/{result.id}", "It is written.")
 
 
 async def change(visit: Visit) -> Response:

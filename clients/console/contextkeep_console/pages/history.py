@@ -65,12 +65,12 @@ def _nodes(rows: list[AssembledNode], has_more: bool) -> Table:
         name="nodes",
         title="Why each node is in or out",
         columns=(
-            Column(name="node", value=lambda one: one.name or one.node_id, link=lambda one: f"/nodes/{one.node_id}"),
-            Column(name="type", value=lambda one: one.type),
-            Column(name="messages", value=lambda one: len(one.messages), kind="number"),
+            Column(name="node", value=lambda row: row.name or row.node_id, link=lambda row: f"/nodes/{row.node_id}"),
+            Column(name="type", value=lambda row: row.type),
+            Column(name="messages", value=lambda row: len(row.messages), kind="number"),
             Column(name="decided by", value=_decided, kind="prose"),
-            Column(name="reached by", value=lambda one: one.edge_type, is_minor=True),
-            Column(name="depth", value=lambda one: one.depth, kind="number", is_minor=True),
+            Column(name="reached by", value=lambda row: row.edge_type, is_minor=True),
+            Column(name="depth", value=lambda row: row.depth, kind="number", is_minor=True),
         ),
         rows=rows,
         has_more=has_more,
@@ -78,7 +78,7 @@ def _nodes(rows: list[AssembledNode], has_more: bool) -> Table:
     )
 
 
-def _decided(one: AssembledNode) -> str:
-    if one.messages:
-        return ", ".join(dict.fromkeys(given.rule for given in one.messages))
-    return "; ".join(f"{each.reason}: {each.rule}{f' ({each.error})' if each.error else ''}" for each in one.skipped)
+def _decided(node: AssembledNode) -> str:
+    if node.messages:
+        return ", ".join(dict.fromkeys(given.rule for given in node.messages))
+    return "; ".join(f"{each.reason}: {each.rule}{f' ({each.error})' if each.error else ''}" for each in node.skipped)

@@ -65,12 +65,12 @@ async def _bases(visit: Visit) -> Table:
         name="bases",
         title="Knowledge bases",
         columns=(
-            Column(name="base", value=lambda one: one.name, link=lambda one: f"{query({'base': one.name})}#documents"),
-            Column(name="about", value=lambda one: one.description, kind="prose"),
-            Column(name="for", value=lambda one: "the tenant" if one.is_of_tenant else "agents that name it"),
-            Column(name="documents", value=lambda one: one.document_count, kind="number"),
-            Column(name="size", value=lambda one: one.size_bytes, kind="size"),
-            Column(name="updated", value=lambda one: one.updated_at, kind="time", is_minor=True),
+            Column(name="base", value=lambda row: row.name, link=lambda row: f"{query({'base': row.name})}#documents"),
+            Column(name="about", value=lambda row: row.description, kind="prose"),
+            Column(name="for", value=lambda row: "the tenant" if row.is_of_tenant else "agents that name it"),
+            Column(name="documents", value=lambda row: row.document_count, kind="number"),
+            Column(name="size", value=lambda row: row.size_bytes, kind="size"),
+            Column(name="updated", value=lambda row: row.updated_at, kind="time", is_minor=True),
         ),
         rows=rows,
         limit=visit.limit,
@@ -90,15 +90,15 @@ async def _documents(visit: Visit, name: str) -> Table | None:
         columns=(
             Column(
                 name="document",
-                value=lambda one: one.name,
-                link=lambda one: f"/records/{one.working_memory_id}" if one.working_memory_id else "",
+                value=lambda row: row.name,
+                link=lambda row: f"/records/{row.working_memory_id}" if row.working_memory_id else "",
             ),
-            Column(name="state", value=lambda one: one.state, kind="state"),
-            Column(name="why", value=lambda one: one.error, kind="prose"),
-            Column(name="passages", value=lambda one: one.passage_count, kind="number"),
-            Column(name="size", value=lambda one: one.size_bytes, kind="size"),
-            Column(name="cut", value=lambda one: one.is_cut, is_minor=True),
-            Column(name="added", value=lambda one: one.created_at, kind="time", is_minor=True),
+            Column(name="state", value=lambda row: row.state, kind="state"),
+            Column(name="why", value=lambda row: row.error, kind="prose"),
+            Column(name="passages", value=lambda row: row.passage_count, kind="number"),
+            Column(name="size", value=lambda row: row.size_bytes, kind="size"),
+            Column(name="cut", value=lambda row: row.is_cut, is_minor=True),
+            Column(name="added", value=lambda row: row.created_at, kind="time", is_minor=True),
         ),
         rows=rows,
         limit=visit.limit,
@@ -109,28 +109,28 @@ async def _documents(visit: Visit, name: str) -> Table | None:
 
 async def tools(visit: Visit) -> Response:
     """List the servers of MCP and their tools, to approve or not."""
-    servers, found = await asyncio.gather(
+    servers, result = await asyncio.gather(
         part(take(visit.context.mcp_servers.list(), visit.limit)),
         part(take(visit.context.mcp_servers.list_tools(), 500)),
     )
     rows: list[McpServer] = servers.value[0] if servers.value else []
-    tools: list[McpTool] = found.value[0] if found.value else []
+    tools: list[McpTool] = result.value[0] if result.value else []
     return visit.render(
         "mcp_tools.html",
         here="sources",
         title="MCP tools",
         tabs=TABS,
         tab="/sources/tools",
-        trouble=servers.trouble or found.trouble,
+        trouble=servers.trouble or result.trouble,
         servers=Table(
             name="servers",
             title="Servers",
             columns=(
-                Column(name="server", value=lambda one: one.display_name or one.server_id),
-                Column(name="address", value=lambda one: one.url),
-                Column(name="disabled", value=lambda one: one.disabled),
-                Column(name="has a secret", value=lambda one: one.has_secret, is_minor=True),
-                Column(name="asked for tools", value=lambda one: one.discovered_at, kind="time"),
+                Column(name="server", value=lambda row: row.display_name or row.server_id),
+                Column(name="address", value=lambda row: row.url),
+                Column(name="disabled", value=lambda row: row.disabled),
+                Column(name="has a secret", value=lambda row: row.has_secret, is_minor=True),
+                Column(name="asked for tools", value=lambda row: row.discovered_at, kind="time"),
             ),
             rows=rows,
             empty="No server is known. An administrator puts one with mcp_servers.put, and discovers its tools.",
@@ -162,12 +162,12 @@ async def pages(visit: Visit) -> Response:
             name="pages",
             title="Pages",
             columns=(
-                Column(name="page", value=lambda one: one.title, link=lambda one: f"/sources/pages/{one.page_id}"),
-                Column(name="slug", value=lambda one: one.slug),
-                Column(name="state", value=lambda one: one.state, kind="state"),
-                Column(name="version", value=lambda one: one.version, kind="number"),
-                Column(name="size", value=lambda one: one.size_bytes, kind="size", is_minor=True),
-                Column(name="as of", value=lambda one: one.as_of, kind="time"),
+                Column(name="page", value=lambda row: row.title, link=lambda row: f"/sources/pages/{row.page_id}"),
+                Column(name="slug", value=lambda row: row.slug),
+                Column(name="state", value=lambda row: row.state, kind="state"),
+                Column(name="version", value=lambda row: row.version, kind="number"),
+                Column(name="size", value=lambda row: row.size_bytes, kind="size", is_minor=True),
+                Column(name="as of", value=lambda row: row.as_of, kind="time"),
             ),
             rows=rows,
             limit=visit.limit,
@@ -196,42 +196,42 @@ async def pages(visit: Visit) -> Response:
 async def page(visit: Visit) -> Response:
     """Show a page in one of its versions."""
     page_id, version = visit.step("page_id"), visit.number("version", 0, 2**31 - 1)
-    found = await visit.context.pages.get(page_id=page_id, version=version, **visit.whose)
+    result = await visit.context.pages.get(page_id=page_id, version=version, **visit.whose)
     versions = await part(take(visit.context.pages.list_versions(page_id=page_id, **visit.whose), visit.limit))
     rows: list[PageVersion] = versions.value[0] if versions.value else []
     return visit.render(
         "page.html",
         here="sources",
-        title=found.title,
-        page=found,
+        title=result.title,
+        page=result,
         versions=Table(
             name="versions",
             title="Versions",
             columns=(
-                Column(name="version", value=lambda one: one.version, link=lambda one: query({"version": one.version})),
-                Column(name="title", value=lambda one: one.title),
-                Column(name="by", value=lambda one: one.written_by),
-                Column(name="at", value=lambda one: one.created_at, kind="time"),
+                Column(name="version", value=lambda row: row.version, link=lambda row: query({"version": row.version})),
+                Column(name="title", value=lambda row: row.title),
+                Column(name="by", value=lambda row: row.written_by),
+                Column(name="at", value=lambda row: row.created_at, kind="time"),
             ),
             rows=rows,
             empty="No version is kept.",
         ),
         facts=facts(
             [
-                ("Slug", found.slug),
-                ("Other names", ", ".join(found.aliases)),
-                ("State", found.state),
-                ("Why it is stale", ", ".join(found.stale)),
-                ("Version", f"{found.version} of {found.newest_version}"),
-                ("Rests on memories", len(found.memory_ids)),
-                ("Written by", found.written_by),
-                ("As of", found.as_of),
-                ("Fresh until", found.fresh_until),
+                ("Slug", result.slug),
+                ("Other names", ", ".join(result.aliases)),
+                ("State", result.state),
+                ("Why it is stale", ", ".join(result.stale)),
+                ("Version", f"{result.version} of {result.newest_version}"),
+                ("Rests on memories", len(result.memory_ids)),
+                ("Written by", result.written_by),
+                ("As of", result.as_of),
+                ("Fresh until", result.fresh_until),
             ]
         ),
         code=code.Code(
             python=code.python("context", "pages.get", page_id=page_id, version=version, **visit.whose),
-            shell=code.shell("wiki", "get", found.slug),
+            shell=code.shell("wiki", "get", result.slug),
         ),
     )
 
@@ -251,14 +251,14 @@ async def memories(visit: Visit) -> Response:
             name="memories",
             title="What matters to it" if question else "Memories",
             columns=(
-                Column(name="kind", value=lambda one: one.kind, kind="state"),
-                Column(name="text", value=lambda one: one.text, kind="prose"),
-                Column(name="about", value=lambda one: one.key),
-                Column(name="holds", value=lambda one: not one.superseded_by),
-                Column(name="contradicts", value=lambda one: len(one.contradicts) or "", kind="number", is_minor=True),
-                Column(name="sure", value=lambda one: one.confidence, kind="share", is_minor=True),
-                Column(name="from", value=lambda one: ", ".join(s.label or s.uri or s.ref for s in one.sources)),
-                Column(name="happened", value=lambda one: one.happened_at or one.created_at, kind="time"),
+                Column(name="kind", value=lambda row: row.kind, kind="state"),
+                Column(name="text", value=lambda row: row.text, kind="prose"),
+                Column(name="about", value=lambda row: row.key),
+                Column(name="holds", value=lambda row: not row.superseded_by),
+                Column(name="contradicts", value=lambda row: len(row.contradicts) or "", kind="number", is_minor=True),
+                Column(name="sure", value=lambda row: row.confidence, kind="share", is_minor=True),
+                Column(name="from", value=lambda row: ", ".join(s.label or s.uri or s.ref for s in row.sources)),
+                Column(name="happened", value=lambda row: row.happened_at or row.created_at, kind="time"),
             ),
             rows=rows,
             limit=visit.limit,

@@ -36,14 +36,14 @@ async def index(visit: Visit) -> Response:
         columns=(
             Column(
                 name="mapping",
-                value=lambda one: one.mapping_name,
-                link=lambda one: f"/mappings/show{query({'name': one.mapping_name, 'app': one.app_id})}",
+                value=lambda row: row.mapping_name,
+                link=lambda row: f"/mappings/show{query({'name': row.mapping_name, 'app': row.app_id})}",
             ),
-            Column(name="app", value=lambda one: one.app_id or ("built in" if one.built_in else "shared")),
-            Column(name="version", value=lambda one: one.version or "", kind="number"),
-            Column(name="rules version", value=lambda one: one.rules_version or "", kind="number", is_minor=True),
-            Column(name="wrong", value=lambda one: one.error),
-            Column(name="updated", value=lambda one: one.updated_at, kind="time", is_minor=True),
+            Column(name="app", value=lambda row: row.app_id or ("built in" if row.built_in else "shared")),
+            Column(name="version", value=lambda row: row.version or "", kind="number"),
+            Column(name="rules version", value=lambda row: row.rules_version or "", kind="number", is_minor=True),
+            Column(name="wrong", value=lambda row: row.error),
+            Column(name="updated", value=lambda row: row.updated_at, kind="time", is_minor=True),
         ),
         rows=rows,
         limit=visit.limit,
@@ -65,20 +65,20 @@ async def index(visit: Visit) -> Response:
 async def show(visit: Visit) -> Response:
     """Show a mapping's rules."""
     name, app = visit.asked("name"), visit.asked("app")
-    found = await visit.context.mappings.get(name, app_id=app)
+    mapping = await visit.context.mappings.get(name, app_id=app)
     return visit.render(
         "mapping.html",
         here="mappings",
-        title=found.mapping_name,
-        mapping=found,
+        title=mapping.mapping_name,
+        mapping=mapping,
         facts=facts(
             [
-                ("App", found.app_id or ("built in" if found.built_in else "shared by all")),
-                ("Version", found.version),
-                ("Rules version", found.rules_version),
-                ("Created", found.created_at),
-                ("Updated", found.updated_at),
-                ("No longer compiles", found.error),
+                ("App", mapping.app_id or ("built in" if mapping.built_in else "shared by all")),
+                ("Version", mapping.version),
+                ("Rules version", mapping.rules_version),
+                ("Created", mapping.created_at),
+                ("Updated", mapping.updated_at),
+                ("No longer compiles", mapping.error),
             ]
         ),
         code=code.Code(
@@ -105,10 +105,10 @@ async def tried(visit: Visit) -> Response:
     trials: list[NodeTrial] | None = None
     trouble = None
     try:
-        said = document(rules, "rules")
-        if said is None or not node:
+        result = document(rules, "rules")
+        if result is None or not node:
             raise InvalidArgument("give rules, and a node to try them on")
-        trials, _ = await take(visit.context.mappings.test(said, **named(node)), NODES_MAX)
+        trials, _ = await take(visit.context.mappings.test(result, **named(node)), NODES_MAX)
     except Unauthenticated:
         raise
     except ContextKeepError as error:  # the visitor's text stays on the page
@@ -154,8 +154,8 @@ async def register(visit: Visit) -> Response:
     rules = document(str(form.get("rules", "")), "rules")
     if rules is None or not name:
         raise InvalidArgument("give rules, and a name for them")
-    made = await visit.context.mappings.register(name, rules, app_id=app, replace=form.get("replace") == "yes")
+    result = await visit.context.mappings.register(name, rules, app_id=app, replace=form.get("replace") == "yes")
     return visit.redirect(
-        f"/mappings/show{query({'name': made.mapping_name, 'app': made.app_id})}",
-        f"{made.mapping_name} is registered, version {made.version}.",
+        f"/mappings/show{query({'name': result.mapping_name, 'app': result.app_id})}",
+        f"{result.mapping_name} is registered, version {result.version}.",
     )

@@ -31,15 +31,15 @@ def record_columns() -> tuple[Column, ...]:
     return (
         Column(
             name="record",
-            value=lambda one: one.name or one.working_memory_id,
-            link=lambda one: f"/records/{one.working_memory_id}",
+            value=lambda row: row.name or row.working_memory_id,
+            link=lambda row: f"/records/{row.working_memory_id}",
         ),
-        Column(name="type", value=lambda one: one.memory_type),
-        Column(name="size", value=lambda one: one.size_bytes, kind="size"),
-        Column(name="state", value=lambda one: one.status, kind="state", is_minor=True),
-        Column(name="tags", value=lambda one: one.tags, is_minor=True),
-        Column(name="created", value=lambda one: one.created_at, kind="time", is_minor=True),
-        Column(name="id", value=lambda one: one.working_memory_id, kind="id", is_minor=True),
+        Column(name="type", value=lambda row: row.memory_type),
+        Column(name="size", value=lambda row: row.size_bytes, kind="size"),
+        Column(name="state", value=lambda row: row.status, kind="state", is_minor=True),
+        Column(name="tags", value=lambda row: row.tags, is_minor=True),
+        Column(name="created", value=lambda row: row.created_at, kind="time", is_minor=True),
+        Column(name="id", value=lambda row: row.working_memory_id, kind="id", is_minor=True),
     )
 
 
@@ -95,7 +95,7 @@ def _index_code(root: str, text: str, types: list[str]) -> code.Code:
 
 async def _newest(visit: Visit, archived: bool) -> Table:
     columns = ["working_memory_id", "name", "memory_type", "size_bytes", "status", "entity_node_id", "created_at"]
-    found = await visit.context.records.query(
+    result = await visit.context.records.query(
         columns, order_by=["-created_at"], limit=min(visit.limit, 1000), include_archived=archived
     )
 
@@ -122,9 +122,9 @@ async def _newest(visit: Visit, archived: bool) -> Table:
             ),
             Column(name="created", value=lambda row: str(row.get("created_at") or "")[:19].replace("T", " ")),
         ),
-        rows=found.rows,
+        rows=result.rows,
         limit=visit.limit,
-        has_more=found.has_more and visit.limit < 1000,
+        has_more=result.has_more and visit.limit < 1000,
         empty="Nothing is kept yet. Upload a file below, or write a record as the lines below do.",
     )
 
@@ -132,19 +132,19 @@ async def _newest(visit: Visit, archived: bool) -> Table:
 async def _manifest(visit: Visit, root: str, types: list[str], archived: bool) -> tuple[list[ManifestEntity], bool]:
     """Return what hangs below a node, entity by entity, and whether there is more of it."""
     depth = max(1, visit.number("depth", 3, 100))
-    found = visit.context.records.manifest(
+    result = visit.context.records.manifest(
         **_root(root), depth_max=depth, memory_types=types, include_archived=archived, records_max=RECORDS_OF_GROUP
     )
-    return await take(found, min(visit.limit, ENTITIES_MAX))
+    return await take(result, min(visit.limit, ENTITIES_MAX))
 
 
 def _root(root: str) -> Any:
-    asked = named(root)
-    return {"root_node_id": asked["node_id"]} if "node_id" in asked else asked
+    result = named(root)
+    return {"root_node_id": result["node_id"]} if "node_id" in result else result
 
 
 async def _hits(visit: Visit, text: str, types: list[str], archived: bool) -> Table:
-    found = await visit.context.records.search(
+    results = await visit.context.records.search(
         text, memory_types=types, include_archived=archived, limit=min(visit.limit, 100)
     )
     first, *others = record_columns()
@@ -156,7 +156,7 @@ async def _hits(visit: Visit, text: str, types: list[str], archived: bool) -> Ta
             Column(name="score", value=lambda hit: hit.score, kind="share"),
             *(_of_hit(column) for column in others),
         ),
-        rows=found,
+        rows=results,
         empty="No record has these words, or one like them.",
     )
 
@@ -170,27 +170,27 @@ def _of_hit(column: Column) -> Column:
 async def record(visit: Visit) -> Response:
     """Show a record: its metadata, its content, and its log."""
     record_id = visit.step("record_id")
-    found = await visit.context.records.get(record_id, include_archived=True)
+    result = await visit.context.records.get(record_id, include_archived=True)
     preview, actions = await asyncio.gather(
-        part(_preview(visit, found)),
+        part(_preview(visit, result)),
         part(take(visit.context.records.list_actions(record_id), visit.limit)),
     )
     rows, has_more = actions.value or ([], False)
     return visit.render(
         "record.html",
         here="memory",
-        title=found.name or "Record",
-        record=found,
+        title=result.name or "Record",
+        record=result,
         preview=preview,
         actions_trouble=actions.trouble,
         actions=Table(
             name="actions",
             title="What happened to it",
             columns=(
-                Column(name="at", value=lambda one: one.created_at, kind="time"),
-                Column(name="what", value=lambda one: one.kind, kind="state"),
-                Column(name="by", value=lambda one: one.principal),
-                Column(name="details", value=lambda one: "" if one.details_json == "{}" else one.details_json),
+                Column(name="at", value=lambda row: row.created_at, kind="time"),
+                Column(name="what", value=lambda row: row.kind, kind="state"),
+                Column(name="by", value=lambda row: row.principal),
+                Column(name="details", value=lambda row: "" if row.details_json == "{}" else row.details_json),
             ),
             rows=rows,
             limit=visit.limit,
@@ -199,26 +199,26 @@ async def record(visit: Visit) -> Response:
         ),
         facts=facts(
             [
-                ("Type", found.memory_type),
-                ("Subtype", found.subtype),
-                ("Purpose", found.semantic_purpose),
-                ("Content type", found.content_type),
-                ("State", found.status),
-                ("Description", found.description),
-                ("Reasoning", found.reasoning),
-                ("Tags", ", ".join(found.tags)),
-                ("Stored in", found.provider),
-                ("sha256", found.sha256),
-                ("Index", " ".join(filter(None, (found.index_state, found.index_error)))),
-                ("Text", " ".join(filter(None, (found.text_state, found.text_error)))),
-                ("App", found.app_id),
-                ("Agent bundle", found.agent_bundle_id),
-                ("Owner", found.owner_user_id),
-                ("Created by", found.created_by),
-                ("Created", found.created_at),
-                ("Updated", found.updated_at),
-                ("Expires", found.expires_at),
-                ("Version", found.version),
+                ("Type", result.memory_type),
+                ("Subtype", result.subtype),
+                ("Purpose", result.semantic_purpose),
+                ("Content type", result.content_type),
+                ("State", result.status),
+                ("Description", result.description),
+                ("Reasoning", result.reasoning),
+                ("Tags", ", ".join(result.tags)),
+                ("Stored in", result.provider),
+                ("sha256", result.sha256),
+                ("Index", " ".join(filter(None, (result.index_state, result.index_error)))),
+                ("Text", " ".join(filter(None, (result.text_state, result.text_error)))),
+                ("App", result.app_id),
+                ("Agent bundle", result.agent_bundle_id),
+                ("Owner", result.owner_user_id),
+                ("Created by", result.created_by),
+                ("Created", result.created_at),
+                ("Updated", result.updated_at),
+                ("Expires", result.expires_at),
+                ("Version", result.version),
             ]
         ),
         code=code.Code(
@@ -231,31 +231,31 @@ async def record(visit: Visit) -> Response:
     )
 
 
-async def _preview(visit: Visit, found: Record) -> tuple[str, str]:
+async def _preview(visit: Visit, item: Record) -> tuple[str, str]:
     """Return what kind of preview there is, "text", "json", "picture" or "none", and its text."""
-    if found.content_json:
-        return "json", found.content_json
-    if found.content_text:
-        return "text", found.content_text
-    if not found.blob_key:
+    if item.content_json:
+        return "json", item.content_json
+    if item.content_text:
+        return "text", item.content_text
+    if not item.blob_key:
         return "none", "It has no content."
-    start = await _beginning(visit, found, PREVIEW_BYTES)
+    start = await _beginning(visit, item, PREVIEW_BYTES)
     if _picture_type(start):
-        is_small = found.size_bytes <= PICTURE_BYTES_MAX
+        is_small = item.size_bytes <= PICTURE_BYTES_MAX
         return ("picture", "") if is_small else ("none", "The picture is too large to be shown.")
-    is_text = found.content_type.startswith(_TEXTS) or found.memory_type.startswith(_TEXTS)
+    is_text = item.content_type.startswith(_TEXTS) or item.memory_type.startswith(_TEXTS)
     if not is_text and b"\0" in start[:4096]:
         return "none", "It is no text. Download it to look at it."
     shown = start.decode("utf-8", "replace")
-    more = f"\n… ({found.size_bytes:,} bytes in all)" if found.size_bytes > len(start) else ""
+    more = f"\n… ({item.size_bytes:,} bytes in all)" if item.size_bytes > len(start) else ""
     return "text", shown + more
 
 
-async def _beginning(visit: Visit, found: Record, size_bytes: int) -> bytes:
-    length = min(size_bytes, found.size_bytes)
+async def _beginning(visit: Visit, item: Record, size_bytes: int) -> bytes:
+    length = min(size_bytes, item.size_bytes)
     if not length:
         return b""
-    reader = await visit.context.blobs.get(found.working_memory_id, length_bytes=length, include_archived=True)
+    reader = await visit.context.blobs.get(item.working_memory_id, length_bytes=length, include_archived=True)
     async with reader:
         return b"".join([chunk async for chunk in reader])
 
@@ -268,10 +268,10 @@ def _picture_type(start: bytes) -> str:
 
 async def picture(visit: Visit) -> Response:
     """Return a picture for the page, if it is one by its own first bytes."""
-    found = await visit.context.records.get(visit.step("record_id"), include_archived=True)
-    if found.size_bytes > PICTURE_BYTES_MAX:
+    result = await visit.context.records.get(visit.step("record_id"), include_archived=True)
+    if result.size_bytes > PICTURE_BYTES_MAX:
         raise FailedPrecondition("the picture is too large to be shown")
-    data = await _beginning(visit, found, PICTURE_BYTES_MAX)
+    data = await _beginning(visit, result, PICTURE_BYTES_MAX)
     if not (kind := _picture_type(data)):
         raise FailedPrecondition("it is no picture that is shown here")
     return Response(data, media_type=kind, headers={"content-security-policy": CONTENT_POLICY})
@@ -280,14 +280,14 @@ async def picture(visit: Visit) -> Response:
 async def content(visit: Visit) -> Response:
     """Return the content of a record as a file to keep; nothing of it is ever shown as a page."""
     record_id = visit.step("record_id")
-    found = await visit.context.records.get(record_id, include_archived=True)
-    name = quote(found.name or record_id, safe="", errors="replace")
+    result = await visit.context.records.get(record_id, include_archived=True)
+    name = quote(result.name or record_id, safe="", errors="replace")
     headers = {
         "content-disposition": f"attachment; filename*=UTF-8''{name}",
         "content-security-policy": CONTENT_POLICY,
     }
-    if not found.blob_key:
-        inline = (found.content_json or found.content_text).encode("utf-8", "backslashreplace")
+    if not result.blob_key:
+        inline = (result.content_json or result.content_text).encode("utf-8", "backslashreplace")
         return Response(inline, media_type="application/octet-stream", headers=headers)
     reader = await visit.context.blobs.get(record_id, include_archived=True)
 
@@ -308,7 +308,7 @@ async def upload(visit: Visit) -> Response:
         raise InvalidArgument("choose a file", field="file")
     node_id = str(form.get("node", "")).strip()
     kind = str(form.get("type", "")).strip()
-    made = await visit.context.blobs.upload(
+    blob = await visit.context.blobs.upload(
         file.file,
         name=file.filename[-500:],
         memory_type=kind or "file",
@@ -316,7 +316,7 @@ async def upload(visit: Visit) -> Response:
         content_type=(file.content_type or "")[:100],
         entity_node_id=node_id or None,
     )
-    return visit.redirect(f"/records/{made.working_memory_id}", "It is kept: its bytes are durable.")
+    return visit.redirect(f"/records/{blob.working_memory_id}", "It is kept: its bytes are durable.")
 
 
 async def archive(visit: Visit) -> Response:

@@ -66,7 +66,7 @@ async def tenants(visit: Visit) -> Response:
 
 
 def _limit(name: str) -> Column:
-    return Column(name=name.replace("_", " ") + " at most", value=lambda one: getattr(one.limits, f"{name}_max", None))
+    return Column(name=name.replace("_", " ") + " at most", value=lambda row: getattr(row.limits, f"{name}_max", None))
 
 
 def _database(tenant: Tenant) -> str:
@@ -75,12 +75,12 @@ def _database(tenant: Tenant) -> str:
 
 
 _TENANTS = (
-    Column(name="tenant", value=lambda one: one.name),
+    Column(name="tenant", value=lambda row: row.name),
     Column(name="database", value=_database),
-    Column(name="records", value=lambda one: one.records, kind="number"),
-    Column(name="size", value=lambda one: one.size_bytes, kind="size"),
+    Column(name="records", value=lambda row: row.records, kind="number"),
+    Column(name="size", value=lambda row: row.size_bytes, kind="size"),
     *(_limit(name) for _, name, _ in LIMITS),
-    Column(name="made", value=lambda one: one.created_at, kind="time", is_minor=True),
+    Column(name="made", value=lambda row: row.created_at, kind="time", is_minor=True),
 )
 
 
@@ -88,10 +88,10 @@ async def limit(visit: Visit) -> Response:
     """Say what a tenant may store."""
     form = await visit.form()
     tenant = str(form.get("tenant", "")).strip()
-    said = {limit: str(form.get(name, "")).strip() for limit, name, _ in LIMITS}
+    values = {limit: str(form.get(name, "")).strip() for limit, name, _ in LIMITS}
     changed = await visit.context.operations.set_tenant_limits(
         tenant,
-        **{limit: _number(limit, text) for limit, text in said.items() if text},
+        **{limit: _number(limit, text) for limit, text in values.items() if text},
     )
     return visit.redirect("/access/tenants", f"{changed.name} has new limits; the services follow within seconds.")
 
@@ -154,26 +154,26 @@ def _far(job: Job) -> str:
 
 
 _JOBS = (
-    Column(name="job", value=lambda one: one.job_id, kind="id", link=lambda one: f"/access/jobs/{path(one.job_id)}"),
-    Column(name="kind", value=lambda one: one.kind),
-    Column(name="state", value=lambda one: one.state, kind="state"),
+    Column(name="job", value=lambda row: row.job_id, kind="id", link=lambda row: f"/access/jobs/{path(row.job_id)}"),
+    Column(name="kind", value=lambda row: row.kind),
+    Column(name="state", value=lambda row: row.state, kind="state"),
     Column(name="how far", value=_far),
-    Column(name="started", value=lambda one: one.started_at, kind="time"),
-    Column(name="over", value=lambda one: one.finished_at, kind="time", is_minor=True),
-    Column(name="by", value=lambda one: one.started_by, is_minor=True),
+    Column(name="started", value=lambda row: row.started_at, kind="time"),
+    Column(name="over", value=lambda row: row.finished_at, kind="time", is_minor=True),
+    Column(name="by", value=lambda row: row.started_by, is_minor=True),
 )
 
 
 async def job(visit: Visit) -> Response:
     """Show a job."""
-    found = await visit.context.jobs.get(visit.step("job_id"))
+    result = await visit.context.jobs.get(visit.step("job_id"))
     return visit.render(
         "operating_job.html",
         here="access",
-        title=f"Job {found.kind}",
-        job=found,
+        title=f"Job {result.kind}",
+        job=result,
         code=code.Code(
-            python=code.python("context", "jobs.get", found.job_id), shell=code.shell("operator", "job", found.job_id)
+            python=code.python("context", "jobs.get", result.job_id), shell=code.shell("operator", "job", result.job_id)
         ),
     )
 

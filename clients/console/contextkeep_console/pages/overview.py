@@ -21,29 +21,29 @@ from contextkeep_console.visit import Visit, take
 _MINUTES = 60
 _ASKED_AT_ONCE, _ROUNDS_MAX = 4, 8  # 32 replicas, if each is called once
 _WORK = (
-    Column(name="kind", value=lambda one: one.kind),
-    Column(name="owed", value=lambda one: one.owed, kind="number"),
-    Column(name="failed", value=lambda one: one.failed, kind="number"),
-    Column(name="since", value=lambda one: one.oldest_at, kind="time"),
-    Column(name="database", value=lambda one: one.database or "home", is_minor=True),
-    Column(name="what failed", value=lambda one: one.last_error, kind="prose", is_minor=True),
+    Column(name="kind", value=lambda row: row.kind),
+    Column(name="owed", value=lambda row: row.owed, kind="number"),
+    Column(name="failed", value=lambda row: row.failed, kind="number"),
+    Column(name="since", value=lambda row: row.oldest_at, kind="time"),
+    Column(name="database", value=lambda row: row.database or "home", is_minor=True),
+    Column(name="what failed", value=lambda row: row.last_error, kind="prose", is_minor=True),
 )
 _NOTHING_OWED = "No background work: all written data is indexed, and all deleted data is gone."
 _GRAPHS = (
     Column(
         name="graph",
-        value=lambda one: one.graph_name or "default",
-        link=lambda one: f"/graph{query({'graph': one.graph_name})}",
+        value=lambda row: row.graph_name or "default",
+        link=lambda row: f"/graph{query({'graph': row.graph_name})}",
     ),
-    Column(name="nodes", value=lambda one: one.nodes, kind="number"),
-    Column(name="edges", value=lambda one: one.edges, kind="number"),
+    Column(name="nodes", value=lambda row: row.nodes, kind="number"),
+    Column(name="edges", value=lambda row: row.edges, kind="number"),
 )
 _OF_CONTEXTS = {"context", "state", "messages", "updated"}
 _SOURCES = (
-    Column(name="source", value=lambda one: one.display_name or one.provider_id),
-    Column(name="family", value=lambda one: one.family, is_minor=True),
-    Column(name="enabled", value=lambda one: one.is_enabled and one.is_allowed),
-    Column(name="last", value=lambda one: one.last_state, kind="state"),
+    Column(name="source", value=lambda row: row.display_name or row.provider_id),
+    Column(name="family", value=lambda row: row.family, is_minor=True),
+    Column(name="enabled", value=lambda row: row.is_enabled and row.is_allowed),
+    Column(name="last", value=lambda row: row.last_state, kind="state"),
 )
 
 
@@ -88,14 +88,14 @@ async def _recent(visit: Visit) -> list[Recent]:
 
 async def _of_replicas(ask: Callable[[], Awaitable[RecentCalls]]) -> list[RecentCalls]:
     """Ask until no replica answers that had not answered yet: calls go to them in turns, whatever address they have."""
-    found: dict[str, RecentCalls] = {}
+    calls: dict[str, RecentCalls] = {}
     for _ in range(_ROUNDS_MAX):
-        known = len(found)
+        known = len(calls)
         for item in await asyncio.gather(*(ask() for _ in range(_ASKED_AT_ONCE))):
-            found[item.process_id] = item
-        if len(found) == known or len(found) == 1:
+            calls[item.process_id] = item
+        if len(calls) == known or len(calls) == 1:
             break
-    return [found[process_id] for process_id in sorted(found)]
+    return [calls[process_id] for process_id in sorted(calls)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ def _drawn(recent: RecentCalls, now: datetime) -> Recent:
         return Recent(title=title, about=about, calls=None, lengths=None)
     # From an hour ago to now, so that who reads sees time go to the right.
     ago = [(float(_MINUTES - 1 - place), minutes.get(place)) for place in range(_MINUTES - 1, -1, -1)]
-    worst = max(recent.minutes, key=lambda one: one.p95_ms)
+    worst = max(recent.minutes, key=lambda row: row.p95_ms)
     return Recent(
         title=title,
         about=about,
@@ -147,7 +147,7 @@ def _drawn(recent: RecentCalls, now: datetime) -> Recent:
 async def _usage(visit: Visit) -> list[tuple[str, charts.Stack]]:
     """Return the tenant's storage and its limits; only for administrators."""
     usage = await visit.context.operations.get_usage()
-    said = (
+    items = (
         ("records", usage.records, usage.limits.records_max),
         ("bytes", usage.size_bytes, usage.limits.bytes_max),
     )
@@ -164,19 +164,19 @@ async def _usage(visit: Visit) -> list[tuple[str, charts.Stack]]:
                 else f"{value:,} {name}; there is no limit.",
             ),
         )
-        for name, value, most in said
+        for name, value, most in items
     ]
 
 
 async def owed(visit: Visit) -> Table:
     """Return the background work; only for operators."""
-    found = await visit.context.operations.list_background_work()
-    away = ", ".join(found.databases_away)
+    background_work = await visit.context.operations.list_background_work()
+    away = ", ".join(background_work.databases_away)
     return Table(
         name="work",
         title="Owed in the background",
         columns=_WORK,
-        rows=found.work,
+        rows=background_work.work,
         lacks=f"These databases do not answer, and their background work is unknown: {away}." if away else "",
         empty="The other databases have no background work." if away else _NOTHING_OWED,
     )

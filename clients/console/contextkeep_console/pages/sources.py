@@ -35,7 +35,7 @@ async def index(visit: Visit) -> Response:
         part(visit.context.query.list_providers(agent_id=how["agent_id"])),
         part(_ask(visit, question, how)),
     )
-    found = answer.value
+    value = answer.value
     return visit.render(
         "sources.html",
         here="sources",
@@ -50,17 +50,17 @@ async def index(visit: Visit) -> Response:
         providers=providers,
         provider_table=_providers(providers.value or []),
         answer=answer,
-        found=found,
-        statuses=_statuses(found) if found else None,
+        found=value,
+        statuses=_statuses(value) if value else None,
         times=charts.bars(
             "How long each source took",
-            {provider.provider_id: float(provider.duration_ms) for provider in found.providers},
+            {provider.provider_id: float(provider.duration_ms) for provider in value.providers},
             unit="ms",
         )
-        if found
+        if value
         else None,
-        hits=_hits(found) if found else None,
-        unmerged=_unmerged(found) if found else None,
+        hits=_hits(value) if value else None,
+        unmerged=_unmerged(value) if value else None,
         code=code.Code(
             python=code.python("context", "query.ask", question or "…", **_said(how), explain=True, **visit.whose),
             shell=code.shell(
@@ -82,8 +82,8 @@ async def _ask(visit: Visit, question: str, how: dict[str, Any]) -> QueriedConte
     return await visit.context.query.ask(question, **how, explain=True, timeout_s=15, **visit.whose)
 
 
-def _one_of(asked: str, known: tuple[str, ...]) -> str:
-    return asked if asked in known else known[0]
+def _one_of(text: str, known: tuple[str, ...]) -> str:
+    return text if text in known else known[0]
 
 
 def _said(how: dict[str, Any]) -> dict[str, Any]:
@@ -96,63 +96,63 @@ def _providers(rows: Any) -> Table:
         name="sources",
         title="Sources",
         columns=(
-            Column(name="source", value=lambda one: one.display_name or one.provider_id),
-            Column(name="id", value=lambda one: one.provider_id),
-            Column(name="family", value=lambda one: one.family, is_minor=True),
-            Column(name="scopes", value=lambda one: one.scopes, is_minor=True),
-            Column(name="by default", value=lambda one: one.is_default),
-            Column(name="enabled", value=lambda one: one.is_enabled),
-            Column(name="allowed", value=lambda one: one.is_allowed),
-            Column(name="deadline, ms", value=lambda one: one.deadline_ms, kind="number", is_minor=True),
-            Column(name="last test", value=lambda one: one.last_state, kind="state", is_minor=True),
+            Column(name="source", value=lambda row: row.display_name or row.provider_id),
+            Column(name="id", value=lambda row: row.provider_id),
+            Column(name="family", value=lambda row: row.family, is_minor=True),
+            Column(name="scopes", value=lambda row: row.scopes, is_minor=True),
+            Column(name="by default", value=lambda row: row.is_default),
+            Column(name="enabled", value=lambda row: row.is_enabled),
+            Column(name="allowed", value=lambda row: row.is_allowed),
+            Column(name="deadline, ms", value=lambda row: row.deadline_ms, kind="number", is_minor=True),
+            Column(name="last test", value=lambda row: row.last_state, kind="state", is_minor=True),
         ),
         rows=rows,
         empty="No source is installed.",
     )
 
 
-def _statuses(found: QueriedContext) -> Table:
+def _statuses(answer: QueriedContext) -> Table:
     return Table(
         name="statuses",
         title="How each source fared",
         columns=(
-            Column(name="source", value=lambda one: one.provider_id),
-            Column(name="state", value=lambda one: one.state, kind="state"),
-            Column(name="hits", value=lambda one: one.hit_count, kind="number"),
-            Column(name="ms", value=lambda one: one.duration_ms, kind="number"),
-            Column(name="searched", value=lambda one: one.target),
-            Column(name="how", value=lambda one: one.mode, is_minor=True),
-            Column(name="why", value=lambda one: one.reason, kind="prose"),
+            Column(name="source", value=lambda row: row.provider_id),
+            Column(name="state", value=lambda row: row.state, kind="state"),
+            Column(name="hits", value=lambda row: row.hit_count, kind="number"),
+            Column(name="ms", value=lambda row: row.duration_ms, kind="number"),
+            Column(name="searched", value=lambda row: row.target),
+            Column(name="how", value=lambda row: row.mode, is_minor=True),
+            Column(name="why", value=lambda row: row.reason, kind="prose"),
         ),
-        rows=found.providers,
+        rows=answer.providers,
         empty="No source was searched.",
     )
 
 
-def _hits(found: QueriedContext) -> Table:
+def _hits(answer: QueriedContext) -> Table:
     return Table(
         name="hits",
         title="Merged hits, the best first",
         columns=(
-            Column(name="rank", value=lambda one: one.rank, kind="number"),
-            Column(name="score", value=lambda one: one.score, kind="share"),
+            Column(name="rank", value=lambda row: row.rank, kind="number"),
+            Column(name="score", value=lambda row: row.score, kind="share"),
             Column(
                 name="source",
-                value=lambda one: ", ".join(dict.fromkeys(each.provider_id for each in one.sources)) or one.provider_id,
+                value=lambda row: ", ".join(dict.fromkeys(each.provider_id for each in row.sources)) or row.provider_id,
             ),
-            Column(name="title", value=lambda one: one.title),
-            Column(name="text", value=lambda one: one.snippet, kind="prose"),
-            Column(name="scope", value=lambda one: one.scope, is_minor=True),
-            Column(name="as of", value=lambda one: one.as_of, kind="time", is_minor=True),
-            Column(name="ref", value=lambda one: one.ref, kind="ref", link=lambda one: link_of(one.ref), is_minor=True),
+            Column(name="title", value=lambda row: row.title),
+            Column(name="text", value=lambda row: row.snippet, kind="prose"),
+            Column(name="scope", value=lambda row: row.scope, is_minor=True),
+            Column(name="as of", value=lambda row: row.as_of, kind="time", is_minor=True),
+            Column(name="ref", value=lambda row: row.ref, kind="ref", link=lambda row: link_of(row.ref), is_minor=True),
         ),
-        rows=found.hits,
+        rows=answer.hits,
         empty="No source has anything to say to that.",
     )
 
 
-def _unmerged(found: QueriedContext) -> Table:
-    rows = [(provider, hit) for provider, hits in found.explained.items() for hit in hits]
+def _unmerged(answer: QueriedContext) -> Table:
+    rows = [(provider, hit) for provider, hits in answer.explained.items() for hit in hits]
     return Table(
         name="unmerged",
         title="What each source gave, before merging",

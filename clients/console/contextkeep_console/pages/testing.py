@@ -28,13 +28,13 @@ async def settings(visit: Visit) -> Response:
             name="settings",
             title="Sources",
             columns=(
-                Column(name="source", value=lambda one: one.display_name or one.provider_id),
-                Column(name="id", value=lambda one: one.provider_id),
+                Column(name="source", value=lambda row: row.display_name or row.provider_id),
+                Column(name="id", value=lambda row: row.provider_id),
                 Column(name="enabled", value=lambda provider: provider.is_enabled),
-                Column(name="by default", value=lambda one: one.is_default),
-                Column(name="deadline, ms", value=lambda one: one.deadline_ms, kind="number"),
-                Column(name="last test", value=lambda one: one.last_state, kind="state", is_minor=True),
-                Column(name="took, ms", value=lambda one: one.last_duration_ms or "", kind="number", is_minor=True),
+                Column(name="by default", value=lambda row: row.is_default),
+                Column(name="deadline, ms", value=lambda row: row.deadline_ms, kind="number"),
+                Column(name="last test", value=lambda row: row.last_state, kind="state", is_minor=True),
+                Column(name="took, ms", value=lambda row: row.last_duration_ms or "", kind="number", is_minor=True),
             ),
             rows=rows,
             empty="No source is installed.",
@@ -60,17 +60,17 @@ async def change(visit: Visit) -> Response:
     """Change the tenant's settings of a source; fields that are left as they are stay."""
     form = await visit.form()
     provider = str(form.get("provider", ""))
-    said = {name: str(form.get(name, _KEEP)).strip() for name in ("enabled", "is_default", "deadline_ms")}
-    deadline = said["deadline_ms"]
+    values = {name: str(form.get(name, _KEEP)).strip() for name in ("enabled", "is_default", "deadline_ms")}
+    deadline = values["deadline_ms"]
     if deadline not in (_KEEP, _AS_IT_IS) and not (deadline.isdecimal() and 0 < int(deadline) <= _DEADLINE_MS_MAX):
         raise InvalidArgument(f"the deadline is 1 to {_DEADLINE_MS_MAX:,} ms", field="deadline_ms")
     flags = {"yes": True, "no": False}
     await visit.context.query.update_provider(
         provider,
-        enabled=flags.get(said["enabled"]),
-        is_default=flags.get(said["is_default"]),
+        enabled=flags.get(values["enabled"]),
+        is_default=flags.get(values["is_default"]),
         deadline_ms=int(deadline) if deadline.isdecimal() else None,
-        reset=[name for name, value in said.items() if value == _AS_IT_IS],
+        reset=[name for name, value in values.items() if value == _AS_IT_IS],
     )
     return visit.redirect("/sources/settings", f"The settings of {provider} are changed for the whole tenant.")
 
@@ -85,13 +85,13 @@ async def tests(visit: Visit) -> Response:
             name="tests",
             title="Tests",
             columns=(
-                Column(name="question", value=lambda one: one.query, link=lambda one: f"/sources/tests/{one.test_id}"),
-                Column(name="label", value=lambda one: one.label),
-                Column(name="hits", value=lambda one: one.hit_count, kind="number"),
-                Column(name="took, ms", value=lambda one: one.duration_ms, kind="number"),
-                Column(name="warnings", value=lambda one: list(one.warnings), is_minor=True),
-                Column(name="by", value=lambda one: one.created_by, is_minor=True),
-                Column(name="at", value=lambda one: one.created_at, kind="time"),
+                Column(name="question", value=lambda row: row.query, link=lambda row: f"/sources/tests/{row.test_id}"),
+                Column(name="label", value=lambda row: row.label),
+                Column(name="hits", value=lambda row: row.hit_count, kind="number"),
+                Column(name="took, ms", value=lambda row: row.duration_ms, kind="number"),
+                Column(name="warnings", value=lambda row: list(row.warnings), is_minor=True),
+                Column(name="by", value=lambda row: row.created_by, is_minor=True),
+                Column(name="at", value=lambda row: row.created_at, kind="time"),
             ),
             rows=rows,
             limit=visit.limit,
@@ -119,8 +119,8 @@ async def run(visit: Visit) -> Response:
     """Run a query as users do, and store the answer."""
     form = await visit.form()
     question, label = (str(form.get(name, "")).strip() for name in ("question", "label"))
-    made = await visit.context.source_tests.run(question, label=label, timeout_s=15, **visit.whose)
-    return visit.redirect(f"/sources/tests/{made.test_id}")
+    result = await visit.context.source_tests.run(question, label=label, timeout_s=15, **visit.whose)
+    return visit.redirect(f"/sources/tests/{result.test_id}")
 
 
 async def test(visit: Visit) -> Response:
@@ -130,35 +130,35 @@ async def test(visit: Visit) -> Response:
     async def compared() -> ComparedTests | None:
         return await visit.context.source_tests.compare(test_id, other) if other else None
 
-    found, difference = await asyncio.gather(visit.context.source_tests.get(test_id), part(compared()))
-    answer = found.answer
+    result, difference = await asyncio.gather(visit.context.source_tests.get(test_id), part(compared()))
+    answer = result.answer
     return visit.render(
         "source_test.html",
         here="sources",
-        title=found.label or "A test of the sources",
-        test=found,
+        title=result.label or "A test of the sources",
+        test=result,
         other=other,
         difference=difference,
         facts=facts(
             [
-                ("Question", found.query),
-                ("Label", found.label),
-                ("On behalf of", found.owner_user_id),
-                ("Asked by", found.created_by),
-                ("Asked", found.created_at),
-                ("Took, ms", found.duration_ms),
-                ("Warnings", ", ".join(found.warnings)),
-                ("Asks again", found.replay_of),
+                ("Question", result.query),
+                ("Label", result.label),
+                ("On behalf of", result.owner_user_id),
+                ("Asked by", result.created_by),
+                ("Asked", result.created_at),
+                ("Took, ms", result.duration_ms),
+                ("Warnings", ", ".join(result.warnings)),
+                ("Asks again", result.replay_of),
             ]
         ),
         hits=Table(
             name="hits",
             title="Hits",
             columns=(
-                Column(name="rank", value=lambda one: one.rank, kind="number"),
-                Column(name="hit", value=lambda one: one.title, link=lambda one: f"/find?q={path(one.ref)}"),
-                Column(name="says", value=lambda one: one.snippet, kind="prose"),
-                Column(name="from", value=lambda one: one.provider_id, is_minor=True),
+                Column(name="rank", value=lambda row: row.rank, kind="number"),
+                Column(name="hit", value=lambda row: row.title, link=lambda row: f"/find?q={path(row.ref)}"),
+                Column(name="says", value=lambda row: row.snippet, kind="prose"),
+                Column(name="from", value=lambda row: row.provider_id, is_minor=True),
             ),
             rows=answer.hits if answer else (),
             empty="Nothing was found.",
@@ -167,9 +167,9 @@ async def test(visit: Visit) -> Response:
             name="moved",
             title="Hits of either",
             columns=(
-                Column(name="hit", value=lambda one: one.title or one.ref),
-                Column(name="rank here", value=lambda one: one.rank or "not there"),
-                Column(name="rank there", value=lambda one: one.other_rank or "not there"),
+                Column(name="hit", value=lambda row: row.title or row.ref),
+                Column(name="rank here", value=lambda row: row.rank or "not there"),
+                Column(name="rank there", value=lambda row: row.other_rank or "not there"),
             ),
             rows=difference.value.hits if difference.value else (),
             empty="Neither found anything.",

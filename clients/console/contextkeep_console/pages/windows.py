@@ -38,19 +38,19 @@ TABS = (("", "Window"), ("/pack", "Pack"), ("/state", "State and checkpoints"))
 
 async def index(visit: Visit) -> Response:
     """List the windows of the newest contexts, or of one."""
-    asked = visit.asked("context")
+    result = visit.asked("context")
     rows: list[tuple[Context | None, Window]] = []
-    if asked:
-        rows = [(None, item) for item in await everything(visit.context.windows.list(asked, **visit.whose), 16)]
+    if result:
+        rows = [(None, item) for item in await everything(visit.context.windows.list(result, **visit.whose), 16)]
     else:
         contexts: list[Context]
         contexts, _ = await take(
             visit.context.contexts.list(page_size=CONTEXTS_LOOKED_AT, **visit.whose), CONTEXTS_LOOKED_AT
         )
-        found = await asyncio.gather(
+        answer = await asyncio.gather(
             *(everything(visit.context.windows.list(context.context_id, **visit.whose), 16) for context in contexts)
         )
-        rows = [(context, window) for context, windows in zip(contexts, found, strict=True) for window in windows]
+        rows = [(context, window) for context, windows in zip(contexts, answer, strict=True) for window in windows]
     of_context = Column(
         name="context",
         value=lambda row: (row[0].title if row[0] else "") or row[1].context_id,
@@ -63,7 +63,7 @@ async def index(visit: Visit) -> Response:
         rows=rows,
         empty=(
             "No window is open on it."
-            if asked
+            if result
             else f"None of the {CONTEXTS_LOOKED_AT} newest contexts has a window. Open one as below, or name a context."
         ),
     )
@@ -74,12 +74,12 @@ async def index(visit: Visit) -> Response:
         table=table,
         looked_at=CONTEXTS_LOOKED_AT,
         code=code.Code(
-            python=code.python_each("context", "windows.list", asked or "CONTEXT", **visit.whose),
-            shell=code.shell("window", "list", asked or "CONTEXT"),
+            python=code.python_each("context", "windows.list", result or "CONTEXT", **visit.whose),
+            shell=code.shell("window", "list", result or "CONTEXT"),
         ),
         begin=code.Code(
-            python=code.python("context", "windows.open", asked or "CONTEXT", "gpt-5", system_prompt="Be brief."),
-            shell=code.shell("window", "open", asked or "CONTEXT", "gpt-5", system="Be brief."),
+            python=code.python("context", "windows.open", result or "CONTEXT", "gpt-5", system_prompt="Be brief."),
+            shell=code.shell("window", "open", result or "CONTEXT", "gpt-5", system="Be brief."),
         ),
     )
 
@@ -156,7 +156,7 @@ def _zones(window: Window, stats: WindowStats) -> charts.Stack:
 
 def _sawtooth(window: Window, stats: WindowStats, lineage: Sequence[FoldReceipt]) -> charts.Line | None:
     """Return how full the window was: from fold to fold, as their receipts say it."""
-    done = sorted((item for item in lineage if item.created_at is not None), key=lambda one: one.epoch)
+    done = sorted((item for item in lineage if item.created_at is not None), key=lambda row: row.epoch)
     points: list[tuple[float, float]] = [(0.0, 0.0)]
     for entry in done:
         points += [(entry.step_count, entry.tokens_before), (entry.step_count, entry.tokens_after)]
@@ -205,11 +205,11 @@ def _levels(stats: WindowStats) -> Table:
         name="levels",
         title="What each zone shows of the log",
         columns=(
-            Column(name="zone", value=lambda one: ZONES.get(one.zone, one.zone)),
-            Column(name="steps", value=lambda one: one.step_count, kind="number"),
-            Column(name="tokens of the log", value=lambda one: one.log_tokens, kind="number"),
-            Column(name="tokens shown", value=lambda one: one.tokens, kind="number"),
-            Column(name="times fewer", value=lambda one: round(one.ratio, 1), kind="share"),
+            Column(name="zone", value=lambda row: ZONES.get(row.zone, row.zone)),
+            Column(name="steps", value=lambda row: row.step_count, kind="number"),
+            Column(name="tokens of the log", value=lambda row: row.log_tokens, kind="number"),
+            Column(name="tokens shown", value=lambda row: row.tokens, kind="number"),
+            Column(name="times fewer", value=lambda row: round(row.ratio, 1), kind="share"),
         ),
         rows=stats.levels,
         empty="The window has read no step yet. Pack it.",
@@ -221,16 +221,16 @@ def _folds(lineage: Sequence[FoldReceipt]) -> Table:
         name="folds",
         title="Folds and other breaks of the prefix",
         columns=(
-            Column(name="epoch", value=lambda one: one.epoch, kind="number"),
-            Column(name="reason", value=lambda one: one.reason, kind="state"),
-            Column(name="step", value=lambda one: one.step_count, kind="number"),
-            Column(name="before", value=lambda one: one.tokens_before, kind="number"),
-            Column(name="after", value=lambda one: one.tokens_after, kind="number"),
-            Column(name="breaks in", value=lambda one: one.first_change, is_minor=True),
-            Column(name="kept", value=lambda one: one.tokens_kept, kind="number", is_minor=True),
-            Column(name="pays after", value=lambda one: one.pays_after_steps, kind="number", is_minor=True),
-            Column(name="rules", value=lambda one: one.rules, kind="prose", is_minor=True),
-            Column(name="at", value=lambda one: one.created_at, kind="time"),
+            Column(name="epoch", value=lambda row: row.epoch, kind="number"),
+            Column(name="reason", value=lambda row: row.reason, kind="state"),
+            Column(name="step", value=lambda row: row.step_count, kind="number"),
+            Column(name="before", value=lambda row: row.tokens_before, kind="number"),
+            Column(name="after", value=lambda row: row.tokens_after, kind="number"),
+            Column(name="breaks in", value=lambda row: row.first_change, is_minor=True),
+            Column(name="kept", value=lambda row: row.tokens_kept, kind="number", is_minor=True),
+            Column(name="pays after", value=lambda row: row.pays_after_steps, kind="number", is_minor=True),
+            Column(name="rules", value=lambda row: row.rules, kind="prose", is_minor=True),
+            Column(name="at", value=lambda row: row.created_at, kind="time"),
         ),
         rows=lineage,
         empty="The prefix has never been broken: all packs begin alike, and a vendor's cache keeps them.",
@@ -250,27 +250,27 @@ async def pack(visit: Visit) -> Response:
 async def pack_now(visit: Visit) -> Response:
     """Pack the window, as a program would, and show what a model would see."""
     window_id = visit.step("window_id")
-    made = await visit.context.windows.pack(window_id, without_recall=True, **visit.whose)
+    result = await visit.context.windows.pack(window_id, without_recall=True, **visit.whose)
     window, explained = await asyncio.gather(
         visit.context.windows.get(window_id, **visit.whose),
         visit.context.windows.explain_pack(window_id, **visit.whose),
     )
-    return _pack(visit, window, explained.parts, made)
+    return _pack(visit, window, explained.parts, result)
 
 
-def _pack(visit: Visit, window: Window, parts: Sequence[PackPart], made: Any) -> Response:
+def _pack(visit: Visit, window: Window, parts: Sequence[PackPart], item: Any) -> Response:
     table = Table(
         name="parts",
         title="Parts, in the order of the prompt",
         columns=(
-            Column(name="zone", value=lambda one: ZONES.get(one.zone, one.zone), kind="state"),
-            Column(name="level", value=lambda one: one.level or "", is_minor=True),
+            Column(name="zone", value=lambda row: ZONES.get(row.zone, row.zone), kind="state"),
+            Column(name="level", value=lambda row: row.level or "", is_minor=True),
             Column(name="steps", value=_steps),
-            Column(name="tokens", value=lambda one: one.tokens, kind="number"),
+            Column(name="tokens", value=lambda row: row.tokens, kind="number"),
             Column(
                 name="original",
-                value=lambda one: one.ref,
-                link=lambda one: f"/windows/{window.window_id}/original{query({'ref': one.ref})}" if one.ref else "",
+                value=lambda row: row.ref,
+                link=lambda row: f"/windows/{window.window_id}/original{query({'ref': row.ref})}" if row.ref else "",
             ),
         ),
         rows=parts,
@@ -284,8 +284,8 @@ def _pack(visit: Visit, window: Window, parts: Sequence[PackPart], made: Any) ->
         tabs=TABS,
         tab="/pack",
         table=table,
-        pack=made,
-        blocks=_blocks(made.messages_json) if made else [],
+        pack=item,
+        blocks=_blocks(item.messages_json) if item else [],
         code=code.Code(
             python=code.python("context", "windows.pack", window.window_id, **visit.whose),
             shell=code.shell("window", "pack", window.window_id, body=True),
@@ -293,10 +293,10 @@ def _pack(visit: Visit, window: Window, parts: Sequence[PackPart], made: Any) ->
     )
 
 
-def _steps(one: PackPart) -> str:
-    if not one.step_from:
+def _steps(item: PackPart) -> str:
+    if not item.step_from:
         return ""
-    return str(one.step_from) if one.step_from == one.step_to else f"{one.step_from} to {one.step_to}"
+    return str(item.step_from) if item.step_from == item.step_to else f"{item.step_from} to {item.step_to}"
 
 
 def _blocks(messages_json: str) -> list[tuple[str, str]]:
@@ -308,9 +308,11 @@ def _blocks(messages_json: str) -> list[tuple[str, str]]:
     for name, value in body.items():
         if name in {"messages", "input", "contents"} and isinstance(value, list):
             for item in value:
-                said = item if isinstance(item, dict) else {"content": item}
-                who = str(said.get("role") or said.get("type") or "")
-                content = said.get("content") or said.get("parts") or {k: v for k, v in said.items() if k != "role"}
+                result = item if isinstance(item, dict) else {"content": item}
+                who = str(result.get("role") or result.get("type") or "")
+                content = (
+                    result.get("content") or result.get("parts") or {k: v for k, v in result.items() if k != "role"}
+                )
                 blocks.append((who, content if isinstance(content, str) else _text_of(content)))
         else:
             blocks.append((name, value if isinstance(value, str) else _text_of(value)))
@@ -335,16 +337,16 @@ async def state(visit: Visit) -> Response:
     )
     original = f"/windows/{window_id}/original"
     columns = (
-        Column(name="section", value=lambda one: one.section, kind="state"),
-        Column(name="key", value=lambda one: one.key),
-        Column(name="text", value=lambda one: one.text, kind="prose"),
-        Column(name="value", value=lambda one: one.value),
+        Column(name="section", value=lambda row: row.section, kind="state"),
+        Column(name="key", value=lambda row: row.key),
+        Column(name="text", value=lambda row: row.text, kind="prose"),
+        Column(name="value", value=lambda row: row.value),
         Column(
             name="said in",
-            value=lambda one: one.ref or one.source,
-            link=lambda one: f"{original}{query({'ref': one.ref})}" if one.ref else "",
+            value=lambda row: row.ref or row.source,
+            link=lambda row: f"{original}{query({'ref': row.ref})}" if row.ref else "",
         ),
-        Column(name="last step", value=lambda one: one.last_step or "", kind="number", is_minor=True),
+        Column(name="last step", value=lambda row: row.last_step or "", kind="number", is_minor=True),
     )
     table = Table(
         name="state",
@@ -403,14 +405,14 @@ async def original(visit: Visit) -> Response:
     window_id, ref = visit.step("window_id"), visit.asked("ref")
     if not ref:
         raise InvalidArgument("name a ref, such as m3/1", field="ref")
-    found = await visit.context.windows.expand(window_id, ref, **visit.whose)
+    result = await visit.context.windows.expand(window_id, ref, **visit.whose)
     return visit.render(
         "original.html",
         here="windows",
         title=f"Original of {ref[:60]}",
         window_id=window_id,
         ref=ref,
-        found=found,
+        found=result,
         code=code.Code(
             python=code.python("context", "windows.expand", window_id, ref, **visit.whose),
             shell=code.shell("window", "expand", window_id, ref),
@@ -438,8 +440,8 @@ async def checkpoint(visit: Visit) -> Response:
     """Keep a way back."""
     form = await visit.form()
     window_id = visit.step("window_id")
-    made = await visit.context.windows.create_checkpoint(window_id, str(form.get("label", "")), **visit.whose)
-    return visit.redirect(f"/windows/{window_id}/state", f"Checkpoint {made.number} is kept.")
+    result = await visit.context.windows.create_checkpoint(window_id, str(form.get("label", "")), **visit.whose)
+    return visit.redirect(f"/windows/{window_id}/state", f"Checkpoint {result.number} is kept.")
 
 
 async def rollback(visit: Visit) -> Response:

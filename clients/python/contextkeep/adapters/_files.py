@@ -43,17 +43,17 @@ class Files:
 
     def find(self, path: str) -> Steps[Record | None]:
         """Return a file with its text, or None if there is none. If two callers created one, it is the older."""
-        found: list[Record] = yield lambda client: client.records.list_by_entity(
+        records: list[Record] = yield lambda client: client.records.list_by_entity(
             self.entity_node_id, names=[path], semantic_purposes=[self._purpose], with_content=True
         )
-        return found[-1] if found else None
+        return records[-1] if records else None
 
     def below(self, folder: str) -> Steps[list[Record]]:
         """Return the files in a folder and in its folders, in the order of their paths, without their texts."""
-        found: list[Record] = yield lambda client: client.records.list_by_entity(
+        records: list[Record] = yield lambda client: client.records.list_by_entity(
             self.entity_node_id, name_prefix=f"{folder}/", semantic_purposes=[self._purpose], page_size=_PAGE
         )
-        return sorted(found, key=lambda record: record.name.split("/"))
+        return sorted(records, key=lambda record: record.name.split("/"))
 
     def is_taken(self, path: str) -> Steps[bool]:
         """Return whether a path is a file or a folder."""
@@ -65,16 +65,16 @@ class Files:
         above = ["/".join(segments[:count]) for count in range(2, len(segments))]
         if not above:
             return None
-        found: list[Record] = yield lambda client: client.records.list_by_entity(
+        records: list[Record] = yield lambda client: client.records.list_by_entity(
             self.entity_node_id, names=above, semantic_purposes=[self._purpose]
         )
-        return found[0].name if found else None
+        return records[0].name if records else None
 
     def create(self, path: str, text: str) -> Steps[bool]:
         """Write a new file; return whether it is new. Of two that do so at once, one at most does."""
         if (yield from self.is_taken(path)):
             return False
-        made: Record = yield lambda client: client.records.insert(
+        record: Record = yield lambda client: client.records.insert(
             MemoryType.FILE,
             path,
             content_text=text,
@@ -86,7 +86,7 @@ class Files:
             self.entity_node_id, names=[path], semantic_purposes=[self._purpose]
         )
         if len(others) > 1:
-            yield lambda client: client.records.delete(made.working_memory_id, purge=True)
+            yield lambda client: client.records.delete(record.working_memory_id, purge=True)
             return False
         return True
 

@@ -86,14 +86,14 @@ class Lists:
             payload: Returns the kind and the bytes that a message carries.
         """
         self.read_seq = max(self.read_seq, message.seq)
-        said = message.metadata.get(KEY)
-        if not isinstance(said, dict) or "list" not in said:
+        result = message.metadata.get(KEY)
+        if not isinstance(result, dict) or "list" not in result:
             return
-        version = self._versions.setdefault(said["list"], _Version(said["on"], said["keep"], said["count"]))
+        version = self._versions.setdefault(result["list"], _Version(result["on"], result["keep"], result["count"]))
         if version.count:
             kind, data = payload(message)
-            text = message.content if said.get("text") else None
-            version.added[said["at"]] = Item(kind, data, text, message.role if text is not None else "")
+            text = message.content if result.get("text") else None
+            version.added[result["at"]] = Item(kind, data, text, message.role if text is not None else "")
 
     def __contains__(self, key: str) -> bool:
         version = self._versions.get(key)
@@ -112,25 +112,25 @@ class Lists:
             pieces.append(added if limit is None else added[: max(0, limit - version.keep)])
             limit = version.keep if limit is None else min(limit, version.keep)
             at = version.on
-        made = [item for piece in reversed(pieces) for item in piece]
-        self._remember(key, made)
-        return made
+        items = [item for piece in reversed(pieces) for item in piece]
+        self._remember(key, items)
+        return items
 
-    def add(self, key: str, made: Sequence[Item], near: Iterable[str]) -> tuple[str, int, Sequence[Item]]:
+    def add(self, key: str, items: Sequence[Item], near: Iterable[str]) -> tuple[str, int, Sequence[Item]]:
         """Record a new list; return the version that it extends, the part of that to keep, and the new elements.
 
         Args:
             key: Of the list.
-            made: All of it.
+            items: All of it.
             near: Keys of lists that it may go on from.
         """
         on, keep = "", 0
         for candidate in near:
-            if candidate in self and (common := _common(self.items(candidate), made)) > keep:
+            if candidate in self and (common := _common(self.items(candidate), items)) > keep:
                 on, keep = candidate, common
-        added = made[keep:]
+        added = items[keep:]
         self._versions[key] = _Version(on, keep, len(added), dict(enumerate(added)))
-        self._remember(key, made)
+        self._remember(key, items)
         return on, keep, added
 
     def forget(self, key: str) -> None:
@@ -140,25 +140,25 @@ class Lists:
 
     def reached(self, keys: Iterable[str]) -> set[str]:
         """Return which lists are needed for some, with themselves."""
-        found: set[str] = set()
+        items: set[str] = set()
         for key in keys:
             at = key
-            while at and at not in found and at in self._versions:
-                found.add(at)
+            while at and at not in items and at in self._versions:
+                items.add(at)
                 at = self._versions[at].on
-        return found
+        return items
 
-    def _remember(self, key: str, made: Sequence[Item]) -> None:
-        self._whole[key] = made
+    def _remember(self, key: str, items: Sequence[Item]) -> None:
+        self._whole[key] = items
         self._whole.move_to_end(key)
         while len(self._whole) > _WHOLE_MAX:
             self._whole.popitem(last=False)
 
 
-def _common(one: Sequence[Item], other: Sequence[Item]) -> int:
+def _common(items: Sequence[Item], other: Sequence[Item]) -> int:
     """Return how many of the first elements two lists share."""
     count = 0
-    for mine, theirs in zip(one, other, strict=False):
+    for mine, theirs in zip(items, other, strict=False):
         if mine is not theirs and mine != theirs:
             break
         count += 1

@@ -90,13 +90,13 @@ class ContextStore(BaseStore):
                 record = self._client.records.get(record_id)
             except RecordNotFound:
                 return None
-            said = record.metadata[_KEY]
-            value = self._value(said)
+            result = record.metadata[_KEY]
+            value = self._value(result)
             if value is not None:
                 return Item(
                     value=value,
-                    key=said["key"],
-                    namespace=tuple(said["namespace"]),
+                    key=result["key"],
+                    namespace=tuple(result["namespace"]),
                     created_at=record.created_at,
                     updated_at=record.updated_at,
                 )
@@ -109,29 +109,29 @@ class ContextStore(BaseStore):
             self._delete(record_id)
             return
         value = dict(op.value)
-        said: dict[str, Any] = {
+        values: dict[str, Any] = {
             "namespace": list(op.namespace),
             "level": {str(place): name for place, name in enumerate(op.namespace)},
             "path": json.dumps(op.namespace),
             "key": op.key,
         }
         if _fits_metadata(value):
-            said["value"] = value
+            values["value"] = value
         else:
-            said["value_at"] = new_id()
+            values["value_at"] = new_id()
             self._client.blobs.upload(
                 json.dumps(value).encode(),
                 name="value",
                 memory_type=VALUE_TYPE,
                 content_type="application/octet-stream",  # so its words are not found: the index says which are
-                working_memory_id=said["value_at"],
+                working_memory_id=values["value_at"],
             )
         text = self._text(op, value)
         name = op.key[:400] or "(empty)"
         for _ in range(_ATTEMPTS):
             try:
                 self._client.records.insert(
-                    MEMORY_TYPE, name, working_memory_id=record_id, metadata={_KEY: said}, content_text=text
+                    MEMORY_TYPE, name, working_memory_id=record_id, metadata={_KEY: values}, content_text=text
                 )
                 return
             except RecordExists:
@@ -139,7 +139,7 @@ class ContextStore(BaseStore):
             try:
                 before = self._client.records.get(record_id)
                 self._client.records.update(
-                    record_id, expected_version=before.version, metadata={_KEY: said}, content_text=text
+                    record_id, expected_version=before.version, metadata={_KEY: values}, content_text=text
                 )
             except (RecordNotFound, VersionConflict):  # another call deleted or changed it
                 continue
@@ -155,21 +155,21 @@ class ContextStore(BaseStore):
             return
         self._delete_value(record.metadata[_KEY])
 
-    def _delete_value(self, said: Mapping[str, Any]) -> None:
+    def _delete_value(self, values: Mapping[str, Any]) -> None:
         """Remove the file of a value whose item is gone or has another value."""
-        if "value_at" in said:
+        if "value_at" in values:
             try:
-                self._client.records.delete(said["value_at"], purge=True)
+                self._client.records.delete(values["value_at"], purge=True)
             except RecordNotFound:
                 return
 
-    def _value(self, said: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _value(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the value of an item; None if another call changed or deleted the item."""
-        if "value_at" not in said:
-            value: dict[str, Any] = said["value"]
+        if "value_at" not in values:
+            value: dict[str, Any] = values["value"]
             return value
         try:
-            with self._client.blobs.get(said["value_at"]) as file:
+            with self._client.blobs.get(values["value_at"]) as file:
                 value = json.loads(b"".join(file))
         except NotFound:
             return None
@@ -187,15 +187,15 @@ class ContextStore(BaseStore):
         return _findable("\n".join(map(_readable, texts)))
 
     def _found(self, op: SearchOp) -> list[SearchItem]:
-        found: Iterator[tuple[Record | Mapping[str, Any], float | None]]
+        records: Iterator[tuple[Record | Mapping[str, Any], float | None]]
         if op.query:
-            found = ((record, score) for record, score in self._hits(op.query, _within(op.namespace_prefix)))
+            records = ((record, score) for record, score in self._hits(op.query, _within(op.namespace_prefix)))
         else:
-            found = ((row, None) for row in self._rows(_within(op.namespace_prefix)))
+            records = ((row, None) for row in self._rows(_within(op.namespace_prefix)))
         items: list[SearchItem] = []
         skipped = 0
-        for one, score in found:
-            value = self._value(one.metadata[_KEY] if isinstance(one, Record) else one["metadata"][_KEY])
+        for item, score in records:
+            value = self._value(item.metadata[_KEY] if isinstance(item, Record) else item["metadata"][_KEY])
             if value is None or not _fits(value, op.filter or {}):
                 continue
             if skipped < op.offset:
@@ -203,17 +203,17 @@ class ContextStore(BaseStore):
                 continue
             if len(items) >= op.limit:
                 break
-            items.append(_item(one, value, score))
+            items.append(_item(item, value, score))
         return items
 
     def _hits(self, query: str, where: Mapping[str, Any]) -> Iterator[tuple[Record, float]]:
         """Yield what a query finds, the best first: by any of its words, and by meaning where there is an embedder."""
         words = _any_of(query)
-        found: list[Iterable[SearchHit]] = []
+        result: list[Iterable[SearchHit]] = []
         if words:
-            found.append(self._client.records.search(words, where=where, memory_types=[MEMORY_TYPE], limit=_HITS))
+            result.append(self._client.records.search(words, where=where, memory_types=[MEMORY_TYPE], limit=_HITS))
         try:
-            found.append(
+            result.append(
                 self._client.records.search(
                     _readable(query)[:_QUERY_CHARACTERS_MAX],
                     mode="vector",
@@ -227,12 +227,12 @@ class ContextStore(BaseStore):
                 raise
         scores: dict[str, float] = {}
         records: dict[str, Record] = {}
-        for hits in found:
+        for hits in result:
             for place, hit in enumerate(hits, 1):
                 record_id = hit.record.working_memory_id
                 records[record_id] = hit.record
                 scores[record_id] = scores.get(record_id, 0.0) + 1 / (_FUSED_AT + place)
-        for record_id in sorted(scores, key=lambda one: -scores[one]):
+        for record_id in sorted(scores, key=lambda row: -scores[row]):
             yield records[record_id], scores[record_id]
 
     def _rows(self, where: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -310,8 +310,8 @@ def _findable(text: str) -> str:
     seen = set(re.findall(r"\w+", kept))
     more: list[str] = []
     left = _FOUND_CHARACTERS_MAX - len(kept)
-    for found in re.finditer(r"\w+", text[len(kept) :]):
-        word = found[0]
+    for item in re.finditer(r"\w+", text[len(kept) :]):
+        word = item[0]
         if word not in seen and len(word) < left:
             seen.add(word)
             more.append(word)
@@ -330,15 +330,15 @@ def _any_of(query: str) -> str:
     return " or ".join(words)
 
 
-def _item(one: Record | Mapping[str, Any], value: dict[str, Any], score: float | None) -> SearchItem:
-    if isinstance(one, Record):
-        said, created_at, updated_at = one.metadata[_KEY], one.created_at, one.updated_at
+def _item(record: Record | Mapping[str, Any], value: dict[str, Any], score: float | None) -> SearchItem:
+    if isinstance(record, Record):
+        result, created_at, updated_at = record.metadata[_KEY], record.created_at, record.updated_at
     else:
-        said = one["metadata"][_KEY]
-        created_at, updated_at = (datetime.fromisoformat(one[name]) for name in ("created_at", "updated_at"))
+        result = record["metadata"][_KEY]
+        created_at, updated_at = (datetime.fromisoformat(record[name]) for name in ("created_at", "updated_at"))
     return SearchItem(
-        namespace=tuple(said["namespace"]),
-        key=said["key"],
+        namespace=tuple(result["namespace"]),
+        key=result["key"],
         value=value,
         created_at=created_at,
         updated_at=updated_at,

@@ -20,30 +20,30 @@ Steps = Generator[Ask, Any, _T]
 
 def done(client: ContextClient, steps: Steps[_T]) -> _T:
     """Answer what the steps ask, and return what they return."""
-    resume, given = steps.send, None
+    resume, result = steps.send, None
     while True:
         try:
-            ask = resume(given)
+            ask = resume(result)
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
         try:
             answer = ask(client)
-            resume, given = steps.send, list(answer) if isinstance(answer, Iterator) else answer
+            resume, result = steps.send, list(answer) if isinstance(answer, Iterator) else answer
         except Exception as error:
-            resume, given = steps.throw, error  # type: ignore[assignment]
+            resume, result = steps.throw, error  # type: ignore[assignment]
 
 
 async def done_async(client: AsyncContextClient, steps: Steps[_T]) -> _T:
     """See `done`."""
-    resume, given = steps.send, None
+    resume, result = steps.send, None
     while True:
         try:
-            ask = resume(given)
+            ask = resume(result)
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
         try:
-            asked: AsyncIterator[Any] | Awaitable[Any] = ask(client)
-            answer = [item async for item in asked] if isinstance(asked, AsyncIterator) else await asked
-            resume, given = steps.send, answer
+            items: AsyncIterator[Any] | Awaitable[Any] = ask(client)
+            answer = [item async for item in items] if isinstance(items, AsyncIterator) else await items
+            resume, result = steps.send, answer
         except Exception as error:
-            resume, given = steps.throw, error
+            resume, result = steps.throw, error

@@ -12,13 +12,13 @@ from contextkeep.values import ChatMessage, Context, SentMessage
 _PAGE = 500
 
 
-def own_context(found: Iterable[Context], subject_user_id: str) -> Context | None:
+def own_context(contexts: Iterable[Context], subject_user_id: str) -> Context | None:
     """Return the caller's own context among those with one name, or None.
 
     A user also sees contexts without an owner, but writes to its own.
     """
-    own = [item for item in found if subject_user_id in ("", item.owner_user_id)]
-    return min(own, key=lambda one: not one.owner_user_id) if own else None
+    own = [item for item in contexts if subject_user_id in ("", item.owner_user_id)]
+    return min(own, key=lambda row: not row.owner_user_id) if own else None
 
 
 class Thread:
@@ -53,13 +53,13 @@ class Thread:
         listed = self.client.contexts.get_by_external_id(self.name, subject_user_id=self.subject_user_id)
         return own_context([item async for item in listed], self.subject_user_id)
 
-    async def append(self, said: Iterable[MessageInput]) -> list[SentMessage]:
+    async def append(self, item: Iterable[MessageInput]) -> list[SentMessage]:
         """Write messages in their order, as `contexts.append` does.
 
         Raises:
             ContextKeepError: those of `contexts.append`.
         """
-        messages = list(said)
+        messages = list(item)
         if not messages:
             return []
         written = await self.client.contexts.append(
@@ -81,7 +81,7 @@ class Thread:
             context_id = await self.context_id()
             if context_id is None or newest == 0:
                 return []
-            found: list[ChatMessage] = []
+            messages: list[ChatMessage] = []
             listed = self.client.contexts.list_messages(
                 context_id,
                 newest_first=newest is not None,
@@ -89,14 +89,14 @@ class Thread:
                 subject_user_id=self.subject_user_id,
             )
             async for message in listed:
-                found.append(message)
-                if len(found) == newest:
+                messages.append(message)
+                if len(messages) == newest:
                     break
             await listed.aclose()
         except ContextNotFound:
             self.forget()
             return []
-        return found if newest is None else found[::-1]
+        return messages if newest is None else messages[::-1]
 
     async def retract(self, message: ChatMessage) -> bool:
         """Hide a message for good; return whether this call did."""

@@ -107,13 +107,13 @@ class ContextTaskStore(TaskStore):
         if kept is None:
             kept = await self._created(task, owner)
         known = {item.message_id for item in kept.task.history}
-        said = [
+        items = [
             _message_input(item, kept.our_id, place)
             for place, item in enumerate(task.history)
             if not item.message_id or item.message_id not in known
         ]
-        if said:
-            await self._client.contexts.append(said, kept.context_id)
+        if items:
+            await self._client.contexts.append(items, kept.context_id)
         before = {item.artifact_id: item for item in kept.task.artifacts}
         for artifact in task.artifacts:
             await self._put(artifact, before.get(artifact.artifact_id), kept)
@@ -141,7 +141,7 @@ class ContextTaskStore(TaskStore):
         """Return tasks of the user of a call, those that changed last first."""
         owner = self._owner_of(context)
         indexed = await self._indexed(owner)
-        found: list[tuple[int, str]] = []
+        items: list[tuple[int, str]] = []
         for context_id in await self._contexts(params.context_id, owner):
             try:
                 async for task in self._client.tasks.list(context_id):
@@ -154,17 +154,17 @@ class ContextTaskStore(TaskStore):
                     if params.HasField("status_timestamp_after") and (changed < 0 or not is_late):
                         continue
                     if not params.status or status.state == params.status:
-                        found.append((changed, about["id"]))
+                        items.append((changed, about["id"]))
             except ContextNotFound:
                 continue  # deleted meanwhile
-        found.sort(reverse=True)
-        left = [item for item in found if item < _place_of(params.page_token)] if params.page_token else found
+        items.sort(reverse=True)
+        left = [item for item in items if item < _place_of(params.page_token)] if params.page_token else items
         page_size = params.page_size or _PAGE
         page = left[:page_size]
         tasks = [kept.task for _, task_id in page if (kept := await self._read(task_id, owner))]
         return ListTasksResponse(
             tasks=tasks,
-            total_size=len(found),
+            total_size=len(items),
             page_size=page_size,
             next_page_token=_token_of(page[-1]) if len(left) > len(page) else "",
         )
@@ -195,7 +195,7 @@ class ContextTaskStore(TaskStore):
         context_id = await self._context_for(task.context_id, owner)
         has_ended = _STATES.get(task.status.state) in _ENDS  # then it is written last that it has
         # The id of the request is that of the task, so that of two who begin it at once there is one.
-        made = await self._client.tasks.create(
+        result = await self._client.tasks.create(
             context_id,
             **({} if has_ended else _status_of(task, is_new=True)),
             metadata={_KEY: _about(task)},
@@ -205,7 +205,7 @@ class ContextTaskStore(TaskStore):
             await self._client.records.insert(
                 MemoryType.JSON,
                 task.id,
-                content={"context_id": context_id, "task_id": made.task_id},
+                content={"context_id": context_id, "task_id": result.task_id},
                 working_memory_id=self._record_id(owner, task.id),
                 entity_node_id=self._entity(owner),
                 semantic_purpose="task",
@@ -218,20 +218,20 @@ class ContextTaskStore(TaskStore):
         known = Task(id=task.id, context_id=task.context_id, metadata=task.metadata)
         if not has_ended:
             known.status.CopyFrom(task.status)
-        return _Kept(task=known, our_id=made.task_id, context_id=context_id)
+        return _Kept(task=known, our_id=result.task_id, context_id=context_id)
 
     async def _read(self, task_id: str, owner: str) -> _Kept | None:
         try:
             where = (await self._client.records.get(self._record_id(owner, task_id))).content
-            found = await self._client.tasks.get(where["task_id"], context_id=where["context_id"])
+            result = await self._client.tasks.get(where["task_id"], context_id=where["context_id"])
             artifacts = [
                 await self._client.artifacts.get(artifact.task_id, artifact.artifact_id, context_id=artifact.context_id)
-                for artifact in found.artifacts
+                for artifact in result.artifacts
             ]
         except (RecordNotFound, TaskNotFound, ContextNotFound):
             return None
-        task = _task_of(found.task, found.messages, artifacts)
-        return _Kept(task=task, our_id=found.task.task_id, context_id=found.task.context_id)
+        task = _task_of(result.task, result.messages, artifacts)
+        return _Kept(task=task, our_id=result.task.task_id, context_id=result.task.context_id)
 
     async def _put(self, artifact: Artifact, before: Artifact | None, kept: _Kept) -> None:
         """Write an artifact, or only the parts that are new."""
@@ -240,14 +240,14 @@ class ContextTaskStore(TaskStore):
         known = 0 if before is None else len(before.parts)
         is_longer = before is not None and _header(before) == _header(artifact)
         is_longer = is_longer and list(artifact.parts)[:known] == list(before.parts if before else ())
-        said = _artifact_input(artifact, first=known if is_longer else 0)
-        await self._client.artifacts.put(kept.our_id, said, append=is_longer, context_id=kept.context_id)
+        result = _artifact_input(artifact, first=known if is_longer else 0)
+        await self._client.artifacts.put(kept.our_id, result, append=is_longer, context_id=kept.context_id)
 
     async def _context_for(self, context_id: str, owner: str) -> str:
         """Return the context that a client means, begun where it is new."""
-        found = await self._contexts(context_id, owner)
-        if found:
-            return found[0]
+        result = await self._contexts(context_id, owner)
+        if result:
+            return result[0]
         begun = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
         sent = await self._client.contexts.send(
             begun, get_or_create=self._name(context_id, owner), context=self._about(owner), recall=False
@@ -265,9 +265,9 @@ class ContextTaskStore(TaskStore):
             listed = self._client.contexts.get_by_external_id(self._owner(owner), page_size=500)
             return [item.context_id async for item in listed]
         try:
-            found = (await self._client.contexts.get(context_id, history_length=0)).context
-            if self._owner(owner) in found.external_ids:
-                return [found.context_id]
+            context = (await self._client.contexts.get(context_id, history_length=0)).context
+            if self._owner(owner) in context.external_ids:
+                return [context.context_id]
         except (ContextNotFound, InvalidArgument):
             pass
         listed = self._client.contexts.get_by_external_id(self._name(context_id, owner))
@@ -341,55 +341,55 @@ def _status_of(task: Task, *, is_new: bool) -> dict[str, Any]:
     state = _STATES.get(task.status.state, "submitted")
     if state == "submitted" and not is_new:
         state = "working"  # none of ours goes back
-    said = _message_input(task.status.message, None, 0) if task.status.HasField("message") else None
-    return {"state": state, "status_message": said}
+    result = _message_input(task.status.message, None, 0) if task.status.HasField("message") else None
+    return {"state": state, "status_message": result}
 
 
 def _about(task: Task) -> dict[str, Any]:
     """Return what our words do not say of a task."""
-    said: dict[str, Any] = MessageToDict(task)
-    said.pop("history", None)
-    said.pop("artifacts", None)
-    said.get("status", {}).pop("message", None)
-    return said
+    values: dict[str, Any] = MessageToDict(task)
+    values.pop("history", None)
+    values.pop("artifacts", None)
+    values.get("status", {}).pop("message", None)
+    return values
 
 
 def _task_of(task: OurTask, history: Iterable[ChatMessage], artifacts: Iterable[OurArtifact]) -> Task:
-    made: Task = ParseDict(task.metadata[_KEY], Task())
+    result: Task = ParseDict(task.metadata[_KEY], Task())
     for message in history:
-        made.history.append(_message_of(message, made))
+        result.history.append(_message_of(message, result))
     for artifact in artifacts:
-        made.artifacts.append(_artifact_of(artifact))
+        result.artifacts.append(_artifact_of(artifact))
     if task.status_message is not None:
-        made.status.message.CopyFrom(_message_of(task.status_message, made))
-    return made
+        result.status.message.CopyFrom(_message_of(task.status_message, result))
+    return result
 
 
 def _message_input(message: Message, task_id: str | None, place: int) -> MessageInput:
-    said: dict[str, Any] = MessageToDict(message)
-    blocks = said.pop("parts", [])
+    values: dict[str, Any] = MessageToDict(message)
+    blocks = values.pop("parts", [])
     role: Literal["user", "assistant"] = "user" if message.role == Role.ROLE_USER else "assistant"
-    made = _WORDS.message(said, blocks, role=role)
+    result = _WORDS.message(values, blocks, role=role)
     if task_id is None:  # of a status, which is no message of the log
-        return made
+        return result
     # With the task in front: another task may have a message of that id.
     ours = f"{task_id}/{message.message_id or place}"[:200]
-    return dataclasses.replace(made, message_id=ours, task_id=task_id)
+    return dataclasses.replace(result, message_id=ours, task_id=task_id)
 
 
 def _message_of(message: ChatMessage, task: Task) -> Message:
-    said = _WORDS.rest(message)
-    if said is None:  # others wrote it
+    result = _WORDS.rest(message)
+    if result is None:  # others wrote it
         role = "ROLE_USER" if message.role == "user" else "ROLE_AGENT"
-        said = {"messageId": message.message_id, "role": role, "contextId": task.context_id, "taskId": task.id}
-        return ParseDict(said | {"parts": [{"text": foreign_texts(message)}]}, Message())
-    return ParseDict(said | {"parts": _WORDS.blocks(message)}, Message())
+        result = {"messageId": message.message_id, "role": role, "contextId": task.context_id, "taskId": task.id}
+        return ParseDict(result | {"parts": [{"text": foreign_texts(message)}]}, Message())
+    return ParseDict(result | {"parts": _WORDS.blocks(message)}, Message())
 
 
 def _header(artifact: Artifact) -> dict[str, Any]:
-    said: dict[str, Any] = MessageToDict(artifact)
-    said.pop("parts", None)
-    return said
+    values: dict[str, Any] = MessageToDict(artifact)
+    values.pop("parts", None)
+    return values
 
 
 def _artifact_input(artifact: Artifact, *, first: int) -> ArtifactInput:
@@ -410,11 +410,11 @@ def _artifact_input(artifact: Artifact, *, first: int) -> ArtifactInput:
 
 
 def _artifact_of(artifact: OurArtifact) -> Artifact:
-    said = artifact.metadata.get(_KEY)
-    if not isinstance(said, dict):  # others made it
-        said = {"artifactId": artifact.artifact_id, "name": artifact.name, "description": artifact.description}
+    result = artifact.metadata.get(_KEY)
+    if not isinstance(result, dict):  # others made it
+        result = {"artifactId": artifact.artifact_id, "name": artifact.name, "description": artifact.description}
     lefts = [(part, part.metadata.get(_KEY, _OF_OTHERS)) for part in artifact.parts]
-    return ParseDict(said | {"parts": [_block(part, left) for part, left in lefts if left is not None]}, Artifact())
+    return ParseDict(result | {"parts": [_block(part, left) for part, left in lefts if left is not None]}, Artifact())
 
 
 def _piece(block: Block) -> tuple[PartInput, Block]:

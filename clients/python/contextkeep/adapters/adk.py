@@ -139,14 +139,14 @@ class ContextSessionService(BaseSessionService):
     ) -> Session | None:
         """Return a session with its events, or the newest of them; None if there is none."""
         session_id = session_id.strip()
-        found, shared = await asyncio.gather(
+        result, shared = await asyncio.gather(
             self._thread(app_name, user_id, session_id).context(), self._shared(app_name, user_id)
         )
-        if found is None:
+        if result is None:
             return None
         try:
-            messages = await self._read(found, user_id, config)
-            state, updated = await self._state(found, user_id, messages)
+            messages = await self._read(result, user_id, config)
+            state, updated = await self._state(result, user_id, messages)
         except ContextNotFound:
             return None
         events = [event_of(message, app_name=app_name) for message in messages if not _is_begun(message)]
@@ -166,10 +166,10 @@ class ContextSessionService(BaseSessionService):
         name = ExternalId(APP_SYSTEM, app_name) if user_id is None else _user_name(app_name, user_id)
         subject = self._subject(user_id or "")
         listed = self._client.contexts.get_by_external_id(name, subject_user_id=subject, page_size=_PAGE)
-        found = [item async for item in listed]
+        items = [item async for item in listed]
         shared = await self._shared(app_name, user_id)
         sessions = []
-        for context in found:
+        for context in items:
             about = context.metadata.get(_KEY)
             if not isinstance(about, dict) or "session_id" not in about:
                 continue
@@ -186,7 +186,7 @@ class ContextSessionService(BaseSessionService):
                     last_update_time=updated,
                 )
             )
-        sessions.sort(key=lambda one: (one.last_update_time, one.user_id, one.id))
+        sessions.sort(key=lambda row: (row.last_update_time, row.user_id, row.id))
         return ListSessionsResponse(sessions=sessions)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
@@ -206,16 +206,16 @@ class ContextSessionService(BaseSessionService):
         """
         if event.partial:
             return event
-        said = _dumped(event)
+        result = _dumped(event)
         await self._append(session, event, message_of(event))
-        await self._set_scopes(session.app_name, session.user_id, _scopes(said["actions"].get("state_delta", {})))
+        await self._set_scopes(session.app_name, session.user_id, _scopes(result["actions"].get("state_delta", {})))
         if any(item is event for item in session.events):
             return event
         appended = await super().append_event(session, event)
         session.last_update_time = event.timestamp
         return appended
 
-    async def _append(self, session: Session, event: Event, said: MessageInput) -> None:
+    async def _append(self, session: Session, event: Event, message: MessageInput) -> None:
         thread = self._thread(session.app_name, session.user_id, session.id)
         for _ in range(2):  # a context that was deleted meanwhile is looked for once more
             context_id = await thread.context_id()
@@ -223,7 +223,7 @@ class ContextSessionService(BaseSessionService):
                 break
             try:
                 await self._client.contexts.send(
-                    said, context_id, recall=False, subject_user_id=self._subject(session.user_id)
+                    message, context_id, recall=False, subject_user_id=self._subject(session.user_id)
                 )
             except ContextNotFound:
                 thread.forget()
@@ -235,9 +235,9 @@ class ContextSessionService(BaseSessionService):
         """Return the requested messages, oldest first."""
         newest = config.num_recent_events if config else None
         after = config.after_timestamp if config else None
-        found: list[ChatMessage] = []
+        messages: list[ChatMessage] = []
         if newest == 0:
-            return found
+            return messages
         is_all = newest is None and after is None
         listed = self._client.contexts.list_messages(
             context.context_id,
@@ -248,11 +248,11 @@ class ContextSessionService(BaseSessionService):
         async for message in listed:
             if after is not None and _time_of(message) < after:
                 break
-            found.append(message)
-            if len(found) == newest:
+            messages.append(message)
+            if len(messages) == newest:
                 break
         await listed.aclose()
-        return found if is_all else found[::-1]
+        return messages if is_all else messages[::-1]
 
     async def _state(
         self, context: Context, user_id: str, newest: Sequence[ChatMessage]
@@ -311,11 +311,11 @@ class ContextSessionService(BaseSessionService):
         )
         by_name = {record.name: record.content async for record in listed}
         of_app = {f"app:{key}": value for key, value in by_name.pop("state", {}).items()}
-        found = {
+        values = {
             name.removeprefix("state/"): of_app | {f"user:{key}": value for key, value in state.items()}
             for name, state in by_name.items()
         }
-        return {"": of_app} | ({user_id: of_app} if user_id is not None else {}) | found
+        return {"": of_app} | ({user_id: of_app} if user_id is not None else {}) | values
 
     async def _set_scopes(self, app_name: str, user_id: str, scopes: Mapping[str, Mapping[str, Any]]) -> None:
         for name, delta in (("state", scopes["app"]), (f"state/{user_id}", scopes["user"])):
@@ -492,7 +492,7 @@ class ContextArtifactService(BaseArtifactService):
     ) -> list[ArtifactVersion]:
         """Return the metadata of each version of an artifact."""
         records = await self._versions(_entity(app_name, user_id, filename, session_id), filename)
-        return sorted(map(_artifact_version, records), key=lambda one: one.version)
+        return sorted(map(_artifact_version, records), key=lambda row: row.version)
 
     async def get_artifact_version(
         self,
@@ -516,16 +516,16 @@ class ContextArtifactService(BaseArtifactService):
 
     async def _versions(self, entity: str, filename: str, *, newest: int = 0) -> list[Record]:
         """Return the records of an artifact, newest first; 0: of all versions."""
-        found: list[Record] = []
+        records: list[Record] = []
         listed = self._client.records.list_by_entity(
             entity, names=[filename], semantic_purposes=["artifact"], page_size=newest or 1_000
         )
         async for record in listed:
-            found.append(record)
-            if len(found) == newest:
+            records.append(record)
+            if len(records) == newest:
                 break
         await listed.aclose()
-        return found
+        return records
 
 
 class ContextMemoryService(BaseMemoryService):
@@ -552,10 +552,10 @@ class ContextMemoryService(BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Add events that are not there yet; one without content is left out."""
-        said = [
+        items = [
             message_of(event, session=session_id or "") for event in events if event.content and event.content.parts
         ]
-        await self._thread(app_name, user_id).append(said)
+        await self._thread(app_name, user_id).append(items)
 
     async def add_memory(
         self,
@@ -566,13 +566,13 @@ class ContextMemoryService(BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Add facts about a user. An entry without an id is added again each time."""
-        said = []
+        items = []
         for memory in memories:
             event = Event(author=memory.author or "user", content=memory.content, id=memory.id or "")
             if memory.timestamp:
                 event.timestamp = datetime.fromisoformat(memory.timestamp).timestamp()
-            said.append(message_of(event))
-        await self._thread(app_name, user_id).append(said)
+            items.append(message_of(event))
+        await self._thread(app_name, user_id).append(items)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return the passages that matter to a question, the most relevant first."""
@@ -619,10 +619,10 @@ def message_of(event: Event, *, session: str = "") -> MessageInput:
         event: Without its state of the moment (`temp:`), which is not kept.
         session: Of the message: the sender's name of the sitting it is of.
     """
-    said = _dumped(event)
+    result = _dumped(event)
     return _WORDS.message(
-        said,
-        said["content"].pop("parts") if (said.get("content") or {}).get("parts") else [],
+        result,
+        result["content"].pop("parts") if (result.get("content") or {}).get("parts") else [],
         role=_role_of(event),
         message_id=event.id,
         name=event.author,
@@ -638,8 +638,8 @@ def event_of(message: ChatMessage, *, app_name: str) -> Event:
         message: Of a context.
         app_name: The author of messages of an assistant without a name.
     """
-    said = _WORDS.rest(message)
-    if said is None:
+    result = _WORDS.rest(message)
+    if result is None:
         return Event(
             id=message.message_id,
             invocation_id=message.message_id,
@@ -651,16 +651,16 @@ def event_of(message: ChatMessage, *, app_name: str) -> Event:
             ),
         )
     if blocks := _WORDS.blocks(message):
-        said["content"]["parts"] = blocks
-    return Event.model_validate(said)
+        result["content"]["parts"] = blocks
+    return Event.model_validate(result)
 
 
 def _dumped(event: Event) -> dict[str, Any]:
-    said: dict[str, Any] = event.model_dump(mode="json", exclude_none=True)
-    delta = said.get("actions", {}).get("state_delta")
+    values: dict[str, Any] = event.model_dump(mode="json", exclude_none=True)
+    delta = values.get("actions", {}).get("state_delta")
     if delta:
-        said["actions"]["state_delta"] = {key: value for key, value in delta.items() if not key.startswith("temp:")}
-    return said
+        values["actions"]["state_delta"] = {key: value for key, value in delta.items() if not key.startswith("temp:")}
+    return values
 
 
 def _role_of(event: Event) -> Literal["user", "assistant", "tool"]:
@@ -678,9 +678,9 @@ def _piece(block: Block) -> tuple[PartInput, Block]:
             del block["text"]
             return PartInput(text=text), block
         case {"function_call": {"id": str(call_id), "name": str(name), "args": dict(arguments)} as call} if call_id:
-            said = ToolCallInput(id=call_id, name=name, arguments=compact(arguments))
+            item = ToolCallInput(id=call_id, name=name, arguments=compact(arguments))
             left = {key: value for key, value in call.items() if key not in ("id", "name", "args")}
-            return PartInput(tool_call=said), block | {"function_call": left}
+            return PartInput(tool_call=item), block | {"function_call": left}
         case {"function_response": {"id": str(call_id), "response": dict(answer)} as response} if call_id:
             left = {key: value for key, value in response.items() if key not in ("id", "response")}
             result = ToolResultInput(tool_call_id=call_id, content=answer, is_error="error" in answer)
@@ -692,8 +692,8 @@ def _block(part: OurPart, left: Block) -> Block:
     """Return the piece of content of a part that `_piece` made."""
     if part.tool_call is not None:
         call = part.tool_call
-        said = {"id": call.id, "name": call.name, "args": call.arguments or {}}
-        return {**left, "function_call": {**left.get("function_call", {}), **said}}
+        values = {"id": call.id, "name": call.name, "args": call.arguments or {}}
+        return {**left, "function_call": {**left.get("function_call", {}), **values}}
     if part.tool_result is not None:
         result = part.tool_result
         answered = {"id": result.tool_call_id, "response": result.content}
@@ -718,8 +718,8 @@ def _in_their_words(message: ChatMessage) -> list[dict[str, Any]]:
         elif part.tool_result is not None:
             answer = part.tool_result.content
             response = answer if isinstance(answer, dict) else {"result": answer}
-            said = {"id": part.tool_result.tool_call_id, "name": "", "response": response}
-            blocks.append({"function_response": said})
+            values = {"id": part.tool_result.tool_call_id, "name": "", "response": response}
+            blocks.append({"function_response": values})
         elif text := part.text or part.data_json or part.url:
             blocks.append({"text": text})
     return blocks

@@ -243,13 +243,13 @@ def _told(steps: Steps[str]) -> Steps[str]:
         raise ToolError(error.message) from error
 
 
-def _path(given: Any) -> str:
+def _path(value: Any) -> str:
     """Return a path below the root in its one spelling.
 
     Raises:
         ToolError: it leads elsewhere, or is none.
     """
-    path = _text("path", given)
+    path = _text("path", value)
     segments = [item for item in path.split("/") if item not in ("", ".")]
     if not path.startswith("/") or segments[:1] != [ROOT[1:]]:
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
@@ -262,21 +262,21 @@ def _path(given: Any) -> str:
     return "/" + "/".join(segments)
 
 
-def _file(given: Any) -> str:
-    path = _path(given)
+def _file(item: Any) -> str:
+    path = _path(item)
     if path == ROOT:
         raise ToolError(f"{ROOT} is a directory")
     return path
 
 
-def _text(field: str, given: Any) -> str:
-    if not isinstance(given, str):
+def _text(field: str, item: Any) -> str:
+    if not isinstance(item, str):
         raise ToolError(f"`{field}` is missing, or no text")
     try:
-        given.encode()
+        item.encode()
     except UnicodeEncodeError as error:
         raise ToolError(f"`{field}` is not valid Unicode") from error
-    return given
+    return item
 
 
 def _only(path: str, text: str, old: str) -> int:

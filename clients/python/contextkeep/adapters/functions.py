@@ -160,7 +160,7 @@ async def functions_async(
 def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
     """Return the fields of all functions."""
     bound = {name: str(value) for name, value in given.items() if value is not None}
-    found: list[dict[str, Any]] = [
+    result: list[dict[str, Any]] = [
         {
             "name": name,
             "description": description,
@@ -173,12 +173,12 @@ def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
     tools: list[Tool] = yield lambda client: client.tools.list(read_only=read_only)
     user = bound.get("subject_user_id", "")
     names = (*_OF_MEMORY, *_OF_CONTEXT) if "context_id" in bound else _OF_MEMORY
-    for tool in sorted((item for item in tools if item.tool_name in names), key=lambda one: names.index(one.tool_name)):
+    for tool in sorted((item for item in tools if item.tool_name in names), key=lambda row: names.index(row.tool_name)):
         schema = tool.input_schema
         fixed = [name for name in _BOUND if name in bound and name in schema["properties"]]
         properties = {name: item for name, item in schema["properties"].items() if name not in fixed}
         required = [name for name in schema.get("required", ()) if name not in fixed]
-        found.append(
+        result.append(
             {
                 "name": tool.tool_name,
                 "description": tool.description,
@@ -187,7 +187,7 @@ def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
                 "_asked": partial(_executed, tool, {name: bound[name] for name in fixed}, user),
             }
         )
-    return found
+    return result
 
 
 def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]) -> Steps[dict[str, Any]]:
@@ -197,7 +197,7 @@ def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]
         raise InvalidArgument("query is missing, or no text", field="query")
     if isinstance(arguments.get("limit", 0), bool) or not isinstance(arguments.get("limit", 0), int):
         raise InvalidArgument("limit is no whole number", field="limit")
-    asked: QueriedContext = yield lambda client: client.query.ask(
+    result: QueriedContext = yield lambda client: client.query.ask(
         **arguments,
         families=[family] if family else None,
         context_ids=[bound["context_id"]] if "context_id" in bound and not family else (),
@@ -208,15 +208,15 @@ def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]
         "hits": [
             {"ref": hit.ref, "provider": hit.provider_id, "title": hit.title, "snippet": hit.snippet}
             | ({"untrusted": True} if hit.untrusted else {})
-            for hit in asked.hits
+            for hit in result.hits
         ],
         "providers": [
             {"id": provider.provider_id, "state": provider.state}
             | ({"reason": provider.reason} if provider.reason else {})
-            for provider in asked.providers
+            for provider in result.providers
         ],
     }
-    return answer | ({"answer": asked.answer_text} if asked.answer_text else {})
+    return answer | ({"answer": result.answer_text} if result.answer_text else {})
 
 
 def _executed(
@@ -238,7 +238,7 @@ def _answered(steps: Steps[dict[str, Any]]) -> Steps[dict[str, Any]]:
 
 
 def _told(error: ContextKeepError) -> dict[str, Any]:
-    said: dict[str, Any] = {"reason": error.reason, "message": error.message}
+    values: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.violations:
-        said["arguments"] = {violation.field: violation.description for violation in error.violations}
-    return said
+        values["arguments"] = {violation.field: violation.description for violation in error.violations}
+    return values

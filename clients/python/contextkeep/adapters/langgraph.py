@@ -93,14 +93,14 @@ class ContextSaver(BaseCheckpointSaver[str]):
         log = self._state(thread_id, namespace)
         checkpoint_id = get_checkpoint_id(config)
         if checkpoint_id is None:
-            found = next(_checkpoints(log.newest_first()), None)
+            result = next(_checkpoints(log.newest_first()), None)
         else:
             message = log.get(_checkpoint_message_id(checkpoint_id))
-            found = None
+            result = None
             if message is not None:
                 behind = log.oldest_first(seq_from=message.seq + 1)
-                found = _Found(message, [item for item in behind if _about(item).get("write_of") == checkpoint_id])
-        return None if found is None else self._tuple(thread_id, namespace, log, found)
+                result = _Found(message, [item for item in behind if _about(item).get("write_of") == checkpoint_id])
+        return None if result is None else self._tuple(thread_id, namespace, log, result)
 
     def list(
         self,
@@ -122,17 +122,17 @@ class ContextSaver(BaseCheckpointSaver[str]):
         upto = None if before is None else get_checkpoint_id(before)
         streams = [zip(_checkpoints(log.newest_first()), repeat(log)) for log in self._states(config)]
         count = 0
-        for found, log in heapq.merge(*streams, key=lambda pair: pair[0].checkpoint_id, reverse=True):
+        for item, log in heapq.merge(*streams, key=lambda pair: pair[0].checkpoint_id, reverse=True):
             if limit is not None and count >= limit:
                 return
-            if wanted is not None and found.checkpoint_id != wanted:
+            if wanted is not None and item.checkpoint_id != wanted:
                 continue
-            if upto is not None and found.checkpoint_id >= upto:
+            if upto is not None and item.checkpoint_id >= upto:
                 continue
-            if filter and not _has(found.metadata, filter):
+            if filter and not _has(item.metadata, filter):
                 continue
             count += 1
-            yield self._tuple(log.thread_id, log.namespace, log, found)
+            yield self._tuple(log.thread_id, log.namespace, log, item)
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -145,16 +145,16 @@ class ContextSaver(BaseCheckpointSaver[str]):
             thread_id, namespace = _named(config)
             log = self._state(thread_id, namespace)
             wanted = get_checkpoint_id(target.parent_config)
-            for found in _checkpoints(log.newest_first()):
-                if found.checkpoint_id != wanted:
+            for result in _checkpoints(log.newest_first()):
+                if result.checkpoint_id != wanted:
                     continue
-                pending = self._writes(log, found)
-                values = self._values(thread_id, log, found, only=set(channels) - set(seeds))
+                pending = self._writes(log, result)
+                values = self._values(thread_id, log, result, only=set(channels) - set(seeds))
                 for channel in channels:
                     if channel not in seeds:
                         writes[channel] += [item for item in reversed(pending) if item[1] == channel]
                 seeds |= values
-                wanted = found.parent_id
+                wanted = result.parent_id
                 if wanted is None or len(seeds) == len(writes):
                     break
         return {
@@ -174,17 +174,22 @@ class ContextSaver(BaseCheckpointSaver[str]):
         """Store a checkpoint, and return the config that names it."""
         thread_id, namespace = _named(config)
         log = self._state(thread_id, namespace)
-        said, values = self._stored(thread_id, log, checkpoint, new_versions)
+        result, values = self._stored(thread_id, log, checkpoint, new_versions)
         kept: dict[str, Any] = {name: value for name, value in checkpoint.items() if name != "channel_values"}
-        told = get_serializable_checkpoint_metadata(config, metadata)
-        body = {"checkpoint": kept, "metadata": told, "values": values, "parent_id": get_checkpoint_id(config)}
+        serializable_checkpoint_metadata = get_serializable_checkpoint_metadata(config, metadata)
+        body = {
+            "checkpoint": kept,
+            "metadata": serializable_checkpoint_metadata,
+            "values": values,
+            "parent_id": get_checkpoint_id(config),
+        }
         message = MessageInput(
             role="tool",
             message_id=_checkpoint_message_id(checkpoint["id"]),
             parts=[PartInput(data=body, metadata=UNSEEN)],
             metadata={KEY: {"checkpoint": checkpoint["id"]}},
         )
-        log.append_checkpoint([*said, message], checkpoint["id"])
+        log.append_checkpoint([*result, message], checkpoint["id"])
         return _config(thread_id, namespace, checkpoint["id"])
 
     def put_writes(
@@ -193,7 +198,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         """Store what a task wrote on the way to the next checkpoint; the same task again changes nothing."""
         thread_id, namespace = _named(config)
         checkpoint_id = config["configurable"]["checkpoint_id"]
-        said: list[MessageInput] = []
+        messages: list[MessageInput] = []
         for place, (channel, value) in enumerate(writes):
             about = {
                 "write_of": checkpoint_id,
@@ -203,16 +208,16 @@ class ContextSaver(BaseCheckpointSaver[str]):
                 "channel": channel,
             }
             kind, data = self.serde.dumps_typed(value)
-            said += carrying(kind, data, about)
-        if said:
-            self._state(thread_id, namespace).append_writes(said, checkpoint_id)
+            messages += carrying(kind, data, about)
+        if messages:
+            self._state(thread_id, namespace).append_writes(messages, checkpoint_id)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete all that a thread has; there is a receipt of it."""
-        found = self._client.contexts.list(
+        contexts = self._client.contexts.list(
             metadata_contains={KEY: {"thread": str(thread_id)}}, subject_user_id=self._subject
         )
-        for context_id in [item.context_id for item in found]:
+        for context_id in [item.context_id for item in contexts]:
             self._client.contexts.delete(context_id, now=True, subject_user_id=self._subject)
         with self._lock:
             self._lists.pop(str(thread_id), None)
@@ -224,7 +229,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         """Delete the checkpoints of runs, with what they wrote and what only they had. It reads all threads."""
         runs = set(run_ids)
         for thread_id in {log.thread_id for log in self._states(None)} if runs else ():
-            self._retract(thread_id, lambda _, found: found.metadata.get("run_id") in runs)
+            self._retract(thread_id, lambda _, row: row.metadata.get("run_id") in runs)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Delete old checkpoints, with what only they had.
@@ -244,8 +249,8 @@ class ContextSaver(BaseCheckpointSaver[str]):
                 self.delete_thread(thread_id)
                 continue
 
-            def is_old(place: int, found: _Found) -> bool:
-                if {"counters_since_delta_snapshot", "delta_writes_versioned"} & found.metadata.keys():
+            def is_old(place: int, item: _Found) -> bool:
+                if {"counters_since_delta_snapshot", "delta_writes_versioned"} & item.metadata.keys():
                     raise NotImplementedError("keep_latest can't prune a thread that has a DeltaChannel")
                 return place > 0
 
@@ -282,9 +287,9 @@ class ContextSaver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """See `list`."""
-        found = self.list(config, filter=filter, before=before, limit=limit)
-        while (one := await asyncio.to_thread(next, found, None)) is not None:
-            yield one
+        result = self.list(config, filter=filter, before=before, limit=limit)
+        while (item := await asyncio.to_thread(next, result, None)) is not None:
+            yield item
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -347,13 +352,13 @@ class ContextSaver(BaseCheckpointSaver[str]):
 
     def _states(self, config: RunnableConfig | None) -> Iterator[_Log]:
         """Yield the logs that a config may mean: of a namespace, a thread, or all."""
-        said = {} if config is None else config["configurable"]
-        if said.get("checkpoint_ns") is not None:
-            yield self._state(str(said["thread_id"]), said["checkpoint_ns"])
+        values = {} if config is None else config["configurable"]
+        if values.get("checkpoint_ns") is not None:
+            yield self._state(str(values["thread_id"]), values["checkpoint_ns"])
             return
-        about = {"of": "state"} | ({"thread": str(said["thread_id"])} if said else {})
-        found = self._client.contexts.list(metadata_contains={KEY: about}, subject_user_id=self._subject)
-        for context in found:
+        about = {"of": "state"} | ({"thread": str(values["thread_id"])} if values else {})
+        contexts = self._client.contexts.list(metadata_contains={KEY: about}, subject_user_id=self._subject)
+        for context in contexts:
             of = context.metadata[KEY]
             yield self._state(of["thread"], of["namespace"])
 
@@ -363,7 +368,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         self, thread_id: str, log: _Log, checkpoint: Checkpoint, new_versions: ChannelVersions
     ) -> tuple[Sequence[MessageInput], dict[str, Any]]:
         """Store the lists of a checkpoint; return the messages of its other values, and where each of all is."""
-        said: list[MessageInput] = []
+        messages: list[MessageInput] = []
         values: dict[str, Any] = {}
         for channel, value in checkpoint["channel_values"].items():
             key = _digest(json.dumps([log.namespace, channel, checkpoint["channel_versions"].get(channel)]))
@@ -377,15 +382,15 @@ class ContextSaver(BaseCheckpointSaver[str]):
                 values[channel] = {"at": key}
                 if channel in new_versions and log.get(_value_message_id(key)) is None:
                     kind, data = self.serde.dumps_typed(value)
-                    said += carrying(kind, data, {"at": key}, message_id=_value_message_id(key))
-        return said, values
+                    messages += carrying(kind, data, {"at": key}, message_id=_value_message_id(key))
+        return messages, values
 
     def _store_list(self, thread_id: str, channel: tuple[str, str], key: str, value: Sequence[Any]) -> None:
-        made = [item_of(item, self.serde) for item in value]
+        items = [item_of(item, self.serde) for item in value]
         log, lists = self._conversation(thread_id), self._lists_of(thread_id)
         with lists.lock:
             if key not in lists:
-                on, keep, added = lists.add(key, made, lists.near(channel))
+                on, keep, added = lists.add(key, items, lists.near(channel))
                 try:
                     log.append(messages_of(key, on, keep, added))
                 except BaseException:
@@ -406,23 +411,23 @@ class ContextSaver(BaseCheckpointSaver[str]):
                 lists.begin(context_id)
             if any(key not in lists for key in keys):
                 for message in log.oldest_first(seq_from=lists.read_seq + 1):
-                    lists.read(message, lambda one: _payload(log, one))
+                    lists.read(message, lambda row: _payload(log, row))
         return lists
 
-    def _tuple(self, thread_id: str, namespace: str, log: _Log, found: _Found) -> CheckpointTuple:
-        log.know(found.checkpoint_id)
-        values = self._values(thread_id, log, found)
+    def _tuple(self, thread_id: str, namespace: str, log: _Log, item: _Found) -> CheckpointTuple:
+        log.know(item.checkpoint_id)
+        values = self._values(thread_id, log, item)
         return CheckpointTuple(
-            _config(thread_id, namespace, found.checkpoint_id),
-            {**found.body["checkpoint"], "channel_values": values},
-            found.metadata,
-            None if found.parent_id is None else _config(thread_id, namespace, found.parent_id),
-            self._writes(log, found),
+            _config(thread_id, namespace, item.checkpoint_id),
+            {**item.body["checkpoint"], "channel_values": values},
+            item.metadata,
+            None if item.parent_id is None else _config(thread_id, namespace, item.parent_id),
+            self._writes(log, item),
         )
 
-    def _values(self, thread_id: str, log: _Log, found: _Found, *, only: set[str] | None = None) -> dict[str, Any]:
+    def _values(self, thread_id: str, log: _Log, value: _Found, *, only: set[str] | None = None) -> dict[str, Any]:
         """Return the values of a checkpoint's channels, or of some of them, as far as it has them."""
-        stored = {name: at for name, at in found.body["values"].items() if only is None or name in only}
+        stored = {name: at for name, at in value.body["values"].items() if only is None or name in only}
         lists = self._lists_of(thread_id, [at["list"] for at in stored.values() if "list" in at])
         values: dict[str, Any] = {}
         for channel, at in stored.items():
@@ -437,10 +442,10 @@ class ContextSaver(BaseCheckpointSaver[str]):
                 values[channel] = self.serde.loads_typed(_payload(log, message))
         return values
 
-    def _writes(self, log: _Log, found: _Found) -> builtins.list[PendingWrite]:
+    def _writes(self, log: _Log, item: _Found) -> builtins.list[PendingWrite]:
         """Return the writes of tasks after a checkpoint, in the order in which a run applies them."""
         kept: dict[tuple[str, str, int], ChatMessage] = {}
-        for message in sorted(found.writes, key=lambda one: one.seq):
+        for message in sorted(item.writes, key=lambda row: row.seq):
             about = _about(message)
             name = writes_sort_key(about["path"], about["task"], about["place"])
             if about["place"] < 0 or name not in kept:  # of an error, an interrupt, a resume the last one counts
@@ -540,9 +545,9 @@ class _Log:
             self._context_id = context.context_id if context else None
         return self._context_id
 
-    def append(self, said: Iterable[MessageInput]) -> None:
+    def append(self, messages: Iterable[MessageInput]) -> None:
         """Write messages in their order: in one call as many as fit one, all or none."""
-        left = iter(said)
+        left = iter(messages)
         while some := list(islice(left, _AT_ONCE)):
             sent = self._client.contexts.append(
                 some,
@@ -552,15 +557,15 @@ class _Log:
             )
             self._context_id = sent[0].context_id
 
-    def append_checkpoint(self, said: Iterable[MessageInput], checkpoint_id: str) -> None:
+    def append_checkpoint(self, messages: Iterable[MessageInput], checkpoint_id: str) -> None:
         """Write a checkpoint, and after it the writes that wait for it."""
-        self.append(said)
+        self.append(messages)
         with self._lock:
             self._know(checkpoint_id)
             waiting = self._waiting.pop(checkpoint_id, [])
         self.append(waiting)
 
-    def append_writes(self, said: list[MessageInput], checkpoint_id: str) -> None:
+    def append_writes(self, messages: list[MessageInput], checkpoint_id: str) -> None:
         """Write what a task wrote after a checkpoint, once the checkpoint is stored.
 
         A run saves in the background, its writes at once and its checkpoints one after the other; in front of its
@@ -573,11 +578,11 @@ class _Log:
                 self._know(checkpoint_id)
         with self._lock:
             if checkpoint_id not in self._known:
-                self._waiting.setdefault(checkpoint_id, []).extend(said)
+                self._waiting.setdefault(checkpoint_id, []).extend(messages)
                 while len(self._waiting) > _WAITING_MAX:
                     self._waiting.popitem(last=False)
                 return
-        self.append(said)
+        self.append(messages)
 
     def know(self, checkpoint_id: str) -> None:
         """Remember that a checkpoint is stored."""
@@ -676,8 +681,8 @@ def _again(message: ChatMessage) -> MessageInput:
 
 def _named(config: RunnableConfig) -> tuple[str, str]:
     """Return the thread and the namespace of a config."""
-    said = config["configurable"]
-    return str(said["thread_id"]), said.get("checkpoint_ns", "")
+    result = config["configurable"]
+    return str(result["thread_id"]), result.get("checkpoint_ns", "")
 
 
 def _config(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfig:

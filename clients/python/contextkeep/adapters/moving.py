@@ -106,14 +106,14 @@ class _LangGraph:
         return MoveResult(name, len(there), written)
 
 
-def _place(found: Any) -> tuple[str, str]:
-    said = found.config["configurable"]
-    return said.get("checkpoint_ns", ""), said["checkpoint_id"]
+def _place(item: Any) -> tuple[str, str]:
+    result = item.config["configurable"]
+    return result.get("checkpoint_ns", ""), result["checkpoint_id"]
 
 
 def _named(thread_id: str, namespace: str, checkpoint_id: str | None) -> Any:
-    said = {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
-    return {"configurable": {name: value for name, value in said.items() if value is not None}}
+    values = {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
+    return {"configurable": {name: value for name, value in values.items() if value is not None}}
 
 
 @contextmanager
@@ -163,8 +163,8 @@ class _OpenAiAgents:
     def move(self, name: str, *, dry_run: bool) -> MoveResult:
         from contextkeep.adapters.openai_agents import ContextSession
 
-        found = self._rows("SELECT message_data FROM agent_messages WHERE session_id = :name ORDER BY id", name=name)
-        items = [json.loads(row[0]) for row in found]
+        result = self._rows("SELECT message_data FROM agent_messages WHERE session_id = :name ORDER BY id", name=name)
+        items = [json.loads(row[0]) for row in result]
         session = ContextSession(name, self._client, subject_user_id=self._subject)
         here = self._run(session.get_items())
         if here != items[: len(here)]:

@@ -181,42 +181,42 @@ class PackedSession(ContextSession):
 
 def message_of(item: TResponseInputItem) -> MessageInput:
     """Return the message of an item; `item_of` makes it the same item again."""
-    said = dict(cast("Mapping[str, Any]", item))
-    made = _in_our_words(dict(said))
-    if made is None or len(_json(made.metadata)) > _KEPT_BYTES_MAX:
-        return MessageInput(role="assistant", parts=[PartInput(data=said)], metadata={_KEY: {}})
-    return made
+    values = dict(cast("Mapping[str, Any]", item))
+    result = _in_our_words(dict(values))
+    if result is None or len(_json(result.metadata)) > _KEPT_BYTES_MAX:
+        return MessageInput(role="assistant", parts=[PartInput(data=values)], metadata={_KEY: {}})
+    return result
 
 
-def _in_our_words(said: dict[str, Any]) -> MessageInput | None:
+def _in_our_words(values: dict[str, Any]) -> MessageInput | None:
     """Return our message for an item, with the rest as metadata; None if there is no equivalent."""
-    match said.get("type", "message"):
-        case "message" if said.get("role") in _ROLES:
-            return _of_message(said)
-        case "function_call" if _is_object(said.get("arguments")):
-            call = ToolCallInput(id=said.pop("call_id"), name=said.pop("name"), arguments=said.pop("arguments"))
-            return MessageInput(role="assistant", parts=[PartInput(tool_call=call)], metadata={_KEY: said})
-        case "function_call_output" if said.get("output"):
-            result = ToolResultInput(tool_call_id=said.pop("call_id"), content=said.pop("output"))
-            return MessageInput(role="tool", parts=[PartInput(tool_result=result)], metadata={_KEY: said})
+    match values.get("type", "message"):
+        case "message" if values.get("role") in _ROLES:
+            return _of_message(values)
+        case "function_call" if _is_object(values.get("arguments")):
+            call = ToolCallInput(id=values.pop("call_id"), name=values.pop("name"), arguments=values.pop("arguments"))
+            return MessageInput(role="assistant", parts=[PartInput(tool_call=call)], metadata={_KEY: values})
+        case "function_call_output" if values.get("output"):
+            result = ToolResultInput(tool_call_id=values.pop("call_id"), content=values.pop("output"))
+            return MessageInput(role="tool", parts=[PartInput(tool_result=result)], metadata={_KEY: values})
         case "reasoning":
-            texts = [item.get("text", "") for item in said.get("summary") or ()]
-            block = Reasoning(provider="openai", data_json=_json(said), text="\n\n".join(texts))
+            texts = [item.get("text", "") for item in values.get("summary") or ()]
+            block = Reasoning(provider="openai", data_json=_json(values), text="\n\n".join(texts))
             return MessageInput(role="assistant", parts=[PartInput(reasoning=block)], metadata={_KEY: {}})
     return None
 
 
-def _of_message(said: dict[str, Any]) -> MessageInput | None:
-    role, content = _ROLES[said["role"]], said.pop("content", None)
+def _of_message(values: dict[str, Any]) -> MessageInput | None:
+    role, content = _ROLES[values["role"]], values.pop("content", None)
     if not content or not isinstance(content, str | list):
         return None
     if isinstance(content, str):
-        return MessageInput(content, role=role, metadata={_KEY: said})
+        return MessageInput(content, role=role, metadata={_KEY: values})
     pieces = [_piece(dict(block)) for block in content]
-    said["content"] = [left for _, left in pieces]
+    values["content"] = [left for _, left in pieces]
     if len(pieces) == 1 and (text := pieces[0][0].text):
-        return MessageInput(text, role=role, metadata={_KEY: said})
-    return MessageInput(role=role, parts=[part for part, _ in pieces], metadata={_KEY: said})
+        return MessageInput(text, role=role, metadata={_KEY: values})
+    return MessageInput(role=role, parts=[part for part, _ in pieces], metadata={_KEY: values})
 
 
 def _piece(block: dict[str, Any]) -> tuple[PartInput, dict[str, Any]]:
@@ -273,8 +273,8 @@ def _in_their_words(message: ChatMessage) -> dict[str, Any]:
             return {"type": "function_call", **_of_part(part)}
         if part.tool_result is not None:
             output = part.tool_result.content
-            said = _of_part(part) | {"output": output if isinstance(output, str) else _json(output)}
-            return {"type": "function_call_output", **said}
+            result = _of_part(part) | {"output": output if isinstance(output, str) else _json(output)}
+            return {"type": "function_call_output", **result}
     texts = [message.content, *(part.text or part.data_json or part.url for part in message.parts)]
     role = message.role if message.role in ("user", "system") else "assistant"
     return {"role": role, "content": "\n\n".join(text for text in texts if text)}

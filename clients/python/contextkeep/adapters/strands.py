@@ -64,17 +64,17 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         Raises:
             SessionException: it is there.
         """
-        said = session.to_dict() | {"session_type": SessionType(session.session_type).value}
+        result = session.to_dict() | {"session_type": SessionType(session.session_type).value}
         try:
-            self._insert(session.session_id, "session", said)
+            self._insert(session.session_id, "session", result)
         except RecordExists as error:
             raise SessionException(f"Session {session.session_id} already exists") from error
         return session
 
     def read_session(self, session_id: str, **kwargs: Any) -> Session | None:
         """Return a session, or None."""
-        said = self._fetched(session_id, "session")
-        return None if said is None else Session.from_dict(said)
+        result = self._fetched(session_id, "session")
+        return None if result is None else Session.from_dict(result)
 
     def delete_session(self, session_id: str, **kwargs: Any) -> None:
         """Delete a session with the messages and states of its agents.
@@ -96,8 +96,8 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
 
     def read_agent(self, session_id: str, agent_id: str, **kwargs: Any) -> SessionAgent | None:
         """Return the state of an agent, or None."""
-        said = self._fetched(session_id, f"agent/{agent_id}")
-        return None if said is None else SessionAgent.from_dict(said)
+        result = self._fetched(session_id, f"agent/{agent_id}")
+        return None if result is None else SessionAgent.from_dict(result)
 
     def update_agent(self, session_id: str, session_agent: SessionAgent, **kwargs: Any) -> None:
         """Replace the stored state of an agent.
@@ -117,8 +117,8 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
         """Return a message, or None."""
-        found = self._found(session_id, agent_id, message_id)
-        return None if found is None else _message_of(found)
+        result = self._found(session_id, agent_id, message_id)
+        return None if result is None else _message_of(result)
 
     def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
         """Replace a message, as a guardrail does; the old message is no longer read or found.
@@ -150,12 +150,12 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
             self._contexts.clear()
             return []
         newest = {_place_of(item): item.seq for item in listed if _WORDS.rest(item) is not None}
-        found = [
+        items = [
             _message_of(one)
-            for one in sorted(listed, key=lambda one: (_place_of(one), one.seq))
+            for one in sorted(listed, key=lambda row: (_place_of(row), row.seq))
             if _place_of(one) >= offset and (_WORDS.rest(one) is None or newest[_place_of(one)] == one.seq)
         ]
-        return found if limit is None else found[:limit]
+        return items if limit is None else items[:limit]
 
     def create_multi_agent(self, session_id: str, multi_agent: MultiAgentBase, **kwargs: Any) -> None:
         """Write the state of a graph or swarm."""
@@ -175,14 +175,14 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
             raise SessionException(f"MultiAgent state {multi_agent.id} in session {session_id} does not exist")
         self._put(session_id, f"multi-agent/{multi_agent.id}", multi_agent.serialize_state())
 
-    def _append(self, session_id: str, agent_id: str, said: SessionMessage, *, message_id: str) -> None:
-        rest = said.to_dict()
+    def _append(self, session_id: str, agent_id: str, item: SessionMessage, *, message_id: str) -> None:
+        rest = item.to_dict()
         if rest.get("redact_message"):
             rest |= {"message": rest["redact_message"], "redact_message": None}
         message = rest["message"]
         sent = self._client.contexts.send(
             _WORDS.message(
-                rest, message.pop("content"), role=_role_of(message, said), message_id=message_id, agent_id=agent_id
+                rest, message.pop("content"), role=_role_of(message, item), message_id=message_id, agent_id=agent_id
             ),
             get_or_create=_name(session_id, agent_id),
             context=ContextInput(external_ids=[ExternalId(SESSION_SYSTEM, session_id)]),
@@ -203,30 +203,30 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
 
     def _context_id(self, session_id: str, agent_id: str) -> str | None:
         if (session_id, agent_id) not in self._contexts:
-            found = list(self._client.contexts.get_by_external_id(_name(session_id, agent_id)))
-            if not found:
+            items = list(self._client.contexts.get_by_external_id(_name(session_id, agent_id)))
+            if not items:
                 return None
-            self._contexts[session_id, agent_id] = min(found, key=lambda one: not one.owner_user_id).context_id
+            self._contexts[session_id, agent_id] = min(items, key=lambda row: not row.owner_user_id).context_id
         return self._contexts[session_id, agent_id]
 
     def _fetched(self, session_id: str, name: str) -> dict[str, Any] | None:
         try:
-            said: dict[str, Any] = self._client.records.get(_record_id(session_id, name)).content
+            values: dict[str, Any] = self._client.records.get(_record_id(session_id, name)).content
         except RecordNotFound:
             return None
-        return said
+        return values
 
-    def _put(self, session_id: str, name: str, said: Mapping[str, Any]) -> None:
+    def _put(self, session_id: str, name: str, values: Mapping[str, Any]) -> None:
         try:
-            self._client.records.update(_record_id(session_id, name), content=said)
+            self._client.records.update(_record_id(session_id, name), content=values)
         except RecordNotFound:
-            self._insert(session_id, name, said)
+            self._insert(session_id, name, values)
 
-    def _insert(self, session_id: str, name: str, said: Mapping[str, Any]) -> None:
+    def _insert(self, session_id: str, name: str, values: Mapping[str, Any]) -> None:
         self._client.records.insert(
             MemoryType.JSON,
             name,
-            content=said,
+            content=values,
             working_memory_id=_record_id(session_id, name),
             entity_node_id=_entity(session_id),
         )
@@ -278,10 +278,10 @@ def _place_of(message: ChatMessage) -> int:
     return message.seq - 1 if rest is None else int(rest["message_id"])
 
 
-def _role_of(message: Mapping[str, Any], said: SessionMessage) -> Literal["user", "assistant", "tool"]:
+def _role_of(message: Mapping[str, Any], item: SessionMessage) -> Literal["user", "assistant", "tool"]:
     if message["role"] == "assistant":
         return "assistant"
-    return "tool" if any("toolResult" in block for block in said.to_message()["content"]) else "user"
+    return "tool" if any("toolResult" in block for block in item.to_message()["content"]) else "user"
 
 
 def _piece(block: Block) -> tuple[PartInput, Block]:
@@ -296,10 +296,10 @@ def _piece(block: Block) -> tuple[PartInput, Block]:
             return PartInput(tool_call=call), {"toolUse": left}
         case {"toolResult": {"toolUseId": str(call_id), "content": list(content)} as result}:
             left = {key: value for key, value in result.items() if key not in ("toolUseId", "content")}
-            said = ToolResultInput(
+            item = ToolResultInput(
                 tool_call_id=call_id, content=_plain(content), is_error=result.get("status") == "error"
             )
-            return PartInput(tool_result=said), {"toolResult": left}
+            return PartInput(tool_result=item), {"toolResult": left}
         case {"reasoningContent": dict(reasoning)}:
             text = (reasoning.get("reasoningText") or {}).get("text") or ""
             return PartInput(reasoning=Reasoning(provider="strands", data_json=compact(block), text=text)), {}

@@ -31,11 +31,11 @@ def messages_of(lines: Iterable[bytes]) -> list[MessageInput]:
         if not line.strip():
             continue
         try:
-            said = json.loads(line)
+            result = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise click.UsageError(f"line {number} is not valid JSON: {error}") from None
         try:
-            messages.append(_message(said))
+            messages.append(_message(result))
         except _Wrong as error:
             raise click.UsageError(f"line {number}: {printable(str(error))}") from None
     return messages
@@ -57,8 +57,8 @@ class _Wrong(Exception):
     """A line has another form."""
 
 
-def _message(said: object) -> MessageInput:
-    fields = _fields(MessageInput, said, "the message")
+def _message(item: object) -> MessageInput:
+    fields = _fields(MessageInput, item, "the message")
     parts = fields.pop("parts", [])
     if not isinstance(parts, list):
         raise _Wrong("parts must be a list")
@@ -70,16 +70,16 @@ def _message(said: object) -> MessageInput:
     return MessageInput(**fields, parts=[_part(part, f"parts[{place}]") for place, part in enumerate(parts)])
 
 
-def _part(said: object, where: str) -> PartInput:
-    fields = _fields(PartInput, said, where)
+def _part(item: object, where: str) -> PartInput:
+    fields = _fields(PartInput, item, where)
     for name, kind in (("tool_call", ToolCallInput), ("tool_result", ToolResultInput), ("reasoning", Reasoning)):
         if name in fields:
             fields[name] = _made(kind, fields[name], f"{where}.{name}")
     return PartInput(**fields)
 
 
-def _made(kind: type[T], said: object, where: str) -> T:
-    fields = _fields(kind, said, where)
+def _made(kind: type[T], item: object, where: str) -> T:
+    fields = _fields(kind, item, where)
     if kind is Reasoning and "data" in fields:
         try:
             fields["data"] = base64.b64decode(fields["data"], validate=True)
@@ -91,15 +91,15 @@ def _made(kind: type[T], said: object, where: str) -> T:
         raise _Wrong(f"{where} {str(error).partition('() ')[2]}") from None
 
 
-def _fields(kind: type[Any], said: object, where: str) -> dict[str, Any]:
+def _fields(kind: type[Any], item: object, where: str) -> dict[str, Any]:
     """Return the fields of an object that are those of a dataclass; null is not given."""
-    if not isinstance(said, Mapping):
+    if not isinstance(item, Mapping):
         raise _Wrong(f"{where} must be a JSON object")
     names = [field.name for field in dataclasses.fields(kind) if field.init and not field.name.startswith("_")]
-    for name in said:
+    for name in item:
         if name not in names:
             raise _Wrong(f"{where} has no field {name!r}; its fields are {', '.join(names)}{meant(name, names)}")
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in item.items() if value is not None}
 
 
 class TimeType(click.ParamType[datetime]):

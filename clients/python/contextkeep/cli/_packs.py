@@ -17,23 +17,23 @@ _UNSAID = ("role", "type", "name", "id", "call_id", "tool_call_id", "tool_use_id
 def messages_of(body: dict[str, Any]) -> Iterator[dict[str, str]]:
     """Yield the role and the text of each message of a request to a model, in any vendor's format."""
     for name in (*_IN_FRONT, *_MESSAGES):
-        said = body.get(name, [])
-        for item in said if isinstance(said, list) else [said]:
+        result = body.get(name, [])
+        for item in result if isinstance(result, list) else [result]:
             role = "system" if name in _IN_FRONT else item.get("role") or item["type"]
             yield {"role": role, "text": _text(item)}
 
 
 def text_of(message: ChatMessage) -> str:
     """Return what a message of a context says, calls and answers."""
-    said = [message.content]
+    items = [message.content]
     for part in message.parts:
         if part.tool_call:
-            said.append(f"calls {part.tool_call.name} {part.tool_call.arguments_json}")
+            items.append(f"calls {part.tool_call.name} {part.tool_call.arguments_json}")
         elif part.tool_result:
-            said.append(_text(json.loads(part.tool_result.content_json or '""')))
+            items.append(_text(json.loads(part.tool_result.content_json or '""')))
         else:
-            said.append(part.text or part.data_json or part.url or part.working_memory_id)
-    return "\n".join(filter(None, said))
+            items.append(part.text or part.data_json or part.url or part.working_memory_id)
+    return "\n".join(filter(None, items))
 
 
 def _text(value: Any) -> str:
@@ -46,9 +46,9 @@ def _text(value: Any) -> str:
         return json.dumps(value)
     if call := _call(value):
         return f"calls {call[0]} {call[1] if isinstance(call[1], str) else json.dumps(call[1], ensure_ascii=False)}"
-    said = [_text(value[name]) for name in _SAID if value.get(name)]
+    result = [_text(value[name]) for name in _SAID if value.get(name)]
     rest = {name: each for name, each in value.items() if name not in (*_SAID, *_UNSAID)}
-    return "\n".join([*filter(None, said), *([json.dumps(rest, ensure_ascii=False)] if rest else [])])
+    return "\n".join([*filter(None, result), *([json.dumps(rest, ensure_ascii=False)] if rest else [])])
 
 
 def _call(block: dict[str, Any]) -> tuple[str, Any] | None:

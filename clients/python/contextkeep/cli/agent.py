@@ -48,12 +48,12 @@ def _said(function: Any) -> Any:
     return function
 
 
-def _policy(given: dict[str, Any]) -> dict[str, Any]:
+def _policy(values: dict[str, Any]) -> dict[str, Any]:
     """Return the options with sources named as in policies, without empty options."""
-    allowed = ProviderNames(ids=given.pop("allowed_ids"), families=given.pop("allowed_families"))
-    defaults = ProviderNames(ids=given.pop("default_ids"))
+    allowed = ProviderNames(ids=values.pop("allowed_ids"), families=values.pop("allowed_families"))
+    defaults = ProviderNames(ids=values.pop("default_ids"))
     return {
-        **given,
+        **values,
         "allowed": allowed if allowed.ids or allowed.families else None,
         "defaults": defaults if defaults.ids else None,
     }
@@ -112,12 +112,12 @@ def put(
 
 
 @command(click.argument("agent_id"), subject_option, name="get", group=agent, example="contextkeep agent get my_agent")
-def get(session: Session, output: Output, *, agent_id: str, **given: Any) -> None:
+def get(session: Session, output: Output, *, agent_id: str, **options: Any) -> None:
     """Print an agent.
 
     Use it to check which sources an agent may search.
     """
-    output.one(session.context.agents.get(agent_id, **given))
+    output.one(session.context.agents.get(agent_id, **options))
 
 
 @command(
@@ -128,12 +128,12 @@ def get(session: Session, output: Output, *, agent_id: str, **given: Any) -> Non
     group=agent,
     example="contextkeep agent list",
 )
-def list_agents(session: Session, output: Output, *, limit: int, **given: Any) -> None:
+def list_agents(session: Session, output: Output, *, limit: int, **options: Any) -> None:
     """List the agents that your key may use.
 
     Use it to find an agent's id for `--agent`.
     """
-    output.many(session.context.agents.list(**given), *_AGENT, limit=limit)
+    output.many(session.context.agents.list(**options), *_AGENT, limit=limit)
 
 
 @command(click.argument("agent_id"), name="delete", group=agent, example="contextkeep agent delete old_agent")
@@ -158,12 +158,12 @@ def template() -> None:
     group=template,
     example="contextkeep agent template put reviewers --allow workspace",
 )
-def put_template(session: Session, output: Output, *, template_id: str, **given: Any) -> None:
+def put_template(session: Session, output: Output, *, template_id: str, **options: Any) -> None:
     """Create or replace a template; needs admin.
 
     Use it when several agents search the same files and sources.
     """
-    output.one(session.context.agent_templates.put(template_id, **_policy(given)))
+    output.one(session.context.agent_templates.put(template_id, **_policy(options)))
 
 
 @command(

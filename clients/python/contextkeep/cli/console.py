@@ -14,7 +14,7 @@ import click
     "--context-address", default="", help="Address of the Context Service.  [env var: CONTEXT_SERVICE_ADDRESS]"
 )
 @click.option("--entity-address", default="", help="Address of the Entity Service.  [env var: ENTITY_SERVICE_ADDRESS]")
-def console(**given: str) -> None:
+def console(**options: str) -> None:
     """Serve a web console until you press Ctrl-C.
 
     Use it to look at contexts, windows and records in a browser.
@@ -35,8 +35,8 @@ def console(**given: str) -> None:
         "context_address": "CONTEXT_SERVICE_ADDRESS",
         "entity_address": "ENTITY_SERVICE_ADDRESS",
     }
-    said = {variables[name]: value for name, value in given.items() if value}
+    values = {variables[name]: value for name, value in options.items() if value}
     try:
-        serve(Settings.of({**os.environ, **said}))
+        serve(Settings.of({**os.environ, **values}))
     except SettingsError as error:
         raise click.ClickException(str(error)) from error

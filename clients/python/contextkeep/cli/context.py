@@ -113,7 +113,7 @@ def send(
     message_id: str,
     agent_id: str,
     task_id: str | None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Send one message; without a context, start a new one.
 
@@ -127,7 +127,7 @@ def send(
         except UnicodeDecodeError as error:
             raise click.UsageError(f"stdin must be text in UTF-8: {error}") from None
     message = MessageInput(content, role=role, message_id=message_id, agent_id=agent_id, task_id=task_id)
-    output.one(session.context.contexts.send(message, **_target(given)), *_SENT)
+    output.one(session.context.contexts.send(message, **_target(options)), *_SENT)
 
 
 @command(
@@ -142,7 +142,7 @@ contextkeep context append messages.ndjson --title imported
 echo '{"content": "12 files"}' | contextkeep context append --context 0197f1f2-0000-7000-8000-000000000001
 """,
 )
-def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) -> None:
+def append(session: Session, output: Output, *, file: BinaryIO, **options: Any) -> None:
     """Send messages from a file or stdin, in batches.
 
     Use it to load a conversation that you have as newline-delimited JSON.
@@ -151,7 +151,7 @@ def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) ->
     with any of the fields role, content, parts, name, message_id, agent_id, metadata, said_at and session. The
     options from --title to --recall-profile describe a new context.
     """
-    output.many(session.context.contexts.append(messages_of(file), **_target(given)), *_SENT)
+    output.many(session.context.contexts.append(messages_of(file), **_target(options)), *_SENT)
 
 
 @command(
@@ -161,13 +161,13 @@ def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) ->
     group=context,
     example="contextkeep context show 0197f1f2-0000-7000-8000-000000000001",
 )
-def show(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
+def show(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
     """Print a context without its messages.
 
     Use it to see the title, state, owner and counts of a context.
     """
-    found = session.context.contexts.get(context_id, history_length=0, **given).context
-    output.one(found if output.format is Format.JSON else {**to_plain(found), "index": str(found.index)})
+    result = session.context.contexts.get(context_id, history_length=0, **options).context
+    output.one(result if output.format is Format.JSON else {**to_plain(result), "index": str(result.index)})
 
 
 @command(
@@ -212,10 +212,10 @@ def list_contexts(
 
     Use it to find a context by its state, agent, owner, external id or metadata.
     """
-    found = session.context.contexts.list(
+    contexts = session.context.contexts.list(
         state=state, external_id=ExternalId(*external_id) if external_id else None, **filters
     )
-    output.many(found, *_ROW, limit=limit)
+    output.many(contexts, *_ROW, limit=limit)
 
 
 @command(
@@ -231,14 +231,14 @@ def list_contexts(
 contextkeep context messages 0197f1f2-0000-7000-8000-000000000001 --newest --limit 20
 """,
 )
-def messages(session: Session, output: Output, *, context_id: str, limit: int, **given: Any) -> None:
+def messages(session: Session, output: Output, *, context_id: str, limit: int, **options: Any) -> None:
     """List the messages of a context, oldest first.
 
     Use it to read a conversation, or a range of it.
     """
-    found = session.context.contexts.list_messages(context_id, **given)
+    result = session.context.contexts.list_messages(context_id, **options)
     if output.format is Format.JSON:
-        output.many(found, limit=limit)
+        output.many(result, limit=limit)
         return
     rows = (
         {
@@ -248,7 +248,7 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
             "message_id": item.message_id,
             "content": _text(item),
         }
-        for item in found
+        for item in result
     )
     output.many(rows, "seq", "role", "said_at", "message_id", "content", limit=limit)
 
@@ -265,14 +265,14 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
     group=context,
     example="contextkeep context watch 0197f1f2-0000-7000-8000-000000000001 --until-now",
 )
-def watch(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
+def watch(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
     """Print messages and changes of a context as they come.
 
     Use it to follow a conversation that an agent writes.
 
     Without --until-now it runs until the context is closed or you press Ctrl-C.
     """
-    for event in session.context.contexts.watch(context_id, **given):
+    for event in session.context.contexts.watch(context_id, **options):
         if output.format is Format.JSON:
             output.line(event)
         elif event.message:
@@ -296,12 +296,12 @@ def watch(session: Session, output: Output, *, context_id: str, **given: Any) ->
     group=context,
     example="contextkeep context message 0197f1f2-0000-7000-8000-000000000001 greeting --json",
 )
-def message(session: Session, output: Output, *, context_id: str, message_id: str, **given: Any) -> None:
+def message(session: Session, output: Output, *, context_id: str, message_id: str, **options: Any) -> None:
     """Print one message with all its parts.
 
     Use it to see tool calls, files and metadata, which lists leave out.
     """
-    output.one(session.context.contexts.get_message(context_id, message_id, **given))
+    output.one(session.context.contexts.get_message(context_id, message_id, **options))
 
 
 @command(
@@ -331,7 +331,7 @@ def recall(
     roles: tuple[str, ...],
     kinds: tuple[str, ...],
     entity_node_ids: tuple[str, ...],
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Print the passages of a context that matter to a text.
 
@@ -340,7 +340,7 @@ def recall(
     With --json the answer also has `prompt_text`, one block of text for a prompt.
     """
     which = RecallFilter(roles=roles, kinds=kinds, entity_node_ids=entity_node_ids)
-    recalled = session.context.contexts.recall(context_id, text, filter=which, **given)
+    recalled = session.context.contexts.recall(context_id, text, filter=which, **options)
     if output.format is Format.JSON:
         output.one(recalled)
         return
@@ -372,18 +372,18 @@ def search(
     roles: tuple[str, ...],
     kinds: tuple[str, ...],
     entity_node_ids: tuple[str, ...],
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Find passages of a context by their words, best first.
 
     Use it when you know words of the message that you look for.
     """
     which = RecallFilter(roles=roles, kinds=kinds, entity_node_ids=entity_node_ids)
-    found = session.context.contexts.search(context_id, query, filter=which, **given)
+    results = session.context.contexts.search(context_id, query, filter=which, **options)
     if output.format is Format.JSON:
-        output.many(found)
+        output.many(results)
         return
-    _print_items(output, found)
+    _print_items(output, results)
 
 
 @command(
@@ -399,7 +399,7 @@ contextkeep context update 0197f1f2-0000-7000-8000-000000000001 --clear expires_
 """,
 )
 def update(
-    session: Session, output: Output, *, context_id: str, clear: tuple[str, ...], subject_user_id: str, **given: Any
+    session: Session, output: Output, *, context_id: str, clear: tuple[str, ...], subject_user_id: str, **options: Any
 ) -> None:
     """Change the title, metadata or other fields of a context.
 
@@ -407,7 +407,7 @@ def update(
 
     A new value replaces the whole field; metadata is not merged.
     """
-    changes = _header(given)
+    changes = _header(options)
     if twice := sorted(changes.keys() & set(clear)):
         raise click.UsageError(f"{', '.join(twice)}: give a new value or --clear, not both")
     changes.update(dict.fromkeys(clear))
@@ -424,13 +424,13 @@ def update(
     group=context,
     example="contextkeep context close 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
-def close(session: Session, output: Output, *, context_id: str, yes: bool, **given: Any) -> None:
+def close(session: Session, output: Output, *, context_id: str, yes: bool, **options: Any) -> None:
     """Close a context: it takes no more messages.
 
     Use it when a conversation is finished. A closed context can still be read and recalled.
     """
     confirm("Close it?", yes)
-    output.one(session.context.contexts.close(context_id, **given), *_ROW)
+    output.one(session.context.contexts.close(context_id, **options), *_ROW)
 
 
 @command(
@@ -443,14 +443,14 @@ def close(session: Session, output: Output, *, context_id: str, yes: bool, **giv
     example="contextkeep context retract 0197f1f2-0000-7000-8000-000000000001 greeting --yes",
 )
 def retract(
-    session: Session, output: Output, *, context_id: str, message_ids: tuple[str, ...], yes: bool, **given: Any
+    session: Session, output: Output, *, context_id: str, message_ids: tuple[str, ...], yes: bool, **options: Any
 ) -> None:
     """Hide messages from readers, recall and windows.
 
     Use it to take back a message that was sent by mistake.
     """
     confirm("Retract them?", yes)
-    count = session.context.contexts.retract_messages(context_id, message_ids, **given)
+    count = session.context.contexts.retract_messages(context_id, message_ids, **options)
     output.one({"context_id": context_id, "retracted": count})
 
 
@@ -470,14 +470,14 @@ def retract(
     group=context,
     example="contextkeep context wait 0197f1f2-0000-7000-8000-000000000001",
 )
-def wait(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
+def wait(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
     """Wait until messages are indexed for recall.
 
     Use it in a script that sends messages and then searches them by meaning.
 
     The exit code is 1 if the index is not complete in time.
     """
-    index = session.context.contexts.wait_for_index(context_id, **given)
+    index = session.context.contexts.wait_for_index(context_id, **options)
     output.one(index, "passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error")
     if not index.is_complete:
         raise click.exceptions.Exit(1)
@@ -492,13 +492,13 @@ def wait(session: Session, output: Output, *, context_id: str, **given: Any) -> 
     group=context,
     example="contextkeep context delete 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
-def delete(session: Session, output: Output, *, context_id: str, yes: bool, **given: Any) -> None:
+def delete(session: Session, output: Output, *, context_id: str, yes: bool, **options: Any) -> None:
     """Delete a context with its messages, and print a receipt.
 
     Use it to remove a conversation for good. `contextkeep context erasure` takes the receipt.
     """
     confirm("Delete it, with all its messages?", yes)
-    output.one(session.context.contexts.delete(context_id, **given), *_RECEIPT)
+    output.one(session.context.contexts.delete(context_id, **options), *_RECEIPT)
 
 
 @command(
@@ -508,12 +508,12 @@ def delete(session: Session, output: Output, *, context_id: str, yes: bool, **gi
     group=context,
     example="contextkeep context erasure 0197f1f2-0000-7000-8000-000000000004",
 )
-def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) -> None:
+def erasure(session: Session, output: Output, *, erasure_id: str, **options: Any) -> None:
     """Print how far the deletion of a context is.
 
     Use it with the receipt that `contextkeep context delete` printed.
     """
-    output.one(session.context.contexts.get_erasure(erasure_id, **given), *_RECEIPT)
+    output.one(session.context.contexts.get_erasure(erasure_id, **options), *_RECEIPT)
 
 
 @command(
@@ -534,7 +534,7 @@ def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) 
     group=context,
     example="contextkeep context sync thread-42 --external-id --get-or-create graph thread-42",
 )
-def sync(session: Session, output: Output, *, node: dict[str, Any], **given: Any) -> None:
+def sync(session: Session, output: Output, *, node: dict[str, Any], **options: Any) -> None:
     """Fill a context with the chat history of a node.
 
     Use it for conversations that live in the entity graph, to recall and search them.
@@ -542,9 +542,9 @@ def sync(session: Session, output: Output, *, node: dict[str, Any], **given: Any
     A repeated call adds new messages and updates changed ones. The options from --title to --recall-profile
     describe a new context.
     """
-    if bool(given["context_id"]) == bool(given["get_or_create"]):
+    if bool(options["context_id"]) == bool(options["get_or_create"]):
         raise click.UsageError("give --context or --get-or-create")
-    output.one(session.context.contexts.sync_history(**node, **_target(given)))
+    output.one(session.context.contexts.sync_history(**node, **_target(options)))
 
 
 @command(
@@ -568,29 +568,29 @@ def sync(session: Session, output: Output, *, node: dict[str, Any], **given: Any
     group=context,
     example="contextkeep context key 0197f1f2-0000-7000-8000-000000000001 --scope read --ttl 600",
 )
-def key(session: Session, output: Output, *, context_id: str, scopes: tuple[KeyScope, ...], **given: Any) -> None:
+def key(session: Session, output: Output, *, context_id: str, scopes: tuple[KeyScope, ...], **options: Any) -> None:
     """Create a short-lived key for one context.
 
     Use it to give an agent access to this context and nothing else.
     """
-    output.one(session.context.contexts.issue_key(context_id, scopes=scopes, **given), "key", "expires_at")
+    output.one(session.context.contexts.issue_key(context_id, scopes=scopes, **options), "key", "expires_at")
 
 
-def _header(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of a header out of `given`, and return those that were given."""
-    said = {name: given.pop(name) for name in _CLEARED}
-    said["external_ids"] = [ExternalId(*each) for each in said["external_ids"]] or None
-    return {name: value for name, value in said.items() if value is not None}
+def _header(values: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a header out of `values`, and return those that were given."""
+    result = {name: values.pop(name) for name in _CLEARED}
+    result["external_ids"] = [ExternalId(*each) for each in result["external_ids"]] or None
+    return {name: value for name, value in result.items() if value is not None}
 
 
-def _target(given: dict[str, Any]) -> dict[str, Any]:
+def _target(values: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords that tell a method of the client where messages go."""
-    header, only = _header(given), given.pop("get_or_create")
-    if header and given["context_id"]:
+    header, only = _header(values), values.pop("get_or_create")
+    if header and values["context_id"]:
         raise click.UsageError(
             "--title and similar options describe a new context; for an existing one use `contextkeep context update`"
         )
-    return {"context": ContextInput(**header), "get_or_create": ExternalId(*only) if only else None, **given}
+    return {"context": ContextInput(**header), "get_or_create": ExternalId(*only) if only else None, **values}
 
 
 def _print_items(output: Output, items: Sequence[RecalledItem]) -> None:

@@ -56,7 +56,7 @@ contextkeep edge create 0197f1f2-0000-7000-8000-000000000001 0197f1f2-0000-7000-
 """,
 )
 def create(
-    session: Session, output: Output, *, from_node_id: str, to_node_id: str, by_external_id: bool, **given: Any
+    session: Session, output: Output, *, from_node_id: str, to_node_id: str, by_external_id: bool, **options: Any
 ) -> None:
     """Create an edge between two nodes.
 
@@ -67,7 +67,7 @@ def create(
     ends: dict[str, Any] = {"from_node_id": from_node_id, "to_node_id": to_node_id}
     if by_external_id:
         ends = {"from_external_id": from_node_id, "to_external_id": to_node_id}
-    output.one(session.graph.graph.create_edge(**ends, **given), *_ROW)
+    output.one(session.graph.graph.create_edge(**ends, **options), *_ROW)
 
 
 @command(

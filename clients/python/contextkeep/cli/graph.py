@@ -68,20 +68,20 @@ def changes(session: Session, output: Output, *, start: bool, place: str, limit:
             raise click.UsageError("give --start or --from, not both")
         output.one({"next_place": session.graph.changes.start()})
         return
-    found: list[Change] = []
+    result: list[Change] = []
     while True:
-        page = session.graph.changes.list(place, page_size=min(limit - len(found), 1000) if limit else 1000)
-        found += page.changes
-        if not (page.has_more and (not limit or len(found) < limit)):
+        page = session.graph.changes.list(place, page_size=min(limit - len(result), 1000) if limit else 1000)
+        result += page.changes
+        if not (page.has_more and (not limit or len(result) < limit)):
             break
         place = page.next_place
     if not place or output.format is Format.JSON:
         output.one(
-            {"changes": found, "next_place": page.next_place, "has_more": page.has_more},
+            {"changes": result, "next_place": page.next_place, "has_more": page.has_more},
             *([] if place else ["next_place"]),
         )
         return
-    output.many(found, "kind", "node_id", "edge_id", "graph_name", "general_type_name", "edge_type", "changed_at")
+    output.many(result, "kind", "node_id", "edge_id", "graph_name", "general_type_name", "edge_type", "changed_at")
     click.echo(f"continue with --from {page.next_place}", err=True)
 
 

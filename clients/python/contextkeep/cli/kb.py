@@ -105,7 +105,7 @@ contextkeep kb add handbook --record 0197f1f2-0000-7000-8000-000000000002
 """,
 )
 def add(
-    session: Session, output: Output, *, base: str, file: str | None, working_memory_id: str | None, **given: Any
+    session: Session, output: Output, *, base: str, file: str | None, working_memory_id: str | None, **options: Any
 ) -> None:
     """Add a document: a file, stdin (`-`) or a record.
 
@@ -115,11 +115,11 @@ def add(
         raise click.UsageError("give a file or --record (exactly one)")
     data = None
     if file is not None:
-        if file == "-" and not given["name"]:
+        if file == "-" and not options["name"]:
             raise click.UsageError("stdin has no name; give --name")
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        given["name"] = given["name"] or Path(file).name
-    output.one(session.context.knowledge_bases.add_document(base, data, working_memory_id=working_memory_id, **given))
+        options["name"] = options["name"] or Path(file).name
+    output.one(session.context.knowledge_bases.add_document(base, data, working_memory_id=working_memory_id, **options))
 
 
 @command(
@@ -136,12 +136,12 @@ def add(
     group=kb,
     example="contextkeep kb documents handbook --state failed --state queued",
 )
-def documents(session: Session, output: Output, *, base: str, limit: int, **given: Any) -> None:
+def documents(session: Session, output: Output, *, base: str, limit: int, **options: Any) -> None:
     """List the documents of a base, newest first.
 
     Use it to see which documents are indexed and which failed.
     """
-    output.many(session.context.knowledge_bases.list_documents(base, **given), *_DOCUMENT, limit=limit)
+    output.many(session.context.knowledge_bases.list_documents(base, **options), *_DOCUMENT, limit=limit)
 
 
 @command(

@@ -70,15 +70,15 @@ def show(session: Session, output: Output) -> None:
     group=key,
     example="contextkeep key create billing-agent --scope read --scope write --ttl 7776000",
 )
-def create(session: Session, output: Output, *, subject: str, scopes: tuple[str, ...], **given: Any) -> None:
+def create(session: Session, output: Output, *, subject: str, scopes: tuple[str, ...], **options: Any) -> None:
     """Create an API key and print it once.
 
     Use it to give a program or an agent its own key.
 
     The new key cannot have more rights than yours.
     """
-    made = session.context.keys.create(subject, scopes or ("read", "write"), **given)
-    output.one({"key": made.key, "prefix": made.prefix})
+    result = session.context.keys.create(subject, scopes or ("read", "write"), **options)
+    output.one({"key": result.key, "prefix": result.prefix})
 
 
 @command(

@@ -50,12 +50,12 @@ def define(session: Session, output: Output, *, files: tuple[Path, ...], approve
     All files are checked before the first definition is written. Rules that equal the newest version create no new
     version. The first definition that the service refuses stops the command.
     """
-    given = [item for path in files for item in definition_files.read(path)]
-    output.many(_defined(session, given, approve=approve), "name", "version", "state", "change")
+    items = [item for path in files for item in definition_files.read(path)]
+    output.many(_defined(session, items, approve=approve), "name", "version", "state", "change")
 
 
-def _defined(session: Session, given: Iterable[FileDefinition], *, approve: bool) -> Iterator[dict[str, Any]]:
-    for item in given:
+def _defined(session: Session, value: Iterable[FileDefinition], *, approve: bool) -> Iterator[dict[str, Any]]:
+    for item in value:
         with _located(item.place):
             before = _newest(session, item.name)
             put = session.context.definitions.put(item.name, item.rules)
@@ -68,11 +68,11 @@ def _defined(session: Session, given: Iterable[FileDefinition], *, approve: bool
 
 def _newest(session: Session, name: str) -> Definition | None:
     try:
-        found = session.context.definitions.get(name)
+        definition = session.context.definitions.get(name)
     except DefinitionNotFound:
         return None
     newest = [item for item in session.context.definitions.list() if item.name == name]
-    return newest[0] if newest else found
+    return newest[0] if newest else definition
 
 
 @contextmanager
@@ -166,14 +166,14 @@ def test(
 
     Use it while you write a definition.
     """
-    found = {item.name: item for item in definition_files.read(file)}
-    if name is None and len(found) == 1:
-        name = next(iter(found))
-    if name not in found:
-        raise click.UsageError(f"choose a definition with --definition: {', '.join(found) or 'the file has none'}")
-    with _located(found[name].place):
+    values = {item.name: item for item in definition_files.read(file)}
+    if name is None and len(values) == 1:
+        name = next(iter(values))
+    if name not in values:
+        raise click.UsageError(f"choose a definition with --definition: {', '.join(values) or 'the file has none'}")
+    with _located(values[name].place):
         node = node_named(node_id, by_external_id, graph_name)
-        output.one(session.context.definitions.test(found[name].rules, **node))
+        output.one(session.context.definitions.test(values[name].rules, **node))
 
 
 @command(
@@ -245,9 +245,9 @@ def pages(
     Use it to find the page of a node.
     """
     node: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
-    found = session.context.compiled_pages.list(definition_name, **node)
+    compiled_pages = session.context.compiled_pages.list(definition_name, **node)
     columns = ("definition_name", "definition_version", "title", "stale", "compiled_at", "node_id", "page_id")
-    output.many(found, *columns, limit=limit)
+    output.many(compiled_pages, *columns, limit=limit)
 
 
 @command(
@@ -261,11 +261,11 @@ def page(session: Session, output: Output, *, page_id: str) -> None:
 
     Use it to read the compiled facts about a node.
     """
-    found = session.context.compiled_pages.get(page_id)
+    compiled_page = session.context.compiled_pages.get(page_id)
     if output.format is Format.JSON:
-        output.one(found)
+        output.one(compiled_page)
     else:
-        output.many(found.facets, *_FACET)
+        output.many(compiled_page.facets, *_FACET)
 
 
 @command(
@@ -294,7 +294,7 @@ def put_facet(
     slug: str,
     text: str,
     fresh_until: datetime | None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Add a facet to a page, or remove one.
 
@@ -302,5 +302,5 @@ def put_facet(
 
     The facet is shown next to the compiled ones. Without a text, the facet that was added before is removed.
     """
-    put = session.context.compiled_pages.put_facet(page_id, slug, text, fresh_until=fresh_until, **given)
+    put = session.context.compiled_pages.put_facet(page_id, slug, text, fresh_until=fresh_until, **options)
     output.one(put or {"slug": slug, "is_gone": True})

@@ -109,11 +109,11 @@ def test(
     """
     if (node_id is None) == (samples is None):
         raise click.UsageError("give --node or --samples")
-    one = _the_one(file, mapping_name)
+    result = _the_one(file, mapping_name)
     root: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
     nodes = [_sample(f"samples[{position}]", given) for position, given in enumerate(samples or ())]
-    with _located(one.place):
-        trials = session.context.mappings.test(one.rules, nodes=nodes, **root)
+    with _located(result.place):
+        trials = session.context.mappings.test(result.rules, nodes=nodes, **root)
         if output.format is Format.JSON:
             output.many(trials, limit=limit)
             return
@@ -174,7 +174,7 @@ def _read(session: Session, paths: tuple[Path, ...]) -> list[FileMapping]:
     Raises:
         click.UsageError: a folder has no such files.
     """
-    found: dict[tuple[str, str], FileMapping] = {}
+    result: dict[tuple[str, str], FileMapping] = {}
     for path in paths:
         files = mapping_files.files_of(path) if path.is_dir() else [path]
         if not files:
@@ -182,16 +182,16 @@ def _read(session: Session, paths: tuple[Path, ...]) -> list[FileMapping]:
         for file in files:
             for item in mapping_files.read(file):
                 app_id = session.app_of_file(item.app_id)
-                if (app_id, item.mapping_name) in found:
+                if (app_id, item.mapping_name) in result:
                     raise InvalidArgument(f"{item.place} is also in another file; keep one of them")
                 with _located(item.place):
                     messages.mapping_rules(item.rules)
-                found[app_id, item.mapping_name] = dataclasses.replace(item, app_id=app_id)
-    return list(found.values())
+                result[app_id, item.mapping_name] = dataclasses.replace(item, app_id=app_id)
+    return list(result.values())
 
 
-def _applied(session: Session, given: list[FileMapping], how: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for item in given:
+def _applied(session: Session, mappings: list[FileMapping], how: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for item in mappings:
         with _located(item.place):
             before = _registered(session, item)
             after = session.context.mappings.register(item.mapping_name, item.rules, app_id=item.app_id, **how)
@@ -204,18 +204,18 @@ def _applied(session: Session, given: list[FileMapping], how: dict[str, Any]) ->
         }
 
 
-def _registered(session: Session, one: FileMapping) -> ChatMapping | None:
+def _registered(session: Session, item: FileMapping) -> ChatMapping | None:
     """Return the mapping that is registered under the name in the app itself."""
     try:
-        found = session.context.mappings.get(one.mapping_name, app_id=one.app_id)
+        result = session.context.mappings.get(item.mapping_name, app_id=item.app_id)
     except MappingNotFound:
         return None
-    in_scope = found.app_id == one.app_id or not one.app_id  # without an app it is the key's, or the shared scope
-    return found if in_scope and not found.built_in else None
+    in_scope = result.app_id == item.app_id or not item.app_id  # without an app it is the key's, or the shared scope
+    return result if in_scope and not result.built_in else None
 
 
-def _differences(session: Session, given: list[FileMapping]) -> Iterator[dict[str, Any]]:
-    for item in given:
+def _differences(session: Session, mappings: list[FileMapping]) -> Iterator[dict[str, Any]]:
+    for item in mappings:
         with _located(item.place):
             registered = _registered(session, item)
         name = {"app_id": registered.app_id if registered else item.app_id, "mapping_name": item.mapping_name}
@@ -248,22 +248,22 @@ def _leaves(place: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _the_one(file: Path, mapping_name: str | None) -> FileMapping:
     """Return the mapping of a file that is named, or its only one."""
-    found = {item.mapping_name: item for item in mapping_files.read(file)}
-    if mapping_name is None and len(found) == 1:
-        return next(iter(found.values()))
-    if mapping_name not in found:
-        raise click.UsageError(f"choose a mapping with --mapping: {', '.join(found) or 'the file has none'}")
-    return found[mapping_name]
+    values = {item.mapping_name: item for item in mapping_files.read(file)}
+    if mapping_name is None and len(values) == 1:
+        return next(iter(values.values()))
+    if mapping_name not in values:
+        raise click.UsageError(f"choose a mapping with --mapping: {', '.join(values) or 'the file has none'}")
+    return values[mapping_name]
 
 
-def _sample(place: str, given: Any) -> SampleNode:
+def _sample(place: str, item: Any) -> SampleNode:
     """Return a node to try rules on, whose fields are those of `SampleNode`."""
     names = [field.name for field in dataclasses.fields(SampleNode)]
-    if not isinstance(given, dict) or not given.keys() <= set(names):
+    if not isinstance(item, dict) or not item.keys() <= set(names):
         raise click.UsageError(f"{place} is not a node; give an object with {', '.join(names)}")
     try:
-        times = {name: datetime.fromisoformat(given[name]) for name in ("created_at", "modified_at") if name in given}
-        node = SampleNode(**{**given, **times})
+        times = {name: datetime.fromisoformat(item[name]) for name in ("created_at", "modified_at") if name in item}
+        node = SampleNode(**{**item, **times})
         messages.sample_node(place, node)
     except (TypeError, ValueError) as error:
         raise click.UsageError(f"{place} is not a valid node: {error}") from error

@@ -121,14 +121,14 @@ def approve(
     server_id: str,
     tool_name: str,
     arguments: dict[str, Any] | None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Allow context query to call a tool.
 
     Use it after you have read the tool's definition. The approval is for this definition only.
     """
     arguments_json = "" if arguments is None else json.dumps(arguments)
-    output.one(session.context.mcp_servers.approve_tool(server_id, tool_name, arguments_json=arguments_json, **given))
+    output.one(session.context.mcp_servers.approve_tool(server_id, tool_name, arguments_json=arguments_json, **options))
 
 
 @command(

@@ -72,13 +72,13 @@ def retain(
     confidence: float | None,
     happened_at: datetime | None,
     subject_user_id: str,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Store a statement about a user.
 
     Use it for facts, preferences and lessons that later conversations should know.
     """
-    source, experience = _source(**given), _experience(**given)
+    source, experience = _source(**options), _experience(**options)
     output.one(
         session.context.memories.retain(
             text,
@@ -104,16 +104,16 @@ def retain(
     group=memory,
     example="contextkeep memory recall 'Where does Ada live?' --user ada",
 )
-def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **given: Any) -> None:
+def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **options: Any) -> None:
     """Find the memories that matter to a question.
 
     Use it to see single memories with their scores.
     """
-    found = session.context.memories.recall(query, kinds=kinds, **given)
+    results = session.context.memories.recall(query, kinds=kinds, **options)
     if output.format is Format.JSON:
-        output.many(found)
+        output.many(results)
         return
-    output.many([{"score": round(item.score, 3), **_row(item.memory)} for item in found], "score", *_ROW)
+    output.many([{"score": round(item.score, 3), **_row(item.memory)} for item in results], "score", *_ROW)
 
 
 @command(
@@ -133,16 +133,16 @@ def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryK
     group=memory,
     example="contextkeep memory reflect 'Where does Ada live?' --user ada",
 )
-def reflect(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **given: Any) -> None:
+def reflect(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **options: Any) -> None:
     """Summarize the memories that matter to a question.
 
     Use it when you want one statement instead of single memories.
     """
-    found = session.context.memories.reflect(query, kinds=kinds, **given)
+    result = session.context.memories.reflect(query, kinds=kinds, **options)
     if output.format is not Format.TABLE:
-        output.one(found)
+        output.one(result)
         return
-    click.echo(found.statement or "No memories match.")
+    click.echo(result.statement or "No memories match.")
 
 
 @command(
@@ -153,13 +153,13 @@ def reflect(session: Session, output: Output, *, query: str, kinds: tuple[Memory
     group=memory,
     example="contextkeep memory list --holding --user ada",
 )
-def list_(session: Session, output: Output, *, kinds: tuple[MemoryKind, ...], limit: int, **given: Any) -> None:
+def list_(session: Session, output: Output, *, kinds: tuple[MemoryKind, ...], limit: int, **options: Any) -> None:
     """List memories, most recently stored first.
 
     Use it to review the memories of a user.
     """
-    found = islice(session.context.memories.list(kinds=kinds, page_size=min(limit, 500), **given), limit)
-    output.many(found if output.format is Format.JSON else map(_row, found), *_ROW)
+    result = islice(session.context.memories.list(kinds=kinds, page_size=min(limit, 500), **options), limit)
+    output.many(result if output.format is Format.JSON else map(_row, result), *_ROW)
 
 
 @command(
@@ -190,13 +190,13 @@ def update(
     happened_at: datetime | None,
     expected_version: int,
     subject_user_id: str,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Correct a memory.
 
     Use it when a memory is wrong. When a fact has changed, retain the new fact with the same --key instead.
     """
-    source, experience = _source(**given), _experience(**given)
+    source, experience = _source(**options), _experience(**options)
     if all(item is None for item in (text, kind, key, confidence, happened_at, source, experience)):
         raise click.UsageError("nothing to change: give --text, --kind, --key or another option of --help")
     output.one(
@@ -243,22 +243,22 @@ def forget(session: Session, output: Output, *, memory_id: str, yes: bool, subje
     group=memory,
     example="contextkeep memory consolidate --user ada",
 )
-def consolidate(session: Session, output: Output, **given: Any) -> None:
+def consolidate(session: Session, output: Output, **options: Any) -> None:
     """Merge duplicates and promote lessons of runs.
 
     Use it from time to time. Without --plan it changes nothing and prints a plan.
     """
-    output.one(session.context.memories.consolidate(**given))
+    output.one(session.context.memories.consolidate(**options))
 
 
-def _row(one: Memory) -> dict[str, Any]:
+def _row(item: Memory) -> dict[str, Any]:
     return {
-        "memory_id": one.memory_id,
-        "kind": one.kind,
-        "key": one.key,
-        "text": " ".join(one.text.split()),
-        "happened_at": one.happened_at,
-        "superseded_by": one.superseded_by,
+        "memory_id": item.memory_id,
+        "kind": item.kind,
+        "key": item.key,
+        "text": " ".join(item.text.split()),
+        "happened_at": item.happened_at,
+        "superseded_by": item.superseded_by,
     }
 
 

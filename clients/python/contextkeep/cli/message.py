@@ -41,7 +41,7 @@ def append(
     role: Role,
     by_external_id: bool,
     create: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Append a message to a conversation of the graph.
 
@@ -50,5 +50,5 @@ def append(
     if create and not by_external_id:
         raise click.UsageError("--create needs --external-id: the new session gets your own id")
     named: dict[str, Any] = {"external_id" if by_external_id else "session": session_id}
-    written = session.graph.graph.append_message(role=role, content=content, create=create, **named, **given)
+    written = session.graph.graph.append_message(role=role, content=content, create=create, **named, **options)
     output.one(written, *AppendedMessage._fields)

@@ -62,15 +62,15 @@ def move_in(
         raise click.UsageError("ADK sessions name their owners; leave --user out")
     try:
         with asyncio.Runner() as runner, _opened(session, source, url, subject_user_id, runner.run) as opened:
-            found = list(_with_bar(opened, dry_run=dry_run))
+            items = list(_with_bar(opened, dry_run=dry_run))
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f"{error.name} is not installed; install the extra {_EXTRAS[source]}, which reads this framework"
         ) from error
     except OSError as error:
         raise click.ClickException(os_error_text(error)) from error
-    output.many(found, "name", "count", "written", "error")
-    if any(item.error for item in found):
+    output.many(items, "name", "count", "written", "error")
+    if any(item.error for item in items):
         sys.exit(1)
 
 

@@ -86,10 +86,10 @@ def get(
     elif by_name:
         if by_external_id:
             raise click.UsageError("give --external-id or --name, not both")
-        found = session.graph.graph.get_node_by_name(node_ids[0], graph_name=graph_name)
-        output.one(found.node)
-        if found.matches > 1:
-            click.echo(f"{found.matches} nodes have this name; the newest is shown", err=True)
+        node_by_name = session.graph.graph.get_node_by_name(node_ids[0], graph_name=graph_name)
+        output.one(node_by_name.node)
+        if node_by_name.matches > 1:
+            click.echo(f"{node_by_name.matches} nodes have this name; the newest is shown", err=True)
     else:
         output.one(session.graph.graph.get_node(**node_named(node_ids[0], by_external_id, graph_name)))
 
@@ -107,12 +107,12 @@ def get(
     group=node,
     example='contextkeep node create Session --name support --data \'{"language": "de"}\'',
 )
-def create(session: Session, output: Output, *, general_type_name: str, **given: Any) -> None:
+def create(session: Session, output: Output, *, general_type_name: str, **options: Any) -> None:
     """Create a node.
 
     Use it to add an entity, such as a session or a customer.
     """
-    output.one(session.graph.graph.create_node(general_type_name, **given), *_ROW)
+    output.one(session.graph.graph.create_node(general_type_name, **options), *_ROW)
 
 
 @command(
@@ -124,12 +124,12 @@ def create(session: Session, output: Output, *, general_type_name: str, **given:
     group=node,
     example="contextkeep node update 0197f1f2-0000-7000-8000-000000000001 '{\"language\": null}'",
 )
-def update(session: Session, output: Output, *, node: dict[str, Any], data: dict[str, Any], **given: Any) -> None:
+def update(session: Session, output: Output, *, node: dict[str, Any], data: dict[str, Any], **options: Any) -> None:
     """Change the data of a node.
 
     Use it to merge JSON into the data; null removes a field.
     """
-    output.one(session.graph.graph.update_node_data(data=data, **node, **given), *_ROW, "data")
+    output.one(session.graph.graph.update_node_data(data=data, **node, **options), *_ROW, "data")
 
 
 @command(
@@ -141,12 +141,12 @@ def update(session: Session, output: Output, *, node: dict[str, Any], data: dict
     group=node,
     example="contextkeep node status 0197f1f2-0000-7000-8000-000000000001 Completed --expected-status Running",
 )
-def set_status(session: Session, output: Output, *, node: dict[str, Any], status: str, **given: Any) -> None:
+def set_status(session: Session, output: Output, *, node: dict[str, Any], status: str, **options: Any) -> None:
     """Set the status of a node.
 
     Use it to record that a run started, completed or failed.
     """
-    output.one(session.graph.graph.update_node_status(status=status, **node, **given), *_ROW)
+    output.one(session.graph.graph.update_node_status(status=status, **node, **options), *_ROW)
 
 
 @command(
@@ -187,11 +187,11 @@ def connected(session: Session, output: Output, *, node: dict[str, Any], limit: 
 
     Use it to explore the neighbourhood of a node.
     """
-    found = (
+    result = (
         {"depth": each.depth, **{name: getattr(each.node, name) for name in _ROW}, "data": each.node.data}
         for each in session.graph.graph.traverse(**node, **walk)
     )
-    output.many(found, "depth", *_ROW, limit=limit)
+    output.many(result, "depth", *_ROW, limit=limit)
 
 
 @command(
@@ -202,7 +202,7 @@ def connected(session: Session, output: Output, *, node: dict[str, Any], limit: 
     group=node,
     example="contextkeep node delete 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
-def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool, **given: Any) -> None:
+def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool, **options: Any) -> None:
     """Delete a node for good; needs admin.
 
     Use it when a node must not exist any more. To hide one, archive it.
@@ -210,7 +210,7 @@ def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool,
     Its edges, input, output, timeline and vectors are deleted too.
     """
     confirm("Delete the node and all that hangs on it?", yes)
-    output.one({**_named(node), "edges_deleted": session.graph.graph.delete_node(**node, **given)})
+    output.one({**_named(node), "edges_deleted": session.graph.graph.delete_node(**node, **options)})
 
 
 @command(
@@ -221,7 +221,7 @@ def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool,
     group=node,
     example="contextkeep node reset 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
-def reset(session: Session, output: Output, *, node: dict[str, Any], yes: bool, **given: Any) -> None:
+def reset(session: Session, output: Output, *, node: dict[str, Any], yes: bool, **options: Any) -> None:
     """Reset a node to its state before it ran.
 
     Use it to run a failed node again.
@@ -229,7 +229,7 @@ def reset(session: Session, output: Output, *, node: dict[str, Any], yes: bool, 
     The status becomes Created; the output and the timeline are deleted.
     """
     confirm("Remove the node's output and timeline?", yes)
-    output.one(session.graph.graph.reset_node(**node, **given), *_ROW)
+    output.one(session.graph.graph.reset_node(**node, **options), *_ROW)
 
 
 @command(
@@ -307,8 +307,8 @@ def progress(
         confirm("Remove the node's timeline?", yes)
         output.one({**_named(node), "envelopes_deleted": session.graph.progress.clear(**node)})
         return
-    found = session.graph.progress.list(**node, own_only=own_only, types=types, descending=descending)
-    output.many(found, "created_at", "node_id", "type", "sub_type", "status", "message", limit=limit)
+    result = session.graph.progress.list(**node, own_only=own_only, types=types, descending=descending)
+    output.many(result, "created_at", "node_id", "type", "sub_type", "status", "message", limit=limit)
 
 
 @command(

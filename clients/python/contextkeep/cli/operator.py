@@ -77,15 +77,15 @@ def tenants(session: Session, output: Output, *, limit: int) -> None:
     group=operator,
     example="contextkeep operator limits default --records 100000 --bytes 50GiB --blob-bytes default",
 )
-def limits(session: Session, output: Output, *, tenant: str, **given: int | str | None) -> None:
+def limits(session: Session, output: Output, *, tenant: str, **options: int | str | None) -> None:
     """Set the storage limits of a tenant.
 
     Use it to give a tenant more or less room. The value `default` restores the service's own limit.
     """
-    said = {name: None if value == _DEFAULT else value for name, value in given.items() if value is not None}
-    if not said:
+    values = {name: None if value == _DEFAULT else value for name, value in options.items() if value is not None}
+    if not values:
         raise click.UsageError("give at least one limit, such as --records")
-    output.one(session.context.operations.set_tenant_limits(tenant, **said))  # type: ignore[arg-type] # they are numbers
+    output.one(session.context.operations.set_tenant_limits(tenant, **values))  # type: ignore[arg-type] # they are numbers
 
 
 @command(name="work", group=operator, example="contextkeep operator work")
@@ -96,12 +96,12 @@ def work(session: Session, output: Output) -> None:
 
     A database that does not answer is reported on stderr.
     """
-    found = session.context.operations.list_background_work()
+    background_work = session.context.operations.list_background_work()
     if output.format is Format.JSON:
-        output.one(found)
+        output.one(background_work)
     else:
-        output.many(found.work, *_WORK)
-    _end_if_away(found.databases_away, "its background work is unknown")
+        output.many(background_work.work, *_WORK)
+    _end_if_away(background_work.databases_away, "its background work is unknown")
 
 
 @command(click.argument("kind"), name="retry", group=operator, example="contextkeep operator retry index")

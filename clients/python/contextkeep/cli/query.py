@@ -60,7 +60,7 @@ def query(
     families: tuple[str, ...],
     node_ids: tuple[str, ...],
     is_streamed: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Search all sources with one question.
 
@@ -71,9 +71,9 @@ def query(
     if query == _PROVIDERS:
         output.many(session.context.query.list_providers(), *LISTED)
         return
-    given |= {"provider_ids": provider_ids or None, "families": families or None, "node_ids": node_ids or None}
+    options |= {"provider_ids": provider_ids or None, "families": families or None, "node_ids": node_ids or None}
     if is_streamed:
-        for event in session.context.query.stream(query, **given):
+        for event in session.context.query.stream(query, **options):
             if output.format is Format.JSON:
                 output.line(event)
             elif event.provider:
@@ -81,17 +81,17 @@ def query(
             elif event.answer:
                 _print(output, event.answer)
         return
-    found = session.context.query.ask(query, **given)
+    result = session.context.query.ask(query, **options)
     if output.format is Format.JSON:
-        output.one(found)
+        output.one(result)
         return
-    _print(output, found)
+    _print(output, result)
     if output.format is Format.TABLE:
         click.echo()
-        output.many(found.providers, *_STATUS)
+        output.many(result.providers, *_STATUS)
 
 
-def _print(output: Output, found: QueriedContext) -> None:
+def _print(output: Output, answer: QueriedContext) -> None:
     hits = [
         {
             "rank": hit.rank,
@@ -100,13 +100,13 @@ def _print(output: Output, found: QueriedContext) -> None:
             "source": ", ".join(dict.fromkeys(source.provider_id for source in hit.sources)),
             "ref": hit.ref,
         }
-        for hit in found.hits
+        for hit in answer.hits
     ]
     output.many(hits, *_HIT)
     if output.format is Format.TABLE:
-        for text in filter(None, (found.answer_text, found.prompt_text)):
+        for text in filter(None, (answer.answer_text, answer.prompt_text)):
             click.echo(f"\n{text}")
-        for item in found.expanded:
+        for item in answer.expanded:
             click.echo(f"\n{item.ref}: {item.reason or item.title}")
             if item.text:
                 click.echo(item.text)

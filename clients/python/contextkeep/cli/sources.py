@@ -62,18 +62,18 @@ def list_sources(session: Session, output: Output) -> None:
     group=sources,
     example="contextkeep sources policy",
 )
-def policy(session: Session, output: Output, **given: Any) -> None:
+def policy(session: Session, output: Output, **options: Any) -> None:
     """Print the sources that a query would search now.
 
     Use it when a query does not search a source that you expect.
     """
-    held = session.context.query.get_policy(**given)
+    result = session.context.query.get_policy(**options)
     if output.format is Format.JSON:
-        output.one(held)
+        output.one(result)
         return
-    output.many(held.providers, *_HOLDS)
-    if output.format is Format.TABLE and held.target_whose:
-        click.echo(f"\nfiles below, as {held.target_whose} has it: {', '.join(held.target_node_ids) or 'none'}")
+    output.many(result.providers, *_HOLDS)
+    if output.format is Format.TABLE and result.target_whose:
+        click.echo(f"\nfiles below, as {result.target_whose} has it: {', '.join(result.target_node_ids) or 'none'}")
 
 
 @command(
@@ -109,12 +109,14 @@ contextkeep sources set memory --memories recall
 contextkeep sources set context --reset deadline_ms
 """,
 )
-def set_source(session: Session, output: Output, *, provider_id: str, node_ids: tuple[str, ...], **given: Any) -> None:
+def set_source(
+    session: Session, output: Output, *, provider_id: str, node_ids: tuple[str, ...], **options: Any
+) -> None:
     """Change the tenant's settings of a source; needs admin.
 
     Use it to enable or disable a source, or to give it more time.
     """
-    output.one(session.context.query.update_provider(provider_id, node_ids=node_ids or None, **given))
+    output.one(session.context.query.update_provider(provider_id, node_ids=node_ids or None, **options))
 
 
 _TEST = ("test_id", "created_at", "query", "label", "hit_count", "duration_ms", "replay_of")
@@ -150,13 +152,15 @@ def test(
     query: str,
     provider_ids: tuple[str, ...],
     node_ids: tuple[str, ...],
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Run a query on the sources and store it; needs admin.
 
     Use it to measure whether a change of settings improves the hits.
     """
-    ran = session.context.source_tests.run(query, provider_ids=provider_ids or None, node_ids=node_ids or None, **given)
+    ran = session.context.source_tests.run(
+        query, provider_ids=provider_ids or None, node_ids=node_ids or None, **options
+    )
     _print(output, ran)
 
 

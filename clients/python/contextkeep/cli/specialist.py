@@ -47,8 +47,8 @@ def put(session: Session, output: Output, *, specialist_id: str, instructions: T
 
     Use it to let a model search the files of one folder in several steps.
     """
-    said = instructions.read().strip() if instructions else ""
-    output.one(session.context.specialists.put(specialist_id, instructions=said, **given))
+    text = instructions.read().strip() if instructions else ""
+    output.one(session.context.specialists.put(specialist_id, instructions=text, **given))
 
 
 @command(limit_option(), name="list", group=specialist, example="contextkeep sources specialist list")

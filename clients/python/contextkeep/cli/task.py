@@ -39,12 +39,12 @@ def task() -> None:
     group=task,
     example="contextkeep context task create 0197f1f2-0000-7000-8000-000000000001 --state working",
 )
-def create(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
+def create(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
     """Start a task in a context.
 
     Use it to track a piece of work that an agent does.
     """
-    output.one(session.context.tasks.create(context_id, **given))
+    output.one(session.context.tasks.create(context_id, **options))
 
 
 @command(
@@ -65,7 +65,7 @@ def create(session: Session, output: Output, *, context_id: str, **given: Any) -
     example="contextkeep context task update 0197f1f2-0000-7000-8000-000000000005 --state working --says 'I look.'",
 )
 def update(
-    session: Session, output: Output, *, task_id: str, state: TaskState | None, metadata: Any, **given: Any
+    session: Session, output: Output, *, task_id: str, state: TaskState | None, metadata: Any, **options: Any
 ) -> None:
     """Change the state or the metadata of a task.
 
@@ -73,7 +73,7 @@ def update(
     """
     if state is None and metadata is None:
         raise click.UsageError("nothing to change: give --state or --metadata")
-    output.one(session.context.tasks.update(task_id, state=state, metadata=metadata, **given))
+    output.one(session.context.tasks.update(task_id, state=state, metadata=metadata, **options))
 
 
 @command(
@@ -89,13 +89,13 @@ def update(
     group=task,
     example="contextkeep context task show 0197f1f2-0000-7000-8000-000000000005",
 )
-def show(session: Session, output: Output, *, task_id: str, **given: Any) -> None:
+def show(session: Session, output: Output, *, task_id: str, **options: Any) -> None:
     """Print a task; with --json also its messages.
 
     Use it to see the state of a piece of work.
     """
-    found = session.context.tasks.get(task_id, **given)
-    output.one(found if output.format is Format.JSON else found.task)
+    result = session.context.tasks.get(task_id, **options)
+    output.one(result if output.format is Format.JSON else result.task)
 
 
 @command(
@@ -114,13 +114,13 @@ def show(session: Session, output: Output, *, task_id: str, **given: Any) -> Non
     example="contextkeep context task list 0197f1f2-0000-7000-8000-000000000001 --state working",
 )
 def list_tasks(
-    session: Session, output: Output, *, context_id: str, states: tuple[TaskState, ...], limit: int, **given: Any
+    session: Session, output: Output, *, context_id: str, states: tuple[TaskState, ...], limit: int, **options: Any
 ) -> None:
     """List the tasks of a context, newest first.
 
     Use it to find tasks that are still open.
     """
-    output.many(session.context.tasks.list(context_id, states=states, **given), *_ROW, limit=limit)
+    output.many(session.context.tasks.list(context_id, states=states, **options), *_ROW, limit=limit)
 
 
 @command(
@@ -131,13 +131,13 @@ def list_tasks(
     group=task,
     example="contextkeep context task cancel 0197f1f2-0000-7000-8000-000000000005 --yes",
 )
-def cancel(session: Session, output: Output, *, task_id: str, yes: bool, **given: Any) -> None:
+def cancel(session: Session, output: Output, *, task_id: str, yes: bool, **options: Any) -> None:
     """Cancel a task.
 
     Use it when the work should stop; the state becomes canceled.
     """
     confirm("Cancel it?", yes)
-    output.one(session.context.tasks.cancel(task_id, **given), *_ROW)
+    output.one(session.context.tasks.cancel(task_id, **options), *_ROW)
 
 
 @click.group(
@@ -188,8 +188,8 @@ def put(
         part = PartInput(text=file.read().decode())
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{file.name} must be text in UTF-8: {error}") from None
-    said = ArtifactInput([part], artifact_id=artifact_id, name=name, description=description, metadata=metadata)
-    output.one(session.context.artifacts.put(task_id, said, **given), *_MADE)
+    result = ArtifactInput([part], artifact_id=artifact_id, name=name, description=description, metadata=metadata)
+    output.one(session.context.artifacts.put(task_id, result, **given), *_MADE)
 
 
 @command(
@@ -201,12 +201,12 @@ def put(
     group=artifact,
     example="contextkeep context artifact show 0197f1f2-0000-7000-8000-000000000005 plan --json",
 )
-def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id: str, **given: Any) -> None:
+def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id: str, **options: Any) -> None:
     """Print an artifact with its parts.
 
     Use it to read a result.
     """
-    output.one(session.context.artifacts.get(task_id, artifact_id, **given))
+    output.one(session.context.artifacts.get(task_id, artifact_id, **options))
 
 
 @command(
@@ -216,9 +216,9 @@ def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id
     group=artifact,
     example="contextkeep context artifact list 0197f1f2-0000-7000-8000-000000000005",
 )
-def list_artifacts(session: Session, output: Output, *, task_id: str, **given: Any) -> None:
+def list_artifacts(session: Session, output: Output, *, task_id: str, **options: Any) -> None:
     """List the artifacts of a task.
 
     Use it to find the id of a result.
     """
-    output.many(session.context.tasks.get(task_id, history_length=0, **given).artifacts, *_MADE)
+    output.many(session.context.tasks.get(task_id, history_length=0, **options).artifacts, *_MADE)

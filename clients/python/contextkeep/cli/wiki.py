@@ -104,12 +104,12 @@ contextkeep wiki get customers/zeta --user ada
 contextkeep wiki get zeta --markdown --user ada > zeta.md
 """,
 )
-def get(session: Session, output: Output, *, slug: str, only_markdown: bool, **given: Any) -> None:
+def get(session: Session, output: Output, *, slug: str, only_markdown: bool, **options: Any) -> None:
     """Print a page by its slug or an alias.
 
     Use it to read a page, or an older version of it.
     """
-    page = session.context.pages.get(slug, **given)
+    page = session.context.pages.get(slug, **options)
     if only_markdown:
         click.echo(page.markdown, nl=not page.markdown.endswith("\n"))
     else:
@@ -128,12 +128,12 @@ contextkeep wiki list --user ada
 contextkeep wiki list customers/ --user ada
 """,
 )
-def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int, **given: Any) -> None:
+def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int, **options: Any) -> None:
     """List pages by slug.
 
     Use it to find pages, such as all below `customers/`, and those that are out of date.
     """
-    output.many(session.context.pages.list(slug_prefix, **given), *_ROW, limit=limit)
+    output.many(session.context.pages.list(slug_prefix, **options), *_ROW, limit=limit)
 
 
 @command(
@@ -145,13 +145,13 @@ def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int
     group=wiki,
     example="contextkeep wiki versions customers/zeta --user ada",
 )
-def versions(session: Session, output: Output, *, slug: str, limit: int, **given: Any) -> None:
+def versions(session: Session, output: Output, *, slug: str, limit: int, **options: Any) -> None:
     """List the stored versions of a page, newest first.
 
     Use it before `contextkeep wiki get --version`.
     """
-    found = session.context.pages.list_versions(slug, **given)
-    output.many(found, "version", "title", "written_by", "created_at", "size_bytes", limit=limit)
+    result = session.context.pages.list_versions(slug, **options)
+    output.many(result, "version", "title", "written_by", "created_at", "size_bytes", limit=limit)
 
 
 @command(
@@ -164,11 +164,11 @@ def versions(session: Session, output: Output, *, slug: str, limit: int, **given
     group=wiki,
     example="contextkeep wiki delete customers/old --yes --user ada",
 )
-def delete(session: Session, output: Output, *, slug: str, yes: bool, **given: Any) -> None:
+def delete(session: Session, output: Output, *, slug: str, yes: bool, **options: Any) -> None:
     """Delete a page with all its versions.
 
     Use it when a page is wrong or obsolete.
     """
     confirm("Delete it, with all its versions?", yes)
-    session.context.pages.delete(slug, **given)
+    session.context.pages.delete(slug, **options)
     output.one({"slug": slug, "is_deleted": True})

@@ -108,14 +108,14 @@ def open_window(
     model: str,
     message_format: MessageFormat | None,
     config: dict[str, Any] | None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Open a window on a context for a model.
 
     Use it once for each model that works in a context; then call `pack` before each request to the model.
     """
-    said = _config(config)
-    output.one(session.context.windows.open(context_id, model, message_format=message_format, config=said, **given))
+    result = _config(config)
+    output.one(session.context.windows.open(context_id, model, message_format=message_format, config=result, **options))
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep window profile put mine.yaml")
@@ -188,8 +188,8 @@ def profiles(session: Session, output: Output, *, name: str, with_text: bool, wi
     Use it to find a name for `contextkeep window open --profile`.
     """
     columns = (*_PROFILE, *(["text"] if with_text else []), *(["learned"] if name else []))
-    found = session.context.profiles.list(name, with_text=with_text, with_evidence=with_evidence)
-    output.many(found, *columns, limit=limit)
+    result = session.context.profiles.list(name, with_text=with_text, with_evidence=with_evidence)
+    output.many(result, *columns, limit=limit)
 
 
 window.add_command(profile)
@@ -202,12 +202,12 @@ window.add_command(profile)
     group=window,
     example="contextkeep window get 0197f1f2-0000-7000-8000-000000000006",
 )
-def get(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def get(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Print a window.
 
     Use it to see the model, the token limit and the state of a window.
     """
-    output.one(session.context.windows.get(window_id, **given))
+    output.one(session.context.windows.get(window_id, **options))
 
 
 @command(
@@ -218,12 +218,12 @@ def get(session: Session, output: Output, *, window_id: str, **given: Any) -> No
     group=window,
     example="contextkeep window list 0197f1f2-0000-7000-8000-000000000001",
 )
-def list_windows(session: Session, output: Output, *, context_id: str, limit: int, **given: Any) -> None:
+def list_windows(session: Session, output: Output, *, context_id: str, limit: int, **options: Any) -> None:
     """List the windows of a context, newest first.
 
     Use it to find the id of a window.
     """
-    output.many(session.context.windows.list(context_id, **given), *_ROW, limit=limit)
+    output.many(session.context.windows.list(context_id, **options), *_ROW, limit=limit)
 
 
 @command(
@@ -246,12 +246,12 @@ contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --goal 'Find the 
 contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --budget 0.5 --config '{"keep_last_steps": 20}'
 """,
 )
-def update(session: Session, output: Output, *, window_id: str, config: dict[str, Any] | None, **given: Any) -> None:
+def update(session: Session, output: Output, *, window_id: str, config: dict[str, Any] | None, **options: Any) -> None:
     """Change the prompt, tools or config of a window.
 
     Use it when the goal or the tools change. The next pack has the change and breaks the cached prefix.
     """
-    output.one(session.context.windows.update(window_id, config=_config(config), **given), *_ROW)
+    output.one(session.context.windows.update(window_id, config=_config(config), **options), *_ROW)
 
 
 @command(
@@ -266,12 +266,12 @@ contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 'Answer in French.'
 contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 --ref m2
 """,
 )
-def pin(session: Session, output: Output, *, window_id: str, text: str, **given: Any) -> None:
+def pin(session: Session, output: Output, *, window_id: str, text: str, **options: Any) -> None:
     """Keep a text in every pack.
 
     Use it for facts and rules that the model must always see. A pin is placed right after the system prompt.
     """
-    output.one({"pin_id": session.context.windows.pin(window_id, text, **given)})
+    output.one({"pin_id": session.context.windows.pin(window_id, text, **options)})
 
 
 @command(
@@ -284,12 +284,12 @@ def pin(session: Session, output: Output, *, window_id: str, text: str, **given:
 contextkeep window unpin 0197f1f2-0000-7000-8000-000000000006 0197f1f2-0000-7000-8000-000000000007
 """,
 )
-def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **given: Any) -> None:
+def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **options: Any) -> None:
     """Remove a pin.
 
     Use it with an id that `contextkeep window pin` printed.
     """
-    session.context.windows.unpin(window_id, pin_id, **given)
+    session.context.windows.unpin(window_id, pin_id, **options)
     output.one({"pin_id": pin_id, "is_removed": True})
 
 
@@ -305,14 +305,14 @@ contextkeep window pack 0197f1f2-0000-7000-8000-000000000006
 contextkeep window pack 0197f1f2-0000-7000-8000-000000000006 --body > request.json
 """,
 )
-def pack(session: Session, output: Output, *, window_id: str, body: bool, **given: Any) -> None:
+def pack(session: Session, output: Output, *, window_id: str, body: bool, **options: Any) -> None:
     """Print the messages that the model should see now.
 
     Use it to build the next request to the model, or to check what the model sees.
 
     The last lines show the tokens of the pack and of each of its zones.
     """
-    packed = session.context.windows.pack(window_id, **given)
+    packed = session.context.windows.pack(window_id, **options)
     if body:
         click.echo(packed.messages_json)
         return
@@ -339,14 +339,14 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **give
     group=window,
     example="contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --dry-run",
 )
-def fold(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def fold(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Compact a window now.
 
     Use it before an expensive phase; a window also folds by itself when it must.
 
     A fold is one compaction: it replaces old steps with shorter texts.
     """
-    output.one(session.context.windows.fold(window_id, **given))
+    output.one(session.context.windows.fold(window_id, **options))
 
 
 _EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Fail unless the window has this epoch.")
@@ -360,12 +360,12 @@ _EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Fail unless t
     group=window,
     example="contextkeep window prepare 0197f1f2-0000-7000-8000-000000000006 --epoch 2",
 )
-def prepare(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def prepare(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Compute a compaction in advance.
 
     Use it while the model works, so that the fold itself takes no time. Packs stay the same until `commit`.
     """
-    output.one(session.context.windows.prepare_fold(window_id, **given))
+    output.one(session.context.windows.prepare_fold(window_id, **options))
 
 
 @command(
@@ -376,12 +376,12 @@ def prepare(session: Session, output: Output, *, window_id: str, **given: Any) -
     group=window,
     example="contextkeep window commit 0197f1f2-0000-7000-8000-000000000006",
 )
-def commit(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def commit(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Apply the compaction that `prepare` computed.
 
     Use it between two requests to the model.
     """
-    output.one(session.context.windows.commit_fold(window_id, **given))
+    output.one(session.context.windows.commit_fold(window_id, **options))
 
 
 @command(
@@ -392,12 +392,12 @@ def commit(session: Session, output: Output, *, window_id: str, **given: Any) ->
     group=window,
     example="contextkeep window checkpoint 0197f1f2-0000-7000-8000-000000000006 --label 'before the upgrade'",
 )
-def checkpoint(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def checkpoint(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Save the state of a window.
 
     Use it before a risky step; `contextkeep window rollback` returns to it.
     """
-    output.one(session.context.windows.create_checkpoint(window_id, **given))
+    output.one(session.context.windows.create_checkpoint(window_id, **options))
 
 
 @command(
@@ -408,13 +408,13 @@ def checkpoint(session: Session, output: Output, *, window_id: str, **given: Any
     group=window,
     example="contextkeep window checkpoints 0197f1f2-0000-7000-8000-000000000006",
 )
-def checkpoints(session: Session, output: Output, *, window_id: str, limit: int, **given: Any) -> None:
+def checkpoints(session: Session, output: Output, *, window_id: str, limit: int, **options: Any) -> None:
     """List the checkpoints of a window, newest first.
 
     Use it to find the number for `rollback`.
     """
     columns = ("number", "reason", "label", "last_seq", "step_count")
-    output.many(session.context.windows.list_checkpoints(window_id, **given), *columns, limit=limit)
+    output.many(session.context.windows.list_checkpoints(window_id, **options), *columns, limit=limit)
 
 
 @command(
@@ -432,12 +432,12 @@ def checkpoints(session: Session, output: Output, *, window_id: str, limit: int,
     group=window,
     example="contextkeep window rollback 0197f1f2-0000-7000-8000-000000000006 1 --last 50",
 )
-def rollback(session: Session, output: Output, *, window_id: str, number: int, **given: Any) -> None:
+def rollback(session: Session, output: Output, *, window_id: str, number: int, **options: Any) -> None:
     """Return to a checkpoint.
 
     Use it when the last steps went wrong. Later messages are left out of packs and stay in the log.
     """
-    output.one(session.context.windows.rollback(window_id, number, **given))
+    output.one(session.context.windows.rollback(window_id, number, **options))
 
 
 @command(
@@ -455,13 +455,13 @@ def rollback(session: Session, output: Output, *, window_id: str, number: int, *
     group=window,
     example="contextkeep window report 0197f1f2-0000-7000-8000-000000000006 2.50 --invalid --last 50",
 )
-def report(session: Session, output: Output, *, window_id: str, pack_id: str, **given: Any) -> None:
+def report(session: Session, output: Output, *, window_id: str, pack_id: str, **options: Any) -> None:
     """Report whether the response to a pack was valid.
 
     Use it after each request. With --invalid the window returns to its last checkpoint and prints the pack to retry
     with.
     """
-    recovered = session.context.windows.report_response(window_id, Pack(messages_json="", pack_id=pack_id), **given)
+    recovered = session.context.windows.report_response(window_id, Pack(messages_json="", pack_id=pack_id), **options)
     if recovered is None:
         output.one({"recovered": False})
     elif output.format is Format.JSON:
@@ -506,16 +506,16 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
     example="contextkeep window fork 0197f1f2-0000-7000-8000-000000000006 'Which ports are open?'",
 )
 def fork(
-    session: Session, output: Output, *, window_id: str, task: str, inherits: ForkInheritance, **given: Any
+    session: Session, output: Output, *, window_id: str, task: str, inherits: ForkInheritance, **options: Any
 ) -> None:
     """Give a subtask a window of its own.
 
     Use it for work whose details the main window need not see. `contextkeep window merge` brings the result back.
     """
-    forked = session.context.windows.fork(window_id, task, inherits=inherits, **given)
+    forked = session.context.windows.fork(window_id, task, inherits=inherits, **options)
     key = {"key": forked.key.key, "key_expires_at": forked.key.expires_at} if forked.key else {}
-    made = {"window_id": forked.window.window_id, "context_id": forked.window.context_id, "ref": forked.ref}
-    output.one({**made, **key})
+    values = {"window_id": forked.window.window_id, "context_id": forked.window.context_id, "ref": forked.ref}
+    output.one({**values, **key})
 
 
 @command(
@@ -529,12 +529,12 @@ def fork(
     group=window,
     example="contextkeep window merge 0197f1f2-0000-7000-8000-000000000006",
 )
-def merge(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def merge(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Bring the result of a fork back and close the fork.
 
     Use it when the subtask is done.
     """
-    output.one(session.context.windows.merge(window_id, **given))
+    output.one(session.context.windows.merge(window_id, **options))
 
 
 @command(
@@ -548,14 +548,14 @@ contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3/1
 contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3..m8
 """,
 )
-def expand(session: Session, output: Output, *, window_id: str, ref: str, **given: Any) -> None:
+def expand(session: Session, output: Output, *, window_id: str, ref: str, **options: Any) -> None:
     """Print the original of a ref in a pack.
 
     Use it when a pack shows only a shortened text.
 
     The result of a tool is printed as the text that the tool returned.
     """
-    original = session.context.windows.expand(window_id, ref, **given)
+    original = session.context.windows.expand(window_id, ref, **options)
     if output.format is Format.JSON:
         output.one(original)
         return
@@ -581,12 +581,12 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **give
     group=window,
     example="contextkeep window search 0197f1f2-0000-7000-8000-000000000006 'which port' --from 2 --to 9",
 )
-def search(session: Session, output: Output, *, window_id: str, query: str, **given: Any) -> None:
+def search(session: Session, output: Output, *, window_id: str, query: str, **options: Any) -> None:
     """Find passages in the log of a window, with their steps.
 
     Use it to find something that packs do not show any more.
     """
-    hits = session.context.windows.search(window_id, query, **given)
+    hits = session.context.windows.search(window_id, query, **options)
     if output.format is Format.JSON:
         output.many(hits)
         return
@@ -604,12 +604,12 @@ def search(session: Session, output: Output, *, window_id: str, query: str, **gi
     group=window,
     example="contextkeep window explain 0197f1f2-0000-7000-8000-000000000006",
 )
-def explain(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def explain(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Print each part of a pack with its tokens, as a chart.
 
     Use it to see why a message is shortened or left out.
     """
-    explained = session.context.windows.explain_pack(window_id, **given)
+    explained = session.context.windows.explain_pack(window_id, **options)
     if output.format is Format.JSON:
         output.one(explained)
         return
@@ -626,12 +626,12 @@ def explain(session: Session, output: Output, *, window_id: str, **given: Any) -
     group=window,
     example="contextkeep window lineage 0197f1f2-0000-7000-8000-000000000006",
 )
-def lineage(session: Session, output: Output, *, window_id: str, limit: int, **given: Any) -> None:
+def lineage(session: Session, output: Output, *, window_id: str, limit: int, **options: Any) -> None:
     """List every break of a window's cached prefix.
 
     Use it to see when and why the window was compacted, and whether it paid off. Newest first.
     """
-    output.many(session.context.windows.get_lineage(window_id, **given), *_FOLDED, limit=limit)
+    output.many(session.context.windows.get_lineage(window_id, **options), *_FOLDED, limit=limit)
 
 
 @command(
@@ -646,14 +646,14 @@ def lineage(session: Session, output: Output, *, window_id: str, limit: int, **g
     group=window,
     example="contextkeep window watch 0197f1f2-0000-7000-8000-000000000006 --until-now",
 )
-def watch(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def watch(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Print changes of a window as they come.
 
     Use it to follow compactions and state while an agent works.
 
     Without --until-now it runs until the window is closed or you press Ctrl-C.
     """
-    for event in session.context.windows.watch(window_id, **given):
+    for event in session.context.windows.watch(window_id, **options):
         if output.format is Format.JSON:
             output.line(event)
         elif event.broken:
@@ -676,12 +676,12 @@ contextkeep window state 0197f1f2-0000-7000-8000-000000000006
 contextkeep window state 0197f1f2-0000-7000-8000-000000000006 constraint value
 """,
 )
-def state(session: Session, output: Output, *, window_id: str, sections: tuple[str, ...], **given: Any) -> None:
+def state(session: Session, output: Output, *, window_id: str, sections: tuple[str, ...], **options: Any) -> None:
     """Print the state of the work: goals, values, constraints.
 
     Use it to see what the window has extracted from the log, and where each entry comes from.
     """
-    output.many(session.context.windows.get_state(window_id, sections, **given), "section", "key", "text", "ref")
+    output.many(session.context.windows.get_state(window_id, sections, **options), "section", "key", "text", "ref")
 
 
 @command(
@@ -709,12 +709,12 @@ def state(session: Session, output: Output, *, window_id: str, sections: tuple[s
 contextkeep window usage 0197f1f2-0000-7000-8000-000000000006 --input 21000 --cached 19000 --tokens 20400
 """,
 )
-def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def usage(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Record what the vendor billed for a pack.
 
     Use it after each request, so that the window's token counts match those of the vendor.
     """
-    output.one(session.context.windows.record_usage(window_id, **given))
+    output.one(session.context.windows.record_usage(window_id, **options))
 
 
 @command(
@@ -731,12 +731,12 @@ def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> 
     group=window,
     example="contextkeep window outcome 0197f1f2-0000-7000-8000-000000000006 --from 3 --to 9 --quality 0.8",
 )
-def outcome(session: Session, output: Output, *, window_id: str, failed: bool, **given: Any) -> None:
+def outcome(session: Session, output: Output, *, window_id: str, failed: bool, **options: Any) -> None:
     """Record whether steps succeeded.
 
     Use it when you know how the work ended; profiles learn from it.
     """
-    output.one(session.context.windows.record_outcome(window_id, success=not failed, **given))
+    output.one(session.context.windows.record_outcome(window_id, success=not failed, **options))
 
 
 @command(
@@ -752,12 +752,12 @@ def outcome(session: Session, output: Output, *, window_id: str, failed: bool, *
     group=window,
     example="contextkeep window cost 0197f1f2-0000-7000-8000-000000000006 --steps 10000",
 )
-def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def cost(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Estimate the cost of the next packs.
 
     Use it to compare packs with and without a compaction.
     """
-    estimate = session.context.windows.estimate_cost(window_id, **given)
+    estimate = session.context.windows.estimate_cost(window_id, **options)
     if output.format is Format.JSON:
         output.one(estimate)
         return
@@ -787,22 +787,22 @@ def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> N
     group=window,
     example="contextkeep window stats 0197f1f2-0000-7000-8000-000000000006",
 )
-def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+def stats(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Print statistics of a window, with charts.
 
     Use it to see savings, compactions and the share of tokens read from the cache.
     """
-    found = session.context.windows.stats(window_id, **given)
+    result = session.context.windows.stats(window_id, **options)
     if output.format is Format.JSON:
-        output.one(found)
+        output.one(result)
         return
-    breaks = ", ".join(f"{count} {reason}" for reason, count in found.breaks.items())
-    counted = {name: getattr(found, name) for name in _COUNTED} | {"breaks": breaks or "none"}
-    billed = {f"billed_{name}": getattr(found.usage, name) for name in _BILLED}
+    breaks = ", ".join(f"{count} {reason}" for reason, count in result.breaks.items())
+    counted = {name: getattr(result, name) for name in _COUNTED} | {"breaks": breaks or "none"}
+    billed = {f"billed_{name}": getattr(result.usage, name) for name in _BILLED}
     output.one(counted | billed, *counted, *billed)
     if output.format is Format.TABLE:
-        _draw(found.tokens_by_zone)
-        receipts = islice(session.context.windows.get_lineage(window_id, **given), _FOLDS_DRAWN)
+        _draw(result.tokens_by_zone)
+        receipts = islice(session.context.windows.get_lineage(window_id, **options), _FOLDS_DRAWN)
         _draw_folds([(receipt.step_count, receipt.tokens_before, receipt.tokens_after) for receipt in receipts][::-1])
 
 
@@ -833,7 +833,7 @@ def patch(
     text: str,
     value: str,
     remove: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Set or remove an entry of the state.
 
@@ -841,7 +841,7 @@ def patch(
     """
     entry = StateEntryInput(section, key, text, value)
     entries, removed = ([], [entry]) if remove else ([entry], [])
-    output.one({"changed_count": session.context.windows.patch_state(window_id, entries, remove=removed, **given)})
+    output.one({"changed_count": session.context.windows.patch_state(window_id, entries, remove=removed, **options)})
 
 
 @command(
@@ -852,13 +852,13 @@ def patch(
     group=window,
     example="contextkeep window close 0197f1f2-0000-7000-8000-000000000006 --yes",
 )
-def close(session: Session, output: Output, *, window_id: str, yes: bool, **given: Any) -> None:
+def close(session: Session, output: Output, *, window_id: str, yes: bool, **options: Any) -> None:
     """Close a window; the log stays.
 
     Use it when the model does no more work in the context.
     """
     confirm("Close it?", yes)
-    output.one(session.context.windows.close(window_id, **given), *_ROW)
+    output.one(session.context.windows.close(window_id, **options), *_ROW)
 
 
 def _draw(tokens_by_zone: Mapping[str, int]) -> None:
@@ -868,11 +868,11 @@ def _draw(tokens_by_zone: Mapping[str, int]) -> None:
         click.echo(f"{zone:>9} {tokens:>8,} {'█' * max(round(_CHART_CHARS * tokens / most), 1)}")
 
 
-def _config(said: dict[str, Any] | None) -> WindowConfig | None:
-    if said is None:
+def _config(values: dict[str, Any] | None) -> WindowConfig | None:
+    if values is None:
         return None
     try:
-        return WindowConfig.from_proto(json_format.ParseDict(said, windows_pb.WindowConfig()))
+        return WindowConfig.from_proto(json_format.ParseDict(values, windows_pb.WindowConfig()))
     except json_format.ParseError as error:
         known = ", ".join(windows_pb.WindowConfig.DESCRIPTOR.fields_by_name)
         raise click.BadParameter(

@@ -91,7 +91,7 @@ def insert(
     memory_type: str | None,
     content: Any,
     content_text: str,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Store JSON or a short text as a record.
 
@@ -99,7 +99,7 @@ def insert(
     """
     memory_type = memory_type or ("text/plain" if content_text else MemoryType.JSON.value)
     record = session.context.records.insert(
-        memory_type, name, content=content, content_text=content_text, **_fields(given)
+        memory_type, name, content=content, content_text=content_text, **_fields(options)
     )
     output.one(record, *_ROW)
 
@@ -127,28 +127,28 @@ def get(session: Session, output: Output, *, record: str, path: Path | None, inc
     """
     if path is not None:
         with progress(path.name) as on_progress:
-            found = session.context.blobs.download(
+            result = session.context.blobs.download(
                 record, path, include_archived=include_archived, on_progress=on_progress
             )
-        output.one(found, *_ROW)
+        output.one(result, *_ROW)
         return
     if record.startswith(_BLOB_KEY):
         with session.context.blobs.get(record, include_archived=include_archived) as blob:
-            found = blob.record
+            result = blob.record
     else:
-        found = session.context.records.get(record, include_archived=include_archived)
+        result = session.context.records.get(record, include_archived=include_archived)
     if output.format is not Format.RAW:
-        output.one(found)
-    elif found.blob_key:
+        output.one(result)
+    elif result.blob_key:
         stdout = sys.stdout.buffer
-        with session.context.blobs.get(found, include_archived=include_archived) as chunks:
+        with session.context.blobs.get(result, include_archived=include_archived) as chunks:
             for chunk in chunks:
                 stdout.write(chunk)
         stdout.flush()
-    elif found.content_text:
-        click.echo(found.content_text, nl=False)
+    elif result.content_text:
+        click.echo(result.content_text, nl=False)
     else:
-        click.echo(found.content_json)
+        click.echo(result.content_json)
 
 
 @command(
@@ -189,8 +189,8 @@ def blobs(session: Session, output: Output, *, node: dict[str, Any], include_arc
 
     Use it to see sizes and checksums of uploaded files.
     """
-    found = session.context.blobs.list(**node, include_archived=include_archived)
-    output.many(found, "working_memory_id", "name", "memory_type", "size_bytes", "sha256", "created_at", limit=limit)
+    result = session.context.blobs.list(**node, include_archived=include_archived)
+    output.many(result, "working_memory_id", "name", "memory_type", "size_bytes", "sha256", "created_at", limit=limit)
 
 
 @command(
@@ -356,8 +356,8 @@ def restore(session: Session, output: Output, *, working_memory_id: str) -> None
     output.one(session.context.records.restore(working_memory_id), *_ROW)
 
 
-def _fields(given: dict[str, Any]) -> RecordFields:
+def _fields(values: dict[str, Any]) -> RecordFields:
     """Return the options of a record that were given."""
     fields: RecordFields = {}
-    fields.update({name: value for name, value in given.items() if value})  # type: ignore[typeddict-item]
+    fields.update({name: value for name, value in values.items() if value})  # type: ignore[typeddict-item]
     return fields

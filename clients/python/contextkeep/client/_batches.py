@@ -48,8 +48,8 @@ def batches(request: M, rows: Sequence[str], *, count_max: int) -> Iterator[M]:
 
 
 def _copy(rest: M, number: int) -> M:
-    made: M = type(rest)()
-    made.CopyFrom(rest)
+    result: M = type(rest)()
+    result.CopyFrom(rest)
     if number:
-        made.request_id = str(uuid.uuid5(uuid.UUID(rest.request_id), str(number)))
-    return made
+        result.request_id = str(uuid.uuid5(uuid.UUID(rest.request_id), str(number)))
+    return result

@@ -59,28 +59,28 @@ class ContextChanges(TypedDict, total=False):
     recall_profile: str | None
 
 
-def context_input(said: ContextInput | None, app_id: str) -> contexts_pb.ContextInput:
+def context_input(context: ContextInput | None, app_id: str) -> contexts_pb.ContextInput:
     """Return the message for the fields of a new context.
 
     Args:
-        said: None: nothing.
+        context: None: nothing.
         app_id: The app of the client, used if the context names none.
 
     Raises:
         InvalidArgument: a value cannot travel.
     """
-    said = ContextInput() if said is None else said
+    context = ContextInput() if context is None else context
     return built(
         contexts_pb.ContextInput,
         "context",
-        title=said.title,
-        external_ids=_external_ids(said.external_ids),
-        metadata_json=to_object("context.metadata_json", said.metadata),
-        entity_node_id=to_id(said.entity_node_id),
-        app_id=app_id if said.app_id is None else said.app_id,
-        agent_bundle_id=said.agent_bundle_id,
-        expires_at=to_timestamp("context.expires_at", said.expires_at),
-        recall_profile=said.recall_profile,
+        title=context.title,
+        external_ids=_external_ids(context.external_ids),
+        metadata_json=to_object("context.metadata_json", context.metadata),
+        entity_node_id=to_id(context.entity_node_id),
+        app_id=app_id if context.app_id is None else context.app_id,
+        agent_bundle_id=context.agent_bundle_id,
+        expires_at=to_timestamp("context.expires_at", context.expires_at),
+        recall_profile=context.recall_profile,
     )
 
 
@@ -90,81 +90,81 @@ def context_changes(changes: ContextChanges) -> tuple[contexts_pb.ContextInput, 
     Raises:
         InvalidArgument: a value cannot travel.
     """
-    given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+    values: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     mask = sorted("metadata_json" if name == "metadata" else name for name in changes)
-    return context_input(ContextInput(**given, app_id=""), ""), mask
+    return context_input(ContextInput(**values, app_id=""), ""), mask
 
 
-def external_id(said: ExternalId | None, *, field: str = "external_id") -> contexts_pb.ExternalId | None:
+def external_id(item: ExternalId | None, *, field: str = "external_id") -> contexts_pb.ExternalId | None:
     """Return the message of an external id; None is none.
 
     Raises:
         InvalidArgument: it is something else, such as the bare id.
     """
-    if said is None:
+    if item is None:
         return None
-    if not isinstance(said, ExternalId):
-        raise InvalidArgument(f"{field} is a {type(said).__name__}; an ExternalId(system, id) is wanted", field=field)
-    return built(contexts_pb.ExternalId, field, system=said.system, id=said.id)
+    if not isinstance(item, ExternalId):
+        raise InvalidArgument(f"{field} is a {type(item).__name__}; an ExternalId(system, id) is wanted", field=field)
+    return built(contexts_pb.ExternalId, field, system=item.system, id=item.id)
 
 
-def message_input(said: MessageInput | str, *, field: str) -> message_pb.MessageInput:
+def message_input(item: MessageInput | str, *, field: str) -> message_pb.MessageInput:
     """Return the message of an input; a text is a message of a user.
 
     Raises:
         InvalidArgument: it is neither, a part has no content or several, or a value cannot travel.
     """
-    if isinstance(said, str):
-        said = MessageInput(said)
-    if not isinstance(said, MessageInput):
-        raise InvalidArgument(f"{field} is a {type(said).__name__}; a MessageInput or a text is wanted", field=field)
+    if isinstance(item, str):
+        item = MessageInput(item)
+    if not isinstance(item, MessageInput):
+        raise InvalidArgument(f"{field} is a {type(item).__name__}; a MessageInput or a text is wanted", field=field)
     message = built(
         message_pb.MessageInput,
         field,
-        message_id=said.message_id,
-        role=said.role,
-        content=said.content,
-        name=said.name,
-        agent_id=said.agent_id,
-        metadata_json=to_object(f"{field}.metadata_json", said.metadata),
-        said_at=to_timestamp(f"{field}.said_at", said.said_at),
-        session=said.session,
-        task_id=to_id(said.task_id),
-        reference_task_ids=ids(f"{field}.reference_task_ids", said.reference_task_ids),
+        message_id=item.message_id,
+        role=item.role,
+        content=item.content,
+        name=item.name,
+        agent_id=item.agent_id,
+        metadata_json=to_object(f"{field}.metadata_json", item.metadata),
+        said_at=to_timestamp(f"{field}.said_at", item.said_at),
+        session=item.session,
+        task_id=to_id(item.task_id),
+        reference_task_ids=ids(f"{field}.reference_task_ids", item.reference_task_ids),
     )
-    for place, part in enumerate(_listed(said.parts, "PartInput", field=f"{field}.parts")):
+    for place, part in enumerate(_listed(item.parts, "PartInput", field=f"{field}.parts")):
         message.parts.append(_part(part, field=f"{field}.parts[{place}]"))
     return message
 
 
-def message_inputs(said: Iterable[MessageInput | str]) -> list[message_pb.MessageInput]:
+def message_inputs(messages: Iterable[MessageInput | str]) -> list[message_pb.MessageInput]:
     """Return the messages of several inputs, in order.
 
     Raises:
         InvalidArgument: it is a single one, or as `message_input`.
     """
-    listed = _listed(said, "MessageInput", field="messages")
+    listed = _listed(messages, "MessageInput", field="messages")
     return [message_input(item, field=f"messages[{place}]") for place, item in enumerate(listed)]
 
 
-def recall_for_message(said: RecallOptions | Literal[False] | None) -> contexts_pb.RecallOptions | None:
+def recall_for_message(options: RecallOptions | Literal[False] | None) -> contexts_pb.RecallOptions | None:
     """Return the options of recall for a message that is sent. False: nothing; None: the default of the service.
 
     Raises:
         InvalidArgument: it is something else, or a value cannot travel.
     """
-    if said is None:
+    if options is None:
         return None
-    if said is False:
+    if options is False:
         return contexts_pb.RecallOptions(off=True)
-    if not isinstance(said, RecallOptions):
+    if not isinstance(options, RecallOptions):
         raise InvalidArgument(
-            f"recall is a {type(said).__name__}; RecallOptions(), False or None is wanted", field="recall"
+            f"recall is a {type(options).__name__}; RecallOptions(), False or None is wanted", field="recall"
         )
-    return recall_options(said, field="recall")
+    return recall_options(options, field="recall")
 
 
-def recall_options(said: RecallOptions, *, field: str = "options") -> contexts_pb.RecallOptions:
+def recall_options(options: RecallOptions, *, field: str = "options") -> contexts_pb.RecallOptions:
     """Return the message for the options of recall.
 
     Raises:
@@ -173,59 +173,59 @@ def recall_options(said: RecallOptions, *, field: str = "options") -> contexts_p
     return built(
         contexts_pb.RecallOptions,
         field,
-        tokens_max=said.tokens_max,
-        items_max=said.items_max,
-        profile=said.profile,
-        not_after_seq=said.not_after_seq,
-        filter=recall_filter(said.filter, field=f"{field}.filter"),
-        with_features=said.with_features,
+        tokens_max=options.tokens_max,
+        items_max=options.items_max,
+        profile=options.profile,
+        not_after_seq=options.not_after_seq,
+        filter=recall_filter(options.filter, field=f"{field}.filter"),
+        with_features=options.with_features,
     )
 
 
-def recall_filter(said: RecallFilter | None, *, field: str = "filter") -> contexts_pb.RecallFilter | None:
+def recall_filter(filter_: RecallFilter | None, *, field: str = "filter") -> contexts_pb.RecallFilter | None:
     """Return the message of a filter of passages, or None.
 
     Raises:
         InvalidArgument: it is something else, or a value cannot travel.
     """
-    if said is None:
+    if filter_ is None:
         return None
-    if not isinstance(said, RecallFilter):
-        raise InvalidArgument(f"{field} is a {type(said).__name__}; a RecallFilter is wanted", field=field)
+    if not isinstance(filter_, RecallFilter):
+        raise InvalidArgument(f"{field} is a {type(filter_).__name__}; a RecallFilter is wanted", field=field)
     return built(
         contexts_pb.RecallFilter,
         field,
-        roles=texts(f"{field}.roles", said.roles),
-        kinds=texts(f"{field}.kinds", said.kinds),
-        authors=texts(f"{field}.authors", said.authors),
-        said_from=to_timestamp(f"{field}.said_from", said.said_from),
-        said_to=to_timestamp(f"{field}.said_to", said.said_to),
-        seq_from=said.seq_from,
-        seq_to=said.seq_to,
-        task_ids=ids(f"{field}.task_ids", said.task_ids),
-        entity_node_ids=ids(f"{field}.entity_node_ids", said.entity_node_ids),
+        roles=texts(f"{field}.roles", filter_.roles),
+        kinds=texts(f"{field}.kinds", filter_.kinds),
+        authors=texts(f"{field}.authors", filter_.authors),
+        said_from=to_timestamp(f"{field}.said_from", filter_.said_from),
+        said_to=to_timestamp(f"{field}.said_to", filter_.said_to),
+        seq_from=filter_.seq_from,
+        seq_to=filter_.seq_to,
+        task_ids=ids(f"{field}.task_ids", filter_.task_ids),
+        entity_node_ids=ids(f"{field}.entity_node_ids", filter_.entity_node_ids),
     )
 
 
-def state_entry(said: StateEntryInput, *, field: str) -> windows_pb.StateEntryInput:
+def state_entry(entry: StateEntryInput, *, field: str) -> windows_pb.StateEntryInput:
     """Return the message of an entry of the state.
 
     Raises:
         InvalidArgument: it is something else, or a value cannot travel.
     """
-    if not isinstance(said, StateEntryInput):
-        raise InvalidArgument(f"{field} has a {type(said).__name__}; a StateEntryInput is wanted", field=field)
-    named = {"section": said.section, "key": said.key, "text": said.text, "value": said.value}
+    if not isinstance(entry, StateEntryInput):
+        raise InvalidArgument(f"{field} has a {type(entry).__name__}; a StateEntryInput is wanted", field=field)
+    named = {"section": entry.section, "key": entry.key, "text": entry.text, "value": entry.value}
     return built(windows_pb.StateEntryInput, field, **named)
 
 
-def state_entry_name(said: StateEntryInput, *, field: str) -> windows_pb.StateEntryName:
+def state_entry_name(item: StateEntryInput, *, field: str) -> windows_pb.StateEntryName:
     """Return the message that names an entry of the state.
 
     Raises:
         InvalidArgument: as `state_entry`.
     """
-    entry = state_entry(said, field=field)
+    entry = state_entry(item, field=field)
     return windows_pb.StateEntryName(section=entry.section, key=entry.key, text=entry.text)
 
 
@@ -243,32 +243,32 @@ def task_status(
         return None
     status = tasks_pb.TaskStatusInput(state=choice(f"{field}.state", state, names_of(tasks_pb.TaskState)))
     if message is not None:
-        said = MessageInput(message, role="assistant") if isinstance(message, str) else message
-        status.message.CopyFrom(message_input(said, field=f"{field}.message"))
+        result = MessageInput(message, role="assistant") if isinstance(message, str) else message
+        status.message.CopyFrom(message_input(result, field=f"{field}.message"))
     return status
 
 
-def artifact_input(said: ArtifactInput | PartInput | str) -> artifacts_pb.ArtifactInput:
+def artifact_input(artifact: ArtifactInput | PartInput | str) -> artifacts_pb.ArtifactInput:
     """Return the message of an artifact; a part, or a text, is one of its own.
 
     Raises:
         InvalidArgument: it is neither, a part has no content or several, or a value cannot travel.
     """
-    if isinstance(said, str):
-        said = PartInput(text=said)
-    if isinstance(said, PartInput):
-        said = ArtifactInput([said])
-    if not isinstance(said, ArtifactInput):
-        raise InvalidArgument(f"artifact is a {type(said).__name__}; an ArtifactInput is wanted", field="artifact")
+    if isinstance(artifact, str):
+        artifact = PartInput(text=artifact)
+    if isinstance(artifact, PartInput):
+        artifact = ArtifactInput([artifact])
+    if not isinstance(artifact, ArtifactInput):
+        raise InvalidArgument(f"artifact is a {type(artifact).__name__}; an ArtifactInput is wanted", field="artifact")
     message = built(
         artifacts_pb.ArtifactInput,
         "artifact",
-        artifact_id=said.artifact_id,
-        name=said.name,
-        description=said.description,
-        metadata_json=to_object("artifact.metadata_json", said.metadata),
+        artifact_id=artifact.artifact_id,
+        name=artifact.name,
+        description=artifact.description,
+        metadata_json=to_object("artifact.metadata_json", artifact.metadata),
     )
-    for place, part in enumerate(_listed(said.parts, "PartInput", field="artifact.parts")):
+    for place, part in enumerate(_listed(artifact.parts, "PartInput", field="artifact.parts")):
         message.parts.append(_part(part, field=f"artifact.parts[{place}]"))
     return message
 
@@ -284,11 +284,11 @@ def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
     return values
 
 
-def _external_ids(said: Iterable[ExternalId]) -> list[contexts_pb.ExternalId]:
+def _external_ids(external_ids: Iterable[ExternalId]) -> list[contexts_pb.ExternalId]:
     field = "context.external_ids"
-    listed = _listed(said, "ExternalId", field=field)
-    made = (external_id(item, field=f"{field}[{place}]") for place, item in enumerate(listed))
-    return [item for item in made if item is not None]
+    listed = _listed(external_ids, "ExternalId", field=field)
+    result = (external_id(item, field=f"{field}[{place}]") for place, item in enumerate(listed))
+    return [item for item in result if item is not None]
 
 
 def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
@@ -296,10 +296,10 @@ def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
         return _read_part(part, field=field)
     if not isinstance(part, PartInput):
         raise InvalidArgument(f"{field} is a {type(part).__name__}; a PartInput is wanted", field=field)
-    given = [name for name in _CONTENTS if getattr(part, name) is not None]
-    if len(given) != 1:
-        said = f"has {' and '.join(given)}; one of them is wanted" if given else "has no content"
-        raise InvalidArgument(f"{field} {said}", field=field)
+    items = [name for name in _CONTENTS if getattr(part, name) is not None]
+    if len(items) != 1:
+        text = f"has {' and '.join(items)}; one of them is wanted" if items else "has no content"
+        raise InvalidArgument(f"{field} {text}", field=field)
     content: dict[str, Any] = {}
     if part.text is not None:
         content["text"] = part.text

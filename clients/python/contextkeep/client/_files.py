@@ -160,9 +160,9 @@ class KeptFile:
         if self._path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self._path))
         with suppress(OSError, ValueError, KeyError, TypeError):
-            said = json.loads(self._note.read_text())
-            if said["what"] == self._what and self._part.stat().st_size >= said["bytes"]:
-                self._kept_bytes, self.resume_token = int(said["bytes"]), str(said["resume_token"])
+            result = json.loads(self._note.read_text())
+            if result["what"] == self._what and self._part.stat().st_size >= result["bytes"]:
+                self._kept_bytes, self.resume_token = int(result["bytes"]), str(result["resume_token"])
         self._file = self._part.open("r+b" if self._kept_bytes else "wb")
         self.back()
 

@@ -220,8 +220,8 @@ def given_node_id(node_id: object, external_id: str = "", graph_name: str = "", 
         InvalidArgument: it is named twice, or not at all.
     """
     if (node_id is None) == (not external_id):
-        said = "not both" if external_id else "one of them is needed"
-        raise InvalidArgument(f"give {field} or external_id; {said}", field=field)
+        text = "not both" if external_id else "one of them is needed"
+        raise InvalidArgument(f"give {field} or external_id; {text}", field=field)
     if graph_name and not external_id:
         raise InvalidArgument("graph_name says where an external_id is looked up; none is given", field="graph_name")
     return to_id(node_id)
@@ -602,9 +602,9 @@ def record_input(
         raise InvalidArgument("give content or content_json, not both", field="record.content_json")
     if content_text and (content is not None or content_json):
         raise InvalidArgument("give content_text or JSON, not both", field="record.content_text")
-    given = None
+    result = None
     if embedding is not None:
-        given = memory_pb.Embedding(values=vector("record.embedding", embedding), model=embedding_model)
+        result = memory_pb.Embedding(values=vector("record.embedding", embedding), model=embedding_model)
     return built(
         memory_pb.WMRecordInput,
         "record",
@@ -625,7 +625,7 @@ def record_input(
         agent_bundle_id=agent_bundle_id,
         app_id=app_id,
         expires_at=to_timestamp("record.expires_at", expires_at),
-        embedding=given,
+        embedding=result,
     )
 
 
@@ -660,11 +660,11 @@ def definition_rules(rules: Mapping[str, Any]) -> definitions_pb.DefinitionRules
         InvalidArgument: it has no such field, or a value of another type.
     """
     _check_form("rules", definitions_pb.DefinitionRules.DESCRIPTOR, rules)
-    given = dict(rules)
-    if given.get("facets"):
-        given["facets"] = [{**item, "kind": _facet_kind(place, item)} for place, item in enumerate(given["facets"])]
+    values = dict(rules)
+    if values.get("facets"):
+        values["facets"] = [{**item, "kind": _facet_kind(place, item)} for place, item in enumerate(values["facets"])]
     try:
-        return ParseDict(given, definitions_pb.DefinitionRules())
+        return ParseDict(values, definitions_pb.DefinitionRules())
     except (ParseError, TypeError, ValueError) as error:
         raise InvalidArgument(f"rules cannot be read: {error}", field="rules") from None
 
@@ -683,7 +683,7 @@ def _check_form(place: str, descriptor: Any, value: object) -> None:
         raise InvalidArgument(f"{place} is an object, not {type(value).__name__}", field=place)
     names = [field.name for field in descriptor.fields]
     fields = {key: field for field in descriptor.fields for key in (field.name, field.json_name)}
-    for key, given in value.items():
+    for key, item in value.items():
         if key not in fields:
             raise InvalidArgument(
                 f"{place} has no field {key!r}, only {', '.join(names)}{meant(key, names)}", field=f"{place}.{key}"
@@ -691,18 +691,18 @@ def _check_form(place: str, descriptor: Any, value: object) -> None:
         field = fields[key]
         where = f"{place}.{field.name}"
         if field.message_type and field.message_type.GetOptions().map_entry:
-            if not isinstance(given, Mapping):
-                raise InvalidArgument(f"{where} is an object, not {type(given).__name__}", field=where)
+            if not isinstance(item, Mapping):
+                raise InvalidArgument(f"{where} is an object, not {type(item).__name__}", field=where)
         elif field.is_repeated:
-            if not isinstance(given, list):
-                wanted = f"as in [{json.dumps(given)}]" if isinstance(given, str) else f"not {type(given).__name__}"
+            if not isinstance(item, list):
+                wanted = f"as in [{json.dumps(item)}]" if isinstance(item, str) else f"not {type(item).__name__}"
                 raise InvalidArgument(f"{where} is a list, {wanted}", field=where)
-            for index, one in enumerate(given if field.message_type else ()):
-                _check_form(f"{where}[{index}]", field.message_type, one)
-        elif field.message_type and given is not None:
-            _check_form(where, field.message_type, given)
-        elif field.type == field.TYPE_STRING and not isinstance(given, str | None):
-            raise InvalidArgument(f"{where} is a text, not {type(given).__name__}", field=where)
+            for index, entry in enumerate(item if field.message_type else ()):
+                _check_form(f"{where}[{index}]", field.message_type, entry)
+        elif field.message_type and item is not None:
+            _check_form(where, field.message_type, item)
+        elif field.type == field.TYPE_STRING and not isinstance(item, str | None):
+            raise InvalidArgument(f"{where} is a text, not {type(item).__name__}", field=where)
 
 
 def sample_node(field: str, node: SampleNode) -> history_pb.SampleNode:

@@ -20,42 +20,42 @@ _DEPTH_MAX = 6  # of the values of a call
 
 def refusing(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method that raises `InvalidArgument`, with the field, for a text that cannot travel."""
-    made: Any
+    items: Any
     if inspect.isasyncgenfunction(method):
 
-        async def made(*given: Any, **named: Any) -> AsyncGenerator[Any, None]:
+        async def items(*items: Any, **named: Any) -> AsyncGenerator[Any, None]:
             try:
-                async with aclosing(method(*given, **named)) as answers:
+                async with aclosing(method(*items, **named)) as answers:
                     async for answer in answers:
                         yield answer
             except UnicodeEncodeError as error:
-                raise _refused(method, error, given, named) from None
+                raise _refused(method, error, items, named) from None
 
     elif inspect.iscoroutinefunction(method):
 
-        async def made(*given: Any, **named: Any) -> Any:
+        async def items(*items: Any, **named: Any) -> Any:
             try:
-                return await method(*given, **named)
+                return await method(*items, **named)
             except UnicodeEncodeError as error:
-                raise _refused(method, error, given, named) from None
+                raise _refused(method, error, items, named) from None
 
     elif inspect.isgeneratorfunction(method):
 
-        def made(*given: Any, **named: Any) -> Generator[Any, Any, Any]:
+        def items(*items: Any, **named: Any) -> Generator[Any, Any, Any]:
             try:
-                return (yield from method(*given, **named))
+                return (yield from method(*items, **named))
             except UnicodeEncodeError as error:
-                raise _refused(method, error, given, named) from None
+                raise _refused(method, error, items, named) from None
 
     else:
 
-        def made(*given: Any, **named: Any) -> Any:
+        def items(*items: Any, **named: Any) -> Any:
             try:
-                return method(*given, **named)
+                return method(*items, **named)
             except UnicodeEncodeError as error:
-                raise _refused(method, error, given, named) from None
+                raise _refused(method, error, items, named) from None
 
-    return functools.wraps(method)(made)
+    return functools.wraps(method)(items)
 
 
 def check_text(field: str, value: object) -> None:
@@ -72,9 +72,9 @@ def check_text(field: str, value: object) -> None:
 
 
 def _refused(
-    method: Callable[..., Any], error: UnicodeEncodeError, given: tuple[Any, ...], named: Mapping[str, Any]
+    method: Callable[..., Any], error: UnicodeEncodeError, item: tuple[Any, ...], named: Mapping[str, Any]
 ) -> InvalidArgument:
-    arguments = inspect.signature(method).bind_partial(*given, **named).arguments
+    arguments = inspect.signature(method).bind_partial(*item, **named).arguments
     values = {name: value for name, value in arguments.items() if name != "self"}
     return _invalid(next(_paths(values, error.object, "", _DEPTH_MAX), ""), error)
 
@@ -102,5 +102,5 @@ def _paths(value: Any, text: str, path: str, depth: int) -> Iterator[str]:
         parts = [(f"{path}[{place}]", item) for place, item in enumerate(value)]
     elif is_dataclass(value) and not isinstance(value, type):
         parts = [(f"{path}.{field.name}", getattr(value, field.name)) for field in fields(value)]
-    for name, one in parts:
-        yield from _paths(one, text, name, depth - 1)
+    for name, entry in parts:
+        yield from _paths(entry, text, name, depth - 1)

@@ -18,31 +18,31 @@ _GROUPS = (
 )
 
 
-def window_config(said: WindowConfig | None, *, field: str = "config") -> windows_pb.WindowConfig | None:
+def window_config(config: WindowConfig | None, *, field: str = "config") -> windows_pb.WindowConfig | None:
     """Return the message of a window's config, with the fields that are not None. None if there is no config.
 
     Raises:
         InvalidArgument: it is something else, or a value cannot travel.
     """
-    if said is None:
+    if config is None:
         return None
-    given = _fields(said, WindowConfig, field)
+    result = _fields(config, WindowConfig, field)
     for name, value_type, message_type in _GROUPS:
-        if name in given:
+        if name in result:
             place = f"{field}.{name}"
-            given[name] = built(message_type, place, **_fields(given[name], value_type, place))
-    return built(windows_pb.WindowConfig, field, **given)
+            result[name] = built(message_type, place, **_fields(result[name], value_type, place))
+    return built(windows_pb.WindowConfig, field, **result)
 
 
-def tools_json(said: Sequence[Any]) -> str:
+def tools_json(items: Sequence[Any]) -> str:
     """Return tools as JSON; none: empty.
 
     Raises:
         InvalidArgument: they are no list, such as one tool alone, or a value cannot travel.
     """
-    if isinstance(said, str) or not isinstance(said, Sequence):
-        raise InvalidArgument(f"tools is a {type(said).__name__}; a list of tools is wanted", field="tools")
-    return to_json("tools", list(said)) if said else ""
+    if isinstance(items, str) or not isinstance(items, Sequence):
+        raise InvalidArgument(f"tools is a {type(items).__name__}; a list of tools is wanted", field="tools")
+    return to_json("tools", list(items)) if items else ""
 
 
 def prefix_of(since: Pack | None) -> dict[str, Any]:

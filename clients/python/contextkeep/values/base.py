@@ -52,8 +52,8 @@ def parsed(text: str) -> Any:
 
 def parsed_object(text: str) -> dict[str, Any]:
     """Return the object that a JSON text holds; an empty one for an empty text."""
-    held: dict[str, Any] = parsed(text) or {}
-    return held
+    values: dict[str, Any] = parsed(text) or {}
+    return values
 
 
 def time_of(timestamp: Timestamp) -> datetime:

@@ -398,8 +398,8 @@ class AssembledNodeBase(Value):
     skipped: tuple[values.SkippedRule, ...]
 
     def __str__(self) -> str:
-        given = [str(given.message) for given in self.messages]
-        return "; ".join(given or map(str, self.skipped)) or self.node_id
+        items = [str(items.message) for items in self.messages]
+        return "; ".join(items or map(str, self.skipped)) or self.node_id
 
 
 class EvaluationBase(Value):
@@ -425,5 +425,5 @@ class NodeTrialBase(Value):
     decided_by: str
 
     def __str__(self) -> str:
-        given = "; ".join(str(given.message) for given in self.messages)
-        return f"{self.node_id}: {given or 'no message'} ({self.decided_by})"
+        text = "; ".join(str(text.message) for text in self.messages)
+        return f"{self.node_id}: {text or 'no message'} ({self.decided_by})"

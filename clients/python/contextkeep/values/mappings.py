@@ -15,6 +15,6 @@ class GivenMessage(NamedTuple):
     rule: str  # "rules.messages[0]", as if the rules had no shorthands
 
     @classmethod
-    def from_proto(cls, given: history_pb.GivenMessage) -> GivenMessage:
+    def from_proto(cls, message: history_pb.GivenMessage) -> GivenMessage:
         """Return the value of a message."""
-        return cls(ChatMessage.from_proto(given.message), given.rule)
+        return cls(ChatMessage.from_proto(message.message), message.rule)

@@ -197,8 +197,8 @@ class ChatMessage(_Late):
             draft.message_id = message.message_id
             draft.agent_id = message.agent_id
         draft.__class__ = ChatMessage
-        made: ChatMessage = draft
-        return made
+        result: ChatMessage = draft
+        return result
 
 
 class _Draft(_Late):
@@ -241,16 +241,16 @@ class ChatHistory(Sequence[ChatMessage]):
     @classmethod
     def from_proto(
         cls,
-        found: Iterable[ChatMessage],
-        told: history_pb.GetChatHistoryResponse | history_pb.StreamChatHistoryResponse,
+        messages: Iterable[ChatMessage],
+        response: history_pb.GetChatHistoryResponse | history_pb.StreamChatHistoryResponse,
     ) -> ChatHistory:
         """Return the value of messages and of the other fields of an answer."""
         return cls(
-            messages=tuple(found),
-            nodes_failed=told.nodes_failed,
-            roles_unknown=told.roles_unknown,
-            tokens=told.tokens,
-            is_cut=told.is_cut,
+            messages=tuple(messages),
+            nodes_failed=response.nodes_failed,
+            roles_unknown=response.roles_unknown,
+            tokens=response.tokens,
+            is_cut=response.is_cut,
         )
 
 

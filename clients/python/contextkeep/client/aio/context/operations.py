@@ -37,10 +37,10 @@ class Operations(gen.Operations, Observed):
             Unavailable: the database where it lives does not answer.
             InvalidArgument: none is named, or one can be no limit.
         """
-        said = {name: value for name, value in limits.items() if value is not None}
+        values = {name: value for name, value in limits.items() if value is not None}
         request = pb.SetTenantLimitsRequest(
             tenant=tenant,
-            limits=messages.built(pb.TenantLimits, "limits", **said),
+            limits=messages.built(pb.TenantLimits, "limits", **values),
             update_mask=FieldMask(paths=sorted(limits)),
         )
         response: pb.SetTenantLimitsResponse = await self._call("SetTenantLimits", request, timeout_s=timeout_s)

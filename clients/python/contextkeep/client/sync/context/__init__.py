@@ -129,10 +129,10 @@ class ContextClient(Client):
         root_certificates: bytes | None = None,
         client_certificate: tuple[bytes, bytes] | None = None,
     ) -> None:
-        found = base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT)
-        found, credential = base.credential_of(api_key, found)
+        result = base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT)
+        result, credential = base.credential_of(api_key, result)
         connection = io.Connection(
-            found,
+            result,
             service="context-service",
             stubs=[
                 WorkingMemoryStub,

@@ -57,13 +57,13 @@ class History(gen.History):
         attempts = self._attempts(timeout_s)
 
         def attempt() -> ChatHistory:
-            found: list[ChatMessage] = []
+            result: list[ChatMessage] = []
             last = history_pb.StreamChatHistoryResponse()
             answers = self._streamed("StreamChatHistory", request, attempts)
             with closing(answers):
                 for last in answers:
-                    found.extend(map(ChatMessage.from_proto, last.messages))
-            return ChatHistory.from_proto(found, last)
+                    result.extend(map(ChatMessage.from_proto, last.messages))
+            return ChatHistory.from_proto(result, last)
 
         return self._repeated(attempts, attempt)
 

@@ -46,13 +46,13 @@ class KnowledgeBases(gen.KnowledgeBases):
         """
         if data is not None and working_memory_id is not None:
             raise InvalidArgument("a document is bytes or a record, not both", field="document")
-        said = bases_pb.DocumentInput(name=name, uri=uri, content_type=content_type)
+        result = bases_pb.DocumentInput(name=name, uri=uri, content_type=content_type)
         if data is not None:
-            said.data = data
+            result.data = data
         if working_memory_id is not None:
-            said.working_memory_id = messages.to_id(working_memory_id)
+            result.working_memory_id = messages.to_id(working_memory_id)
         request = bases_pb.AddDocumentRequest(
-            knowledge_base=knowledge_base, document=said, request_id=messages.new_request_id(request_id)
+            knowledge_base=knowledge_base, document=result, request_id=messages.new_request_id(request_id)
         )
         response: bases_pb.AddDocumentResponse = self._call("AddDocument", request, timeout_s=timeout_s)
         return Document.from_proto(response.document)

@@ -99,7 +99,7 @@ class Query(gen.Query):
         return QueriedContext.from_proto(self._call("QueryContext", request, timeout_s=timeout_s))
 
     def stream(
-        self, query: str, *, timeout_s: float | None = None, **asked: Unpack[QueryOptions]
+        self, query: str, *, timeout_s: float | None = None, **options: Unpack[QueryOptions]
     ) -> Generator[QueryEvent, None, None]:
         """Ask as `ask`, and yield what each source answered when it has; last comes what that returns.
 
@@ -108,7 +108,7 @@ class Query(gen.Query):
         Args:
             query: Not blank, up to 8,000 characters.
             timeout_s: Deadline in seconds; the answer has the hits that arrive by then. None means the client's.
-            **asked: As of `ask`.
+            **options: As of `ask`.
 
         Raises:
             InvalidArgument: the question is blank, or something in it is unknown; the field is named.
@@ -118,7 +118,7 @@ class Query(gen.Query):
             PermissionDenied: the user is another one's.
         """
         within_s = self._options.timeout_s if timeout_s is None else timeout_s
-        answers = self._stream("StreamQueryContext", question_request(query, **asked), timeout_s=within_s)
+        answers = self._stream("StreamQueryContext", question_request(query, **options), timeout_s=within_s)
         with closing(answers):
             for answer in answers:
                 yield QueryEvent.from_proto(answer)

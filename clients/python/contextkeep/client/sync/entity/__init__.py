@@ -53,10 +53,10 @@ class EntityClient(Client):
         root_certificates: bytes | None = None,
         client_certificate: tuple[bytes, bytes] | None = None,
     ) -> None:
-        found = base.address_of(address, variable=base.ENTITY_ADDRESS_VARIABLE, default=base.ENTITY_ADDRESS_DEFAULT)
-        found, credential = base.credential_of(api_key, found)
+        result = base.address_of(address, variable=base.ENTITY_ADDRESS_VARIABLE, default=base.ENTITY_ADDRESS_DEFAULT)
+        result, credential = base.credential_of(api_key, result)
         connection = io.Connection(
-            found,
+            result,
             service="entity-service",
             stubs=[EntityGraphStub, ObservingStub],
             root_certificates=root_certificates,
