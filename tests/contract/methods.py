@@ -31,7 +31,7 @@ _MASK = "google.protobuf.FieldMask"
 
 # The fields of requests whose arguments have other names.
 ALIASES = {
-    "AppendMessages.messages": "said",
+    "AppendMessages.messages": "new_messages",
     "OpenWindow.format": "message_format",
     "PatchState.set": "entries",
     "ReportResponse.pack_id": "pack",

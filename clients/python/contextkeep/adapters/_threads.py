@@ -53,13 +53,13 @@ class Thread:
         listed = self.client.contexts.get_by_external_id(self.name, subject_user_id=self.subject_user_id)
         return own_context([item async for item in listed], self.subject_user_id)
 
-    async def append(self, item: Iterable[MessageInput]) -> list[SentMessage]:
+    async def append(self, new_messages: Iterable[MessageInput]) -> list[SentMessage]:
         """Write messages in their order, as `contexts.append` does.
 
         Raises:
             ContextKeepError: those of `contexts.append`.
         """
-        messages = list(item)
+        messages = list(new_messages)
         if not messages:
             return []
         written = await self.client.contexts.append(

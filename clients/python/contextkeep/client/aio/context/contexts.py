@@ -43,7 +43,7 @@ class Contexts(gen.Contexts):
 
     async def append(
         self,
-        item: Iterable[MessageInput | str],
+        new_messages: Iterable[MessageInput | str],
         context_id: Id | None = None,
         *,
         context: ContextInput | None = None,
@@ -58,7 +58,7 @@ class Contexts(gen.Contexts):
         or none; with the same `request_id` the whole can be sent again.
 
         Args:
-            item: The messages, oldest first; a text is a user's.
+            new_messages: The messages, oldest first; a text is a user's.
             context_id: The context to write to. Default: a new context.
             context: What to say of a new context.
             get_or_create: As in `send`.
@@ -71,7 +71,7 @@ class Contexts(gen.Contexts):
         """
         request = contexts_pb.AppendMessagesRequest(
             context_id=messages.to_id(context_id),
-            messages=contexts.message_inputs(item),
+            messages=contexts.message_inputs(new_messages),
             context=contexts.context_input(context, self._options.app_id),
             get_or_create=contexts.external_id(get_or_create, field="get_or_create"),
             subject_user_id=subject_user_id,
