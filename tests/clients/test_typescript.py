@@ -114,7 +114,7 @@ UNTAKEN = {
         for name in ("external_id", "graph_name")
     ),
     # Other methods, and a pack before, say these; an import asks first how far it is.
-    *("RunSourceTest.replay_of", "Pack.if_prefix_bytes", "Pack.if_prefix_sha", "ImportArchive"),
+    *("GetArtifact.ref", "RunSourceTest.replay_of", "Pack.if_prefix_bytes", "Pack.if_prefix_sha", "ImportArchive"),
     *(f"DeleteEdge.{name}" for name in ("edge_type", "from_node_id", "to_node_id")),
     # No method has them.
     *(
