@@ -370,7 +370,7 @@ class BlobStorage:
         """Tell whether anything is stored under a key; with `unfinished`, also an unfinished write.
 
         Raises:
-            ProviderNotConfigured, Unavailable: the provider could not be asked.
+            ProviderNotConfigured, Unavailable: the provider could not answer.
         """
         async with aclosing(self._backend(provider).list_pages(key, unfinished=unfinished)) as pages:
             return any([stat.key == key async for page in pages for stat in page])

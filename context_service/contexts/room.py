@@ -22,6 +22,7 @@ from context_service.contexts.rules.watch import Watching
 from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.backlog import IndexGauges
 from context_service.contexts.store.erasures import (
+    OF_SUBJECTS,
     Eraser,
     Erasing,
     count_owned_rows,
@@ -29,7 +30,9 @@ from context_service.contexts.store.erasures import (
     on_hold,
     remove_from_agents,
 )
-from context_service.contexts.store.log import SEQ_MAX, Log
+from context_service.contexts.store.erasures import SQL as ERASURES_SQL
+from context_service.contexts.store.log import MESSAGES_JSON, SEQ_MAX, Log, messages_of
+from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.contexts.store.pointed_records import PointedRecords, queue_of_pointed_records
 from context_service.contexts.store.tasks import TaskRows, read_message
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
@@ -50,6 +53,10 @@ from service_runtime.server import Service
 
 # What other rooms use; windows, forks and folds write in the transaction of the log.
 __all__ = [
+    "ERASURES_SQL",
+    "LOG_SQL",
+    "MESSAGES_JSON",
+    "OF_SUBJECTS",
     "SEQ_MAX",
     "ArtifactRows",
     "Eraser",
@@ -58,6 +65,7 @@ __all__ = [
     "count_owned_rows",
     "erase_contexts_of",
     "message_checks_of",
+    "messages_of",
     "on_hold",
     "open_contexts",
     "queue_of_pointed_records",

@@ -1,19 +1,18 @@
-"""The SQL of erased subjects: receipts, and the steps that remove what is a subject's.
+"""The SQL of erased subjects: receipts, and the steps that remove the rows of a subject.
 
-A step that removes rows counts them on the receipt in the same statement or transaction, so the receipt is right
-whatever is killed. What belongs to no context is found by reading its table once, some pages at a time
-(`service_runtime/table_pages.py`): no write pays for an index by owner.
+A step that removes rows counts them on the receipt in the same statement or transaction, so the receipt is right after
+any kill. Rows that belong to no context are found by reading their table once, some pages at a time
+(`service_runtime/table_pages.py`), so that no write pays for an index by owner.
 """
 
 from __future__ import annotations
 
-from context_service.contexts.store.erasures import OF_SUBJECTS
-from context_service.contexts.store.erasures import SQL as ERASURES_SQL
+from context_service.contexts.room import ERASURES_SQL, OF_SUBJECTS
 from service_runtime.postgres import Across
 from service_runtime.requests import RESPONSE
 from service_runtime.sql_files import SqlFile
 
-WHY = "nobody called for it: a subject is erased with all that is the subject's, and nothing of it comes back"
+WHY = "background work: it erases all data of a subject, and returns nothing of it"
 
 SQL = SqlFile.of(__file__, erasures=ERASURES_SQL, response=RESPONSE)
 READ = SQL["read"]
@@ -41,7 +40,7 @@ def of_all(sql: str) -> Across:
     return Across(sql=sql, contexts=True, subjects=True, why=WHY)
 
 
-# Receipts of contexts say what went with each; behind them nothing is left that says whose those were.
+# Receipts of contexts have the counts of their rows; without them no row names the owner of these contexts.
 _OF_CONTEXTS = {
     "context.message": "messages_removed",
     "context.passage": "passages_removed",
@@ -113,7 +112,7 @@ _NOT_IMPORTED = frozenset({"context.erasure", "context.facet", "context.hold", "
 
 
 def _renaming(table: str, columns: tuple[str, ...]) -> Across:
-    changes = ", ".join(f"{one} = CASE {one} WHEN %(subject)s THEN %(pseudonym)s ELSE {one} END" for one in columns)
+    changes = ", ".join(f"{name} = CASE {name} WHEN %(subject)s THEN %(pseudonym)s ELSE {name} END" for name in columns)
     which = f"%(subject)s IN ({', '.join(columns)})"
     if table not in _NOT_IMPORTED:
         changes += ", imported = context.renamed(imported, %(subject)s, %(pseudonym)s)"
@@ -126,12 +125,12 @@ RENAME["context.action"] = SQL["rename_in_actions"]
 
 STILL_THERE = of_all(SQL["still_there"])
 
-# What there is of a subject beside what has an owner and belongs to contexts.
+# Data of a subject in tables without an owner column.
 COUNTED = ("context.wm_record", "context.upload", "context.request", "context.compiled_page")
 
 _OWNED = (*_FREE, "context.context", "context.erasure", "context.wm_record")
 _WHOM = {
-    table: f"VALUES {', '.join(f'(t.{one})' for one in columns)}"
+    table: f"VALUES {', '.join(f'(t.{name})' for name in columns)}"
     for table in sorted({*NAMED, *_OWNED})
     if (columns := (*(["owner_user_id"] if table in _OWNED else []), *NAMED.get(table, ())))
 }

@@ -116,7 +116,7 @@ SELECT blob_id FROM context.wm_record WHERE tenant_id = %s AND id = ANY (%s) AND
 SELECT context.forget_actions(%s::uuid[]);
 
 -- await_blobs
--- Those that nobody else needs.
+-- Only blobs that no other record needs.
 INSERT INTO context.erased_blob (tenant_id, erasure_id, blob_id)
 SELECT b.tenant_id, %(erasure_id)s, b.id FROM context.blob b
 WHERE b.tenant_id = %(tenant_id)s AND b.id = ANY (%(blob_ids)s) AND b.state = 'deleting'

@@ -1,1 +1,1 @@
-"""What operators do for all tenants, over gRPC: limits, what is owed in the background, and jobs."""
+"""RPCs of operators for all tenants: limits, background work, and jobs."""

@@ -27,6 +27,7 @@ from context_service.working_memory.rules.uploads import ResumableUploads
 from context_service.working_memory.store import blob_rows
 from context_service.working_memory.store.actions import ActionLog, ActionPlace, EntityAction
 from context_service.working_memory.store.passages import RecordPassages
+from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
 from context_service.working_memory.store.records import EMBEDDING_TOPIC, TEXT_TOPIC
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.store.vectors import RecordVectors
@@ -42,6 +43,7 @@ from service_runtime.server import Service
 # What other rooms use.
 __all__ = [
     "EMBEDDING_TOPIC",
+    "RECORD_FILTERS_SQL",
     "TEXT_TOPIC",
     "ActionLog",
     "ActionPlace",

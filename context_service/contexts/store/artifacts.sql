@@ -57,7 +57,7 @@ WHERE a.tenant_id = %s AND a.context_id = %s AND a.task_id = %s AND a.is_newest
 ORDER BY a.place DESC;
 
 -- read
--- The task beside it: without an artifact there is a row, without the task there is none.
+-- Joined to the task: if only the artifact is missing, there is a row; if the task is missing, there is none.
 SELECT {{columns}}, a.parts::text AS parts, a.metadata::text AS metadata
 FROM context.task t
 JOIN context.context c ON c.tenant_id = t.tenant_id AND c.context_id = t.context_id AND {{log.alive}}
@@ -67,7 +67,7 @@ LEFT JOIN context.artifact a ON a.tenant_id = t.tenant_id AND a.task_id = t.task
 WHERE t.tenant_id = %(tenant_id)s AND t.context_id = %(context_id)s AND t.task_id = %(task_id)s;
 
 -- read_at
--- The context beside it: without an artifact there is a row. A version that was replaced has its place still.
+-- Joined to the context: if only the artifact is missing, there is a row. A replaced version still has its place.
 SELECT {{columns}}, a.parts::text AS parts, a.metadata::text AS metadata
 FROM context.context c
 LEFT JOIN context.artifact a ON a.tenant_id = c.tenant_id AND a.context_id = c.context_id AND a.place = %(place)s

@@ -9,19 +9,19 @@ windows_removed, window_steps_removed, requested_by
 -- standing(which)
 -- Contexts for which a condition holds, and on which there is no hold. The condition says how they are locked.
 --
--- An update alone would not wait for whoever holds a header to make a key of its context.
+-- An update alone would not wait for a transaction that locks the header to make a key of its context.
 SELECT tenant_id, context_id, ancestors FROM context.context
 WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL
     AND NOT EXISTS (SELECT FROM context.holds_of(context_id)) AND {{which}}
 
 -- marking(due, erasure_id, more, answers)
--- lets contexts be gone, with those below them, and returns their receipts.
+-- marks contexts and their descendants as deleted, and returns their receipts.
 --
 -- Args:
---     due: A query for them.
+--     due: A query for the contexts.
 --     erasure_id: Of the receipts.
---     beside: What is done with `receipt` besides.
---     answers: Which of them it returns.
+--     more: Further common table expressions, which may use `receipt`.
+--     answers: The condition of the receipts that it returns.
 WITH due AS ({{due}}), below AS ({{log.below(due, deleted_at)}}), marked AS (
     UPDATE context.context c
     SET deleted_at = now(), only_system = NULL, only_id = NULL
@@ -93,11 +93,11 @@ SELECT tenant_id, context_id, ancestors FROM context.erasure
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
 
 -- mark_below
--- What was forked while its ancestor went.
+-- Contexts that were forked while their ancestor was deleted.
 {{marking({{mark_below_due}}, gen_random_uuid(), , true)}};
 
 -- find_below
--- The deepest first: what is gone last has nothing below it.
+-- The deepest first, so that a context is removed after all its descendants.
 SELECT context_id FROM context.erasure
 WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL AND %(context_id)s = ANY (ancestors)
     AND context_id <> %(context_id)s
@@ -151,13 +151,13 @@ RETURNING (SELECT last_seq IS NOT NULL FROM step) AS found, (SELECT count(*) FRO
 -- Removes the rows of a context from another table, as many as fit a step.
 --
 -- Args:
---     table: Which.
+--     table: The table.
 --     whose: Its column that names the context.
---     counter: Of the receipt.
+--     counter: The column of the receipt that counts them.
 --     size_bytes: Of a row, where rows may be large.
---     returning: What `beside` needs of the rows.
---     beside: What is done with those, which are `gone`, besides.
---     remove: Takes the rows away; empty: deletes them.
+--     returning: Columns of the removed rows that `more` needs.
+--     more: Further common table expressions, which may use the removed rows, `gone`.
+--     remove: The statement that removes the rows; empty deletes them.
 WITH mine AS ({{mine}}), found AS MATERIALIZED (
     SELECT row_at
     FROM (
@@ -204,8 +204,8 @@ tenant_id, context_id, place
 {{removing(context.task, context_id, tasks_removed, 0, true, , DELETE FROM context.task)}};
 
 -- remove_windows
--- Before its blocks and what else it has, and by its id: whoever writes some holds the row of the window, and what was
--- changed meanwhile has another place. With the window gone nobody writes any.
+-- Before the blocks and other rows of the windows, and by id: their writers lock the row of the window, and a row that
+-- changed meanwhile has another ctid. After the windows are removed, no more such rows are written.
 WITH mine AS ({{mine}}), found AS MATERIALIZED (
     SELECT one.window_id FROM context.context_window one
     WHERE one.tenant_id = %(tenant_id)s AND one.context_id = %(context_id)s
@@ -275,7 +275,7 @@ RETURNING EXISTS (SELECT FROM found) AS found, (SELECT count(*) FROM gone) AS re
 {{removing(context.window_fork, context_id, window_steps_removed, 0, true, , DELETE FROM context.window_fork)}};
 
 -- remove_answers
--- A repeat of a call that was answered is told so, as long as answers are kept.
+-- A retry of an answered call gets an error that says so, as long as answers are kept.
 {{removing(context.request, about_id, answers_removed, 0, true, , {{blank_answer}})}};
 
 -- count_passages
@@ -311,7 +311,7 @@ RETURNING true AS is_finished;
 DELETE FROM context.erasure WHERE tenant_id = %s AND finished_at < now() - %s::interval;
 
 -- remove_answers_about
--- Of what is a user's and no context's.
+-- Answers about data of a user that belongs to no context.
 {{blank_answer}}
 WHERE ctid = ANY (ARRAY(SELECT ctid FROM context.request WHERE tenant_id = %s AND about_id = %s LIMIT %s))
 RETURNING request_id;
@@ -321,8 +321,8 @@ SELECT count(*) AS unfinished FROM context.erasure
 WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL AND owner_user_id = %(user_id)s;
 
 -- unlist
--- Agents are the tenant's, and list users who may name them. A list that is empty then lets nobody more name its agent:
--- only one that is NULL does. The subject of a token is its user.
+-- Agents belong to the tenant, and list the users that may name them. A list that becomes empty admits no further users:
+-- only a list that is NULL admits all. The subject of a token is its user.
 WITH unlisted AS (
     UPDATE context.agent
     SET callers = callers || jsonb_build_object(

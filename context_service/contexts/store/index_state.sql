@@ -4,7 +4,7 @@ FROM context.outbox o
 WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND subject_id = ANY (%(context_ids)s);
 
 -- state
--- What lacks a vector is looked for where it may: elsewhere there is none that is owed.
+-- Passages without a vector are counted only in contexts with queued work: elsewhere none is pending.
 SELECT c.passages, v.made - v.failed AS indexed, v.failed, coalesce(l.pending, 0) AS pending,
     least(m.created_at, a.created_at) AS oldest, coalesce(o.last_error, '') AS error
 FROM (

@@ -1,9 +1,8 @@
 """The SQL of contexts: headers, and the log of their messages.
 
-An append is one statement, in one round trip: it takes the next places of the context, writes the messages and what
-they are found by, and answers the request. Only of messages that name tasks or records there are others in its
-transaction. What is already there (a message id, a request id, the one context of an external id) makes Postgres refuse
-the whole.
+An append is one statement, in one round trip: it takes the next places of the context, writes the messages and their
+passages, and stores the answer to the request. Messages that name tasks or records need further statements in the same
+transaction. A duplicate message id, request id or unique external id fails the whole statement on a constraint.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ SELECT c.tenant_id, c.context_id FROM {{of}} CROSS JOIN LATERAL (
 ) c
 
 -- named
--- The external ids of a context, by which it is found.
+-- The external ids of a context, for lookups.
 , named AS (
     INSERT INTO context.context_external_id (
         tenant_id, context_id, ancestors, system, id, owner_user_id, app_id, agent_bundle_id
@@ -44,9 +44,9 @@ audience AS (
 )
 
 -- write
--- The messages behind the place that `header` says, their passages, and the answer to the request. `said` is a row for
--- each message; which session the first one belongs to, and the first one that names its session, only the header
--- tells. A passage is given with the number of its message.
+-- The messages after the last place in `header`, their passages, and the answer to the request. `said` has a row for each
+-- message; the sessions of the first message, and of the first one that names its session, depend on the header. A passage
+-- has the number of its message.
 , said AS (
     SELECT *
     FROM ROWS FROM (json_to_recordset(%(messages)s::json) AS (
@@ -248,7 +248,7 @@ FROM unnest(%(seqs)s::bigint[]) s (seq)
 WHERE m.retracted_at IS NULL;
 
 -- ids_beginning
--- Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
+-- Ids with the prefix sort before the prefix and a "z", in any collation; `starts_with` removes other matches.
 SELECT m.message_id, m.retracted_at IS NOT NULL AS is_retracted
 FROM unnest(%(prefixes)s::text[]) p (prefix)
     JOIN context.message m ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s
@@ -273,7 +273,7 @@ WITH header AS (
 SELECT {{header}} FROM header;
 
 -- close_below
--- What was forked from a context that is closed, or from such.
+-- All descendants of a closed context.
 WITH this AS (
     SELECT tenant_id, context_id, ancestors FROM context.context
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NOT NULL
@@ -293,8 +293,8 @@ WHERE tenant_id = %s AND context_id = %s AND {{alive}}
 RETURNING {{header}};
 
 -- paging(order, which)
--- The header beside each message: a context without any gives one row, one that is not there gives none. What is past
--- the bytes of a page is cut before Postgres reads its texts.
+-- Joined to the header: a context without messages gives one row, a missing context none. Messages past the size of a
+-- page are cut before Postgres reads their texts.
 SELECT m.*, c.closed_at
 FROM (
     SELECT tenant_id, context_id, closed_at FROM context.context
@@ -338,7 +338,7 @@ LEFT JOIN context.message m
     ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = %s AND m.retracted_at IS NULL;
 
 -- retract
--- The header is locked: nobody else takes the next number.
+-- The header is locked, so no other transaction takes the next number.
 WITH hidden AS (
     UPDATE context.message SET retracted_at = now(), retracted_change = (
         SELECT last_change + 1 FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s

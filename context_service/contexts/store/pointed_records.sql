@@ -1,6 +1,6 @@
 -- owe
--- Records that are gone since they were checked are left out: there is nothing to read. Others stay until this is
--- written, so that whoever purges one finds what points at it.
+-- Records that were purged since they were checked are left out. Others are locked until this is written, so that a purge
+-- finds the messages that point at them.
 INSERT INTO context.message_record (
     tenant_id, context_id, ancestors, seq, part, record_id, entity_node_id, owner_user_id, app_id, agent_bundle_id
 )

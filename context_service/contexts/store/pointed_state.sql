@@ -4,7 +4,7 @@ WHERE tenant_id = %(tenant_id)s AND context_id = ANY (%(context_ids)s) AND state
 GROUP BY context_id;
 
 -- state
--- What is not indexed has an index of its own, which a condition finds that says so.
+-- The condition matches the partial index of rows that are not indexed yet.
 SELECT greatest(r.seq, 0) AS seq, a.task_id, coalesce(a.artifact_id, '') AS artifact_id, r.part, r.record_id, r.state,
     r.reason, r.detail, r.created_at
 FROM context.message_record r

@@ -38,7 +38,7 @@ WHERE t.tenant_id = %(tenant_id)s AND t.context_id = %(context_id)s AND t.task_i
 RETURNING {{task}};
 
 -- read
--- The header beside the task: without one there is a row, without a context there is none.
+-- Joined to the header: if only the task is missing, there is a row; if the context is missing, there is none.
 SELECT {{task}}, c.closed_at
 FROM (
     SELECT tenant_id, context_id, closed_at FROM context.context

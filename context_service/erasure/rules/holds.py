@@ -1,7 +1,7 @@
 """Legal holds: they forbid to erase a subject or a context, with a reason.
 
-Deletes look for holds with a function of the tables' owner (`context.holds_of`), so a hold also stops callers who may
-not see it.
+Deletes look for holds with a function of the tables' owner (`context.holds_of`), so a hold also stops callers that
+do not see it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _IS_THERE = Across(
     sql=SQL["is_there"],
     contexts=True,
     subjects=True,
-    why="an administrator holds what is anybody's of the tenant",
+    why="an administrator may hold contexts of any owner",
 )
 _AGAINST = Across(
     sql=SQL["against"],

@@ -16,7 +16,7 @@ from context_service.knowledge_bases.store.bases import DOCUMENT_TOPIC, walls_na
 from context_service.retrieval.documents.reading import FileText
 from context_service.retrieval.model import KNOWLEDGE_BASE, Audience, Passage, Scope
 from context_service.retrieval.store.passages import Passages
-from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
+from context_service.working_memory.room import RECORD_FILTERS_SQL
 from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.ids import new_id

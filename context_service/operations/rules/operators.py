@@ -1,7 +1,7 @@
 """Checks that a caller is an operator, and runs the calls of operators in all databases.
 
 An operator has a key in Postgres with the scope `operator`, which only the command line can give. Keys are in the home
-database, which is asked first and checks the key itself. The other databases trust this check.
+database, which is queried first and checks the key itself. The other databases trust this check.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def everywhere(
         Rows by the name of the database; None for a database, other than the home, that does not answer.
 
     Raises:
-        PermissionDenied: it is not a key of an operator, or has ended. No other database was asked.
+        PermissionDenied: it is not a key of an operator, or has ended. No other database was queried.
         Unavailable: the home database does not answer.
     """
     named = {**(parameters or {}), "asking_id": key_of(principal)}

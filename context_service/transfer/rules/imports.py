@@ -461,14 +461,8 @@ class _Import:
             self._charge()
 
     async def _write(self, waiting: Sequence[_Waiting]) -> None:
-        count, failure = len(waiting), None
-        for place, item in enumerate(waiting):
-            try:
-                if item.file is not None:
-                    await item.file.written()
-            except ContextKeepError as error:
-                count, failure = place, error
-                break
+        """Write waiting pieces in one transaction; if one is refused or its file fails, the pieces before it."""
+        count, failure = await _durable_count(waiting)
         refused: list[int] = []
 
         async def work(transaction: Transaction, count: int) -> Run:
@@ -557,44 +551,65 @@ class _Import:
         """
         try:
             with rows.refusing_values(piece.refused):
-                if piece.number == 0 or piece.kind == "manifest":
-                    _manifest(run, piece)
-                elif piece.kind == "rows":
-                    await self._rows(transaction, run, piece)
-                elif piece.kind == "context":
-                    await self._begin_context(transaction, run, piece)
-                elif piece.kind == "context_end":
-                    await self._end_context(transaction, run, piece)
-                elif piece.kind == "graph":
-                    for kind, (written, existed) in counts.items():
-                        _count(run, f"graph.{kind}", written=written, present=existed)
-                elif piece.kind == "end":
-                    if run.open_context is not None:
-                        raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
-                    run.report["left_out"] = _left_out(piece)
-                    run.report["ended"] = True
+                await self._apply_kind(transaction, run, piece, counts)
         except InvalidArgument as error:
             if isinstance(error, ArchiveRefused):
                 raise
             raise piece.refused(error.message) from error
         run.pieces, run.offset_bytes, run.seal = piece.number + 1, piece.end_bytes, piece.seal
 
+    async def _apply_kind(
+        self, transaction: Transaction, run: Run, piece: ArchivePiece, counts: Mapping[str, tuple[int, int]]
+    ) -> None:
+        if piece.number == 0 or piece.kind == "manifest":
+            _manifest(run, piece)
+        elif piece.kind == "rows":
+            await self._rows(transaction, run, piece)
+        elif piece.kind == "context":
+            await self._begin_context(transaction, run, piece)
+        elif piece.kind == "context_end":
+            await self._end_context(transaction, run, piece)
+        elif piece.kind == "graph":
+            for kind, (written, existed) in counts.items():
+                _count(run, f"graph.{kind}", written=written, present=existed)
+        elif piece.kind == "end":
+            if run.open_context is not None:
+                raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
+            run.report["left_out"] = _left_out(piece)
+            run.report["ended"] = True
+
     async def _rows(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
-        table = CARRIED.get(str(piece.says.get("table")))
-        if table is None or table is CONTEXT:
-            raise piece.refused("its table is unknown or cannot be imported")
-        is_of_context = table.name in _OF_CONTEXT
-        if is_of_context != (run.open_context is not None):
-            raise piece.refused("rows of a context must be between its header and its end, without other rows")
-        if is_of_context and piece.says.get("context") != run.context_id:
-            raise piece.refused("its rows belong to another context than the open one")
+        """Write the rows of a piece, or compare them in a dry run or with an existing context."""
+        table = _table_of(run, piece)
         if run.is_there == "erased":
             return
+        batch = await self._batch(transaction, run, piece, table)
+        if batch is None:
+            return
+        only = run.import_id is None or run.is_there == "there"
+        if table.name == RECORDS.name:
+            await self._room(transaction, batch.rows, batch.fixed_values)
+        if run.import_id is None and table.name in _OF_CONTEXT and not run.is_there:  # none of its rows can exist
+            _count(run, table.name, written=len(batch.rows))
+            return
+        put = await self._put(transaction, run, batch, compare_only=only)
+        if run.is_there == "there":  # an existing context gets no rows: a missing row is a difference
+            conflicts = [*put.conflicts, *[(0, "different")] * put.written]
+            put = rows.Put(written=0, present=put.present, conflicts=conflicts)
+        _count(run, table.name, written=put.written, present=put.present)
+        for place, why in put.conflicts:
+            _conflict(run, piece, table, batch.rows[place - 1] if place else {"context_id": run.context_id}, why)
+        if not only:
+            await self._follow_up(transaction, run, batch)
+
+    async def _batch(self, transaction: Transaction, run: Run, piece: ArchivePiece, table: Table) -> _Batch | None:
+        """Read the rows of a piece, and the values that they get here; None if all their owners were erased."""
         names, parsed = await beside_the_loop(len(piece.data), self._parsed, piece, table)
+        is_of_context = table.name in _OF_CONTEXT
         if not is_of_context and "owner_user_id" in names:
-            parsed = await self._of_nobody_erased(transaction, run, piece, table, parsed)
+            parsed = await self._without_erased_owners(transaction, run, piece, table, parsed)
             if not parsed:
-                return
+                return None
         fixed_values: dict[str, Any] = _fixed_values(run) if is_of_context else {}
         if table is RECORDS and "blob" in piece.says:
             table = RECORDS_WITH_FILE
@@ -606,21 +621,20 @@ class _Import:
                 )
                 if fixed_values["blob_id"] is None:
                     raise piece.refused("its file is neither in the archive before it nor stored here")
-        only = run.import_id is None or run.is_there == "there"
-        if table.name == RECORDS.name:
-            await self._room(transaction, parsed, fixed_values)
-        if run.import_id is None and is_of_context and not run.is_there:  # none of its rows can exist
-            _count(run, table.name, written=len(parsed))
-            return
-        if not only:
+        return _Batch(piece=piece, table=table, names=names, rows=parsed, fixed_values=fixed_values)
+
+    async def _put(self, transaction: Transaction, run: Run, batch: _Batch, *, compare_only: bool) -> rows.Put:
+        """Write or compare the rows of a batch."""
+        table, names, parsed = batch.table, batch.names, batch.rows
+        if not compare_only:
             await self._owed.prepare(transaction, table, parsed)
         if table.name == "wiki_page":
             names = [*names, "scope_id"]
             for row in parsed:
                 row["scope_id"] = str(scope_of(transaction.tenant_id, row["owner_user_id"]).id)
         if table.numbered:
-            numbers = [_number(piece, row) for row in parsed]
-            if not only:
+            numbers = [_number(batch.piece, row) for row in parsed]
+            if not compare_only:
                 await rows.number_after(transaction, table, numbers)
         put = await rows.put(
             transaction,
@@ -629,26 +643,23 @@ class _Import:
             names,
             orjson.dumps(parsed),
             count=len(parsed),
-            fixed_values=fixed_values,
+            fixed_values=batch.fixed_values,
             source=self._source,
-            compare_only=only,
+            compare_only=compare_only,
         )
-        if table.is_renumbered and not only:
-            put = await self._numbered_anew(transaction, run, piece, table, names, parsed, fixed_values, put)
-        if run.is_there == "there":  # an existing context gets no rows: a missing row is a difference
-            conflicts = [*put.conflicts, *[(0, "different")] * put.written]
-            put = rows.Put(written=0, present=put.present, conflicts=conflicts)
-        _count(run, table.name, written=put.written, present=put.present)
-        for place, why in put.conflicts:
-            _conflict(run, piece, table, parsed[place - 1] if place else {"context_id": run.context_id}, why)
-        if not only:
-            await self._owed.queue(transaction, table, parsed)
-            if table.name == "memory":
-                await self._count_memories(transaction, parsed)
-            elif table.name == "wiki_page":
-                await self._name_pages(transaction, run, piece, parsed)
+        if table.is_renumbered and not compare_only:
+            put = await self._renumbered(transaction, run, batch.piece, table, names, parsed, batch.fixed_values, put)
+        return put
 
-    async def _of_nobody_erased(
+    async def _follow_up(self, transaction: Transaction, run: Run, batch: _Batch) -> None:
+        """Queue the work that follows from written rows, and write counts and names."""
+        await self._owed.queue(transaction, batch.table, batch.rows)
+        if batch.table.name == "memory":
+            await self._count_memories(transaction, batch.rows)
+        elif batch.table.name == "wiki_page":
+            await self._name_pages(transaction, run, batch.piece, batch.rows)
+
+    async def _without_erased_owners(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, table: Table, parsed: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
         """Return the rows without those of subjects that were erased here since the archive was begun."""
@@ -670,7 +681,7 @@ class _Import:
             self._erased[owner] = any(hash_of(erasure_id, owner) == sha256 for erasure_id, sha256 in self._erasures)
         return self._erased[owner]
 
-    async def _numbered_anew(
+    async def _renumbered(
         self,
         transaction: Transaction,
         run: Run,
@@ -686,7 +697,7 @@ class _Import:
         if not taken_rows:
             return put
         again = [{name: value for name, value in parsed[place - 1].items() if name != "seq"} for place in taken_rows]
-        anew = await rows.put(
+        second_put = await rows.put(
             transaction,
             table,
             self._known,
@@ -696,12 +707,12 @@ class _Import:
             fixed_values=fixed_values,
             source=self._source,
         )
-        still = {taken_rows[place - 1] for place, _ in anew.conflicts}
+        still = {taken_rows[place - 1] for place, _ in second_put.conflicts}
         for place in taken_rows:
             if place not in still:
                 _report_conflict(run, piece, table, parsed[place - 1], "renumbered")
         conflicts = [(place, why) for place, why in put.conflicts if why != "taken" or place in still]
-        return rows.Put(written=put.written + anew.written, present=put.present, conflicts=conflicts)
+        return rows.Put(written=put.written + second_put.written, present=put.present, conflicts=conflicts)
 
     def _parsed(self, piece: ArchivePiece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
         """Return the names of the rows' values, and the rows.
@@ -867,6 +878,45 @@ class _Import:
             ids = [owner.name_id(name) for name in names_of(compared(page.slug), page.aliases)]
             if not await self._owed.name_page(transaction, page, ids):
                 _conflict(run, piece, CARRIED["wiki_page"], {"page_id": str(page.page_id)}, "taken")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """The rows of a piece, and the values of columns that are not in them."""
+
+    piece: ArchivePiece
+    table: Table
+    names: list[str]  # of the members of each row
+    rows: list[dict[str, Any]]
+    fixed_values: dict[str, Any]
+
+
+async def _durable_count(waiting: Sequence[_Waiting]) -> tuple[int, ContextKeepError | None]:
+    """Wait for the files of pieces; return how many pieces come before a failure, and the failure."""
+    for place, item in enumerate(waiting):
+        try:
+            if item.file is not None:
+                await item.file.written()
+        except ContextKeepError as error:
+            return place, error
+    return len(waiting), None
+
+
+def _table_of(run: Run, piece: ArchivePiece) -> Table:
+    """Return the table of a piece of rows.
+
+    Raises:
+        ArchiveRefused: rows of the table are not allowed here.
+    """
+    table = CARRIED.get(str(piece.says.get("table")))
+    if table is None or table is CONTEXT:
+        raise piece.refused("its table is unknown or cannot be imported")
+    is_of_context = table.name in _OF_CONTEXT
+    if is_of_context != (run.open_context is not None):
+        raise piece.refused("rows of a context must be between its header and its end, without other rows")
+    if is_of_context and piece.says.get("context") != run.context_id:
+        raise piece.refused("its rows belong to another context than the open one")
+    return table
 
 
 def _manifest(run: Run, piece: ArchivePiece) -> None:

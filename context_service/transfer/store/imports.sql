@@ -19,12 +19,12 @@ RETURNING updated_at;
 DELETE FROM context.import WHERE tenant_id = %s AND updated_at < now() - %s::interval AND open_context_id IS NULL;
 
 -- give_up
--- Whoever saves the row meanwhile goes on; and who gives it up holds it until it is marked.
+-- A save meanwhile keeps the import running; this update locks the row until it is marked.
 UPDATE context.import SET state = 'GIVEN_UP'
 WHERE tenant_id = %s AND state = 'RUNNING' AND updated_at < now() - %s::interval;
 
 -- take_over
--- The newest import of a context goes on: what another one has begun of it is nobody's.
+-- The newest import of a context continues; another import that has begun to write it is given up.
 UPDATE context.import SET state = 'GIVEN_UP'
 WHERE tenant_id = %s AND open_context_id = %s AND state = 'RUNNING';
 
@@ -42,7 +42,7 @@ SELECT
     EXISTS (SELECT FROM context.erasure WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s) AS is_erased;
 
 -- erased_since
--- Of subjects; an older archive does not bring them back. Whoever came again behind an erasure is in a newer one.
+-- Erasures of subjects: an older archive does not restore them. A subject that returned later is in a newer archive.
 SELECT erasure_id, subject_sha256 FROM context.subject_erasure
 WHERE tenant_id = %s AND created_at > coalesce(%s::timestamptz, '-infinity');
 
@@ -52,7 +52,7 @@ FROM context.message
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s;
 
 -- agree
--- What changed while a large context was read may have later numbers than its header knew; the next one comes behind.
+-- Rows that changed while a large context was read may have later numbers than its header; the next number follows them.
 UPDATE context.context c
 SET task_count = (
         SELECT count(*) FROM context.task t WHERE t.tenant_id = c.tenant_id AND t.context_id = c.context_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_service.contexts.store.log import SQL as LOG_SQL
+from context_service.contexts.room import LOG_SQL
 from service_runtime.postgres import Across
 from service_runtime.sql_files import SqlFile
 

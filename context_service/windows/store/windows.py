@@ -5,9 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from context_service.checkpoints.pure.left_out import LeftOut
-from context_service.contexts.room import Log
-from context_service.contexts.store.log import MESSAGES_JSON, messages_of
-from context_service.contexts.store.log import SQL as LOG_SQL
+from context_service.contexts.room import LOG_SQL, MESSAGES_JSON, Log, messages_of
 from context_service.kernel.rendering import Format
 from context_service.windows.model import (
     SpentTokens,

@@ -6,7 +6,7 @@ UPDATE context.blob SET due_at = now() + %s WHERE tenant_id = %s AND id = %s AND
 
 -- hold_same_content
 -- The lock keeps a sweeper from taking the blob until the record that needs it is committed. One that `storage fsck`
--- has found damaged is left alone: this upload brings the bytes anew.
+-- has found damaged is not used: this upload stores the bytes again.
 SELECT id FROM context.blob
 WHERE tenant_id = %(tenant_id)s AND provider = %(provider)s AND sha256 = %(sha256)s AND size_bytes = %(size_bytes)s
     AND state = 'live' AND damaged_at IS NULL
@@ -29,7 +29,7 @@ SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state IN ('part
 
 -- lock
 -- FOR UPDATE, because it is what FOR KEY SHARE waits for; the references are counted by the next statement, which sees
--- what was committed while this one waited.
+-- references that were committed while this one waited.
 SELECT id FROM context.blob WHERE tenant_id = %s AND id = ANY (%s) AND state = 'live' ORDER BY id FOR UPDATE;
 
 -- release

@@ -1,5 +1,5 @@
 -- shown
--- Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+-- Each passage is looked up alone: without statistics of the table, a join would read the whole scope.
 SELECT f.n, f.ordinal, r.id, r.name, r.entity_node_id, r.memory_type, r.content_type, r.owner_user_id, r.updated_at,
     p.text
 FROM json_to_recordset(%(found)s::json) f (n integer, node_id uuid, seq bigint, ordinal integer)

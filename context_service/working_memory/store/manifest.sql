@@ -1,8 +1,8 @@
 -- manifest
 -- The entities of a page are the first that have records. Their records are ranked by ids and sizes alone; the rows
--- that a page has room for are read behind that. An entity comes whole, but for the first one, whose records are cut
--- where the page is full: what it has of each type is counted all the same. Lookups are lateral, or the planner may
--- hash the whole table.
+-- that fit the page are read after that. Each entity is returned as a whole, except the first one, whose records are cut
+-- when the page is full; its counts by type are complete anyway. Lookups are lateral, or the planner might hash the whole
+-- table.
 WITH entity AS MATERIALIZED (
     SELECT e.id, e.bytes, e.place
     FROM unnest(%(entity_node_ids)s::uuid[], %(entity_bytes)s::int[]) WITH ORDINALITY e (id, bytes, place)

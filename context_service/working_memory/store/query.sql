@@ -1,6 +1,6 @@
 -- answer(values, fields, active, where, group_by, order_by, sizes, names)
--- What is cut is known by its size before it leaves the database. A materialized part is read in its own order. There
--- is one row at least, which says how many were found.
+-- Rows are cut by size before they leave the database. A materialized part keeps its order. There is at least one row,
+-- which has the number of rows.
 WITH answer AS MATERIALIZED (
     SELECT {{values}}
     FROM (

@@ -48,8 +48,8 @@ class RecordPage:
     has_more: bool
 
 
-# The columns of what a caller says, each written from the parameter of its name.
-_SAID = (
+# The columns that callers describe, each written from the parameter of its name.
+_DRAFT_COLUMNS = (
     "entity_node_id", "expires_at", "size_bytes", "provider", "sha256", "memory_type", "subtype", "semantic_purpose",
     "name", "description", "reasoning", "content_type", "graph_name", "agent_bundle_id", "app_id", "tags",
     "search_language",
@@ -60,9 +60,9 @@ SQL = SqlFile.of(
     read=READ,
     record_columns=RECORD_COLUMNS_SQL,
     record_filters=RECORD_FILTERS_SQL,
-    said_changes=", ".join(f"{name} = %({name})s" for name in _SAID),
-    said_columns=", ".join(_SAID),
-    said_values=", ".join(f"%({name})s" for name in _SAID),
+    said_changes=", ".join(f"{name} = %({name})s" for name in _DRAFT_COLUMNS),
+    said_columns=", ".join(_DRAFT_COLUMNS),
+    said_values=", ".join(f"%({name})s" for name in _DRAFT_COLUMNS),
     stored=STORED,
     stored_archived=stored(is_archived="r.archived_at IS NOT NULL"),
 )

@@ -40,8 +40,8 @@ WITH new_record AS (
 SELECT {{read}} FROM new_record;
 
 -- find_record
--- Named by its id or by the key of its blob; the other one is null. CASE, because Postgres takes `coalesce` for what
--- may leak, and compares that with all rows of the tenant, behind the policy, instead of asking an index.
+-- Named by its id or by the key of its blob; the other one is null. CASE, because `coalesce` is not leakproof: Postgres
+-- would evaluate it after the policy, for all rows of the tenant, instead of using an index.
 SELECT {{stored}}, {{record_columns.content}},
     b.provider AS stored_provider, b.key AS stored_key, CASE WHEN %(with_blob)s THEN b.crc32c END AS stored_crc32c
 FROM context.wm_record r LEFT JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
@@ -97,8 +97,8 @@ WITH restored AS (
 SELECT {{read}} FROM restored;
 
 -- list_records
--- A keyset page of at most `count_max` rows; one more is looked at, to know whether there are more. The window cuts it
--- at a number of bytes, behind one row at least, so that a page of large documents never leaves the database. The first
+-- A keyset page of at most `count_max` rows; one more is read, to know whether there are more. The window cuts the page
+-- at a number of bytes, but after at least one row, so that a page of large documents never leaves the database. The first
 -- page starts at infinity: an OR for it would keep a prepared plan from starting any other page at its key, and so
 -- would `coalesce`, as above.
 SELECT {{read}}, {{record_columns.content}}, found

@@ -1,8 +1,8 @@
 -- lock_due_records
--- One memory type after the other, hopping through the index, because each has its own time: those that are kept for
--- years are not looked at again by every sweep. Below a policy an index takes no bound that a function makes, hence the
--- materialized times. What somebody else has locked is left to him, or to the next sweep. An interval of more than
--- three centuries stands for ever; Postgres 16 has no infinite ones.
+-- One memory type after the other, hopping through the index, because each has its own retention: types that are kept for
+-- years are not read by every sweep. Under a policy an index scan takes no bound from a function, hence the materialized
+-- times. Rows that another transaction has locked are left to it, or to the next sweep. An interval of more than three
+-- centuries means for ever; Postgres 16 has no infinite intervals.
 WITH RECURSIVE archived_type (name) AS (
     SELECT min(memory_type) FROM context.wm_record
     WHERE tenant_id = %(tenant_id)s AND least(archived_at, expires_at) IS NOT NULL
@@ -54,5 +54,5 @@ WITH purged AS (
 SELECT id, seq, entity_node_id, blob_id, passage_count FROM purged;
 
 -- let_go
--- A statement behind that one: it sees who pointed at a record while that one waited for it.
+-- A statement after the purge: it sees messages that began to point at a record while the purge waited for its lock.
 SELECT context.let_go_of_records(%s::uuid[]);

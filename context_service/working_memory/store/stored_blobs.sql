@@ -23,7 +23,7 @@ SELECT id FROM context.wm_record WHERE tenant_id = %s AND blob_id = %s ORDER BY 
 SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state IN ('live', 'part');
 
 -- same_content
--- Sound or not yet looked at, on any provider; also what is only waiting to be removed.
+-- Blobs that are sound or not yet checked, on any provider, including those that wait to be removed.
 SELECT id, provider, key, state, size_bytes, sha256, crc32c, false AS damaged
 FROM context.blob
 WHERE tenant_id = %(tenant_id)s AND sha256 = %(sha256)s AND size_bytes = %(size_bytes)s AND id <> %(id)s

@@ -6,7 +6,7 @@ SELECT coalesce(sum(records), 0)::bigint AS records, coalesce(sum(size_bytes), 0
 FROM context.tenant_usage WHERE tenant_id = %s;
 
 -- take_turn
--- The row is counted in by nobody; whoever has it is the one whose turn it is, until his transaction ends.
+-- This row counts nothing: its lock serializes the writes of a tenant, each until its transaction ends.
 INSERT INTO context.tenant_usage AS u (tenant_id, shard, records, size_bytes) VALUES (%s, -1, 0, 0)
 ON CONFLICT (tenant_id, shard) DO UPDATE SET records = u.records;
 

@@ -1,5 +1,5 @@
 -- unread
--- What was tried has a number of passages, or says why not, or is owed.
+-- Records that were read have a number of passages; others have an error, or are queued.
 r.tenant_id = %(tenant_id)s AND r.passage_count IS NULL AND r.text_state IN ('NONE', 'INDEXED')
 
 -- page

@@ -54,7 +54,7 @@ WITH parts AS (
 SELECT coalesce(sum(size_bytes), 0)::bigint AS size_bytes FROM parts;
 
 -- give_up_uploads
--- Behind a part that was added meanwhile an upload is not due any more, and Postgres looks again.
+-- After a part was added meanwhile an upload is no longer due: Postgres evaluates the condition again.
 WITH due AS (
     SELECT id FROM context.upload WHERE tenant_id = %(tenant_id)s AND due_at <= now()
     ORDER BY due_at LIMIT %(count_max)s

@@ -1,5 +1,5 @@
 -- lacking
--- An embedding from the caller has no `text_sha256`. What is owed already has its row.
+-- An embedding from the caller has no `text_sha256`. Queued records have a row in the outbox.
 r.tenant_id = %(tenant_id)s
 AND NOT EXISTS (
     SELECT FROM context.embedding e
