@@ -162,7 +162,8 @@ def _fill(
             continue
         name = _name(path, taken)
         if name is not None:
-            given[name] = _value(field, value, taken[name], name) if field.name in names else None
+            is_cleared = field.name not in names and not field.is_repeated
+            given[name] = None if is_cleared else _value(field, value, taken[name], name)
             if path in _MADE:
                 given[name] = _MADE[path](value)
         elif (
@@ -360,7 +361,12 @@ def _same(field: Any, value: Any, of: Any) -> bool:
 
 
 def lacking(sent: Message, wanted: Message, at: str = "") -> list[str]:
-    """Return the fields of a message that another one lacks; JSON texts are the same by value."""
+    """Return the fields of a message that another one lacks.
+
+    JSON texts are compared by value, masks without their order, and times in microseconds, as clients have them.
+    """
+    if wanted.DESCRIPTOR.full_name == "google.protobuf.FieldMask":
+        return [] if set(sent.paths) == set(wanted.paths) else [f"{at}paths"]
     wrong: list[str] = []
     for field, value in wanted.ListFields():
         found, here = getattr(sent, field.name), f"{at}{field.name}"
@@ -373,6 +379,8 @@ def lacking(sent: Message, wanted: Message, at: str = "") -> list[str]:
             wrong += [one for left, right in pairs for one in lacking(left, right, f"{here}.")]
         elif field.name.endswith("_json"):
             wrong += [here for left, right in pairs if loaded(left) != loaded(right)]
+        elif field.full_name == "google.protobuf.Timestamp.nanos":
+            wrong += [here] if found // 1_000 != value // 1_000 else []
         else:
             wrong += [here for left, right in pairs if left != right and not is_nan(right)]
     return wrong
