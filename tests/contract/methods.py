@@ -48,7 +48,7 @@ ALIASES = {
 }
 # Of a request that names a blob by its record or by its key.
 _BLOB = {"working_memory_id", "blob_key"}
-_IDS = {"working_memory_id"}  # of what is changed, within the message that says how
+IDS = {"working_memory_id"}  # of what is changed, within the message that says how
 # Fields that a method sets by itself because of another argument: with a plan it applies it, and it counts the bytes.
 _SAID_BY_ANOTHER: dict[str, Callable[[Sequence[Any]], bool]] = {
     "ConsolidateMemories.apply": lambda messages: bool(messages[0].plan),
@@ -149,10 +149,10 @@ def _fill(
         said: The paths that other arguments say.
     """
     names = {field.name for field, _ in message.ListFields()}
-    is_changed = paths is not None and at.count(".") == 1 and not _IDS & set(at.split("."))
+    is_changed = paths is not None and at.count(".") == 1 and not IDS & set(at.split("."))
     for field in message.DESCRIPTOR.fields:
         path, value, is_set = f"{at}.{field.name}", getattr(message, field.name), field.name in names
-        if is_changed and paths is not None and (is_set or field.name in paths) and field.name not in _IDS:
+        if is_changed and paths is not None and (is_set or field.name in paths) and field.name not in IDS:
             if field.name not in paths:
                 raise NotTaken(f"{path} is not in the mask")
             paths.discard(field.name)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from google.protobuf.message import Message
 
 from tests.case_files import cases
 from tests.contract.calls import RPCS, calls_of, message_of
-from tests.contract.methods import NotTaken
+from tests.contract.methods import IDS, NotTaken
 from tests.contract.python_client import AnyLetters, check_whole
 from tests.rpcs import Rpc
 
@@ -43,9 +42,12 @@ class Asked:
     path: str = ""  # of the field that it is about, such as "SendMessage.message.parts.text"; empty: of a case
 
 
-@functools.cache
-def requests() -> list[Asked]:
-    """Return the requests of cases that are answered, then one for each field that none of them sets, on top of one."""
+def requests(takes: Callable[[Asked], bool] = lambda asked: True) -> list[Asked]:
+    """Return the requests of cases that are answered, then one for each field that none of them sets, on top of one.
+
+    Args:
+        takes: Whether a method takes the request of a case. The fields of others count as not set.
+    """
     found, refused = [], {}
     for one in cases("calls", keys={"nodes", "edges"}, answers={"calls"}, needed={"contract"}):
         for call in calls_of(one.values[0]):
@@ -60,7 +62,7 @@ def requests() -> list[Asked]:
             with contextlib.suppress(NotTaken):
                 check_whole(call)
                 found.append(Asked(rpc=call.rpc, messages=messages))
-    seen = {path for one in found for message in one.messages for path in _paths(message)}
+    seen = {path for one in found if takes(one) for message in one.messages for path in _paths(message)}
     bases = refused | {one.rpc.name: one.messages[0] for one in reversed(found)}
     for rpc in RPCS.values():
         base = _plainest(bases[rpc.name])
@@ -123,9 +125,9 @@ def _with(base: Any, steps: tuple[str, ...], field: Any) -> Any:
     if "update_mask" in made.DESCRIPTOR.fields_by_name and steps:
         changed = getattr(made, steps[0])
         path = (*steps, field.name)[1]
-        for one in [one.name for one, _ in changed.ListFields() if not one.name.endswith("_id")]:
-            if one != path:
-                changed.ClearField(one)
+        for name in [field.name for field, _ in changed.ListFields()]:
+            if name not in (*IDS, path):
+                changed.ClearField(name)
         made.update_mask.paths[:] = [path]
     return made
 
