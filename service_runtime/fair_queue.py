@@ -287,7 +287,10 @@ class Turn:
             self._went_on_at = time.monotonic()
 
     async def give_way(self) -> None:
-        """Let others come first, if there is a turn: between two slices of its work."""
+        """Let waiting callers run first, between two slices of work, and charge the time used to this caller.
+
+        Work that holds no turn only yields to the event loop.
+        """
         if self._has_one:
             await self._turns.give_way(self._principal, took_s=time.monotonic() - self._went_on_at)
             self._went_on_at = time.monotonic()

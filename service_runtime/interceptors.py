@@ -572,8 +572,8 @@ async def _parsed_stream(
         if call.request is None:
             call.request = request
         yield request
-    # A cancelled call's requests end like a complete one's, and the cancellation comes a moment later. Writing to
-    # the caller waits for it, so that no handler takes a broken upload for a whole one.
+    # gRPC ends the requests of a cancelled call like those of a complete one, and raises the cancellation a moment
+    # later. Sending metadata waits for it, so that no handler takes a broken upload for a complete one.
     await context.send_initial_metadata(())
 
 

@@ -329,28 +329,29 @@ class _Move:
     def _copy_page(self, table: _Table, after: list[str]) -> list[str] | None:
         """Copy a page, and return its last key, or None after the last page.
 
-        Keys travel as texts, which Postgres reads again by the types of their columns.
+        Keys are read as texts and written as untyped literals, so that Postgres converts them to the types of their
+        columns. The progress in `access.move.copied` has null for a table after its last page.
         """
-        rest = table.key[1:]
-        place: sql.Composed = sql.SQL("tenant_id = {}").format(sql.Literal(self._id))
+        key_in_tenant = table.key[1:]  # the first column of each key is the tenant
+        condition: sql.Composed = sql.SQL("tenant_id = {}").format(sql.Literal(self._id))
         if after:
-            place += sql.SQL(" AND ({}) > ({})").format(_names(rest), _literals(after))
+            condition += sql.SQL(" AND ({}) > ({})").format(_names(key_in_tenant), _literals(after))
         with self._source.transaction():
             self._source.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             last = self._source.execute(
-                sql.SQL("SELECT {texts} FROM {table} WHERE {place} ORDER BY {key} OFFSET {rows} LIMIT 1").format(
+                sql.SQL("SELECT {texts} FROM {table} WHERE {condition} ORDER BY {key} OFFSET {rows} LIMIT 1").format(
                     texts=_texts(table.key),
                     table=table.name,
-                    place=place,
+                    condition=condition,
                     key=_names(table.key),
                     rows=sql.Literal(PAGE_ROWS - 1),
                 )
             ).fetchone()
-            upto = list(last)[1:] if last is not None and rest else None
+            upto = list(last)[1:] if last is not None and key_in_tenant else None
             if upto is not None:
-                place += sql.SQL(" AND ({}) <= ({})").format(_names(rest), _literals(upto))
+                condition += sql.SQL(" AND ({}) <= ({})").format(_names(key_in_tenant), _literals(upto))
             with self._target.transaction():
-                rows = self._put_page(table, place)
+                rows = self._put_page(table, condition)
                 self._target.execute(
                     "UPDATE access.move SET copied = copied || jsonb_build_object(%s::text, %s::jsonb)"
                     " WHERE tenant_id = %s",

@@ -116,7 +116,7 @@ class Outbox:
         """Do the due items of a tenant, one after the other, as a step of `Rounds`.
 
         Args:
-            tenant: Theirs.
+            tenant: The tenant whose due items are done.
             work: Does one item.
             for_s: No item is begun after this time; so a step takes no longer than this and one item.
 

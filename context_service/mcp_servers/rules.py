@@ -294,12 +294,12 @@ class McpServers:
         """Call an approved tool.
 
         Raises:
-            ToolRefused: it may not, and was not called.
+            ToolRefused: the tool may not be called, and was not.
             AddressRefused, McpServerFailed, SecretUnreadable: the call failed.
         """
         row = await self._rows.tool_of(principal, provider_id)
         if row is None:
-            raise ToolRefused("it is removed")
+            raise ToolRefused("the tool was removed")
         tool = _tool(row)
         if tool.refused:
             raise ToolRefused(tool.refused)

@@ -256,23 +256,23 @@ class Recalling:
             raise InvalidArgument(f"profile must be one of {known} (got {name[:100]!r})", field="profile")
         query = replace(query, which=await self._about(context, query.which, principal))
         scope = Scope.of_context(context_id)
-        referred = await self._referred(context_id, query, principal=principal)
+        mentioned = await self._referred(context_id, query, principal=principal)
         hits = await best(
             self._passages,
             self._meaning,
             scope,
             query.text,
             wanted=query.which.admits,
-            limit=limit + len(referred),
+            limit=limit + len(mentioned),
             principal=principal,
             profile_name=name,
             with_features=query.with_features,
             with_replies=True,
-            always=referred,
-            seq_from=query.which.seq_from or -SEQ_MAX,  # places of artifacts are negative
+            always=mentioned,
+            seq_from=query.which.seq_from or -SEQ_MAX,  # artifacts have negative seqs
             seq_to=SEQ_MAX if query.which.seq_to is None else query.which.seq_to,
         )
-        ranked = _first(referred, hits.ranked)[:limit]
+        ranked = _first(mentioned, hits.ranked)[:limit]
         texts = await self._passages.texts(principal, scope, [(item.row.seq, item.row.ordinal) for item in ranked])
         seqs = {item.row.seq for item in ranked}
         ids: dict[int, str | Artifact] = {}

@@ -71,7 +71,7 @@ class PlannedFold:
 
 
 def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
-    """Return the fold of a window."""
+    """Decide which blocks of a window become summaries, and write the new text of its state."""
     window, count = caught_up.window, TokenCounter(caught_up.window.tokens_family).count
 
     def cost(text: str) -> int:

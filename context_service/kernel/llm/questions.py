@@ -39,7 +39,7 @@ class QuestionVectors:
     def __init__(self, embedder: Embedder, known: KnownVectors, *, timeout_s: float, text_chars: int) -> None:
         self._embedder = embedder
         self._known = known
-        self._under_way: dict[tuple[UUID, str], asyncio.Task[list[Embedding]]] = {}
+        self._in_flight: dict[tuple[UUID, str], asyncio.Task[list[Embedding]]] = {}
         self._timeout_s = timeout_s
         self._text_chars = text_chars
         self._pauses = Pauses()
@@ -84,14 +84,14 @@ class QuestionVectors:
     async def _vectors_of(self, tenant_id: UUID, text: str) -> list[Embedding]:
         """Return the vectors of a text. If one waiting call is cancelled, the others still get them."""
         key = tenant_id, text
-        making = self._under_way.get(key)
+        making = self._in_flight.get(key)
         if making is None:
-            making = self._under_way[key] = asyncio.create_task(self._embedder.embed([text]))
+            making = self._in_flight[key] = asyncio.create_task(self._embedder.embed([text]))
             making.add_done_callback(lambda task: self._ended(key, task))
         return await asyncio.shield(making)
 
     def _ended(self, key: tuple[UUID, str], task: asyncio.Task[list[Embedding]]) -> None:
-        del self._under_way[key]
+        del self._in_flight[key]
         if not task.cancelled():
             task.exception()  # read, or asyncio would log it
 

@@ -111,7 +111,7 @@ class Memories:
             changed = _changed(memory, said, names)
             check_memory(changed)
             kept, found = await self.made(changed, principal=principal)
-            # Whoever retained it stays so, and what it comes from, unless that changes.
+            # The creator stays, and so do the sources unless the update names them.
             sources = kept.sources if "source" in names else memory.sources
             kept = replace(kept, memory_id=memory_id, sources=sources, created_by=memory.created_by)
             await self._rows.update(transaction, memory.seq, kept)
@@ -266,7 +266,10 @@ def whose(memory: Memory) -> Mapping[str, object]:
 
 
 def _changed(memory: Memory, said: MemoryInput, names: Sequence[str]) -> MemoryInput:
-    """Return a memory with new values for some fields; an unset time stays."""
+    """Return a memory with new values for some fields.
+
+    An unset time stays. The source is only in the result if the update names it; the caller keeps the memory's sources.
+    """
     kind = said.kind if "kind" in names else memory.kind
     experience = said.experience if "experience" in names else memory.experience
     if kind is not MemoryKind.EXPERIENCE and "experience" not in names:

@@ -521,9 +521,9 @@ class ViewRows:
         return await self.held_in(transaction, window, [PIN])
 
     async def retracted(self, transaction: Transaction, window: Window) -> tuple[int, Rewound | None]:
-        """Return how many messages of the log are retracted now, and where a window that is locked goes back to.
+        """Return how many messages of the log are retracted now, and the place that a locked window goes back to.
 
-        None: to the beginning.
+        The place is None if the window must be read again from the beginning, and also if the count is unchanged.
         """
         key = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
         named = {**key, "context_id": window.context_id, "known": window.retracted_count}

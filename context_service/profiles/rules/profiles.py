@@ -65,7 +65,7 @@ class OwnProfiles:
         self._threads = ThreadPoolExecutor(
             _THREADS, thread_name_prefix="profiles", initializer=sys.setswitchinterval, initargs=(_TURN_S,)
         )
-        self._kept: OrderedDict[tuple[UUID, str], Profile] = OrderedDict()
+        self._cached: OrderedDict[tuple[UUID, str], Profile] = OrderedDict()
         self._shipped: dict[str, Profile] = {}
 
     async def put(self, name: str, text: str, *, principal: Principal, request: Request | None) -> StoredProfile:
@@ -153,9 +153,9 @@ class OwnProfiles:
                 self._shipped[kept] = await in_stoppable_thread(self._threads, profile, kept)
             return self._shipped[kept]
         key = (principal.tenant_id, kept)
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
+        if key in self._cached:
+            self._cached.move_to_end(key)
+            return self._cached[key]
         name, _, version = kept.partition("@")
         stored = await self._rows.read(principal.tenant_id, name, int(version))
         assert stored is not None, kept  # nothing removes one
@@ -168,9 +168,9 @@ class OwnProfiles:
         except BadProfile as error:  # of an older version of the service
             _log.warning("profile is none any more", extra={"profile": kept, "why": str(error)})
             made = profile(DEFAULT)
-        self._kept[key] = made
-        while len(self._kept) > _KEPT_MAX:
-            self._kept.popitem(last=False)
+        self._cached[key] = made
+        while len(self._cached) > _KEPT_MAX:
+            self._cached.popitem(last=False)
         return made
 
     async def beside(

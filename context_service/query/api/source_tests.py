@@ -91,13 +91,13 @@ def _test(test: SourceTest) -> pb.SourceTest:
 
 
 def _compared(name: str, first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> pb.ComparedProvider:
-    one, two = first or {}, other or {}
+    left, right = first or {}, other or {}
     return pb.ComparedProvider(
         provider_id=name,
-        state=STATE_NUMBERS[State(one["state"])] if one else query_pb.PROVIDER_STATE_UNSPECIFIED,
-        other_state=STATE_NUMBERS[State(two["state"])] if two else query_pb.PROVIDER_STATE_UNSPECIFIED,
-        duration_ms=one.get("duration_ms", 0),
-        other_duration_ms=two.get("duration_ms", 0),
-        hit_count=one.get("hit_count", 0),
-        other_hit_count=two.get("hit_count", 0),
+        state=STATE_NUMBERS[State(left["state"])] if left else query_pb.PROVIDER_STATE_UNSPECIFIED,
+        other_state=STATE_NUMBERS[State(right["state"])] if right else query_pb.PROVIDER_STATE_UNSPECIFIED,
+        duration_ms=left.get("duration_ms", 0),
+        other_duration_ms=right.get("duration_ms", 0),
+        hit_count=left.get("hit_count", 0),
+        other_hit_count=right.get("hit_count", 0),
     )

@@ -360,14 +360,14 @@ class Passages:
     ) -> Mapping[str, Sequence[str]]:
         """Return similar words of a scope for words that it does not have (`slips.meant`).
 
-        They are looked for in those passages that have what one slip, or an ending, may have made one of them of:
-        hundreds of terms, which takes the index 2 to 60 ms. So it is kept for a moment.
+        Candidates come from passages with a term that is one typing error or one ending away from a given word. These
+        are hundreds of terms, which take the index 2 to 60 ms, so the answer is cached for `LIKES_S`.
 
         Args:
-            principal: Who asks.
-            scope: Where.
-            words: A few, that the scope does not have.
-            totals: Of the scope, as they are.
+            principal: The caller.
+            scope: The scope to search.
+            words: A few words that no passage of the scope has.
+            totals: The present totals of the scope; other totals make a cached answer outdated.
         """
         key = (*_seen(principal, scope), *words)
         known = self._likes.get(key)

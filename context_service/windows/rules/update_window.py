@@ -419,7 +419,10 @@ class Editing:
     async def _write_pins(
         self, transaction: Transaction, locked: Window, pins: list[Entry], reason: str, room: _Room | None = None
     ) -> int:
-        """Write the pins of a locked window, and return their tokens. Without `room` they are known to fit."""
+        """Write the pins of a locked window, and return their tokens.
+
+        They must fit into `room`; without it the caller has checked that they fit.
+        """
         size = sum(len(pin.text) for pin in pins)
         front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
         if room:

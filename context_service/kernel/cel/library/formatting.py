@@ -301,7 +301,7 @@ def _visited(container: Any, below: list[Any]) -> tuple[int, int]:
 
 
 def _converted(value: Any) -> Any:
-    """Return a value with JSON for all that JSON has not."""
+    """Return a value of CEL as a value of JSON: types that JSON lacks become texts or numbers, as CEL formats them."""
     kind = type(value)
     if kind is list:
         return [_converted(item) for item in value]
