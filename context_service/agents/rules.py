@@ -130,7 +130,7 @@ class Agents:
             if self._is_template:
                 await lock_template(transaction, agent_id)
                 if await is_in_use(transaction, agent_id):
-                    raise AgentTemplateInUse("agents have the template", template_id=agent_id)
+                    raise AgentTemplateInUse("agents use the template; delete them first, or give them another template", template_id=agent_id)
             await self._catalog.delete_in(transaction, agent_id)
 
         await self._catalog.write(work, principal=principal, request=request)
@@ -164,7 +164,7 @@ class Agents:
                 for place, one in enumerate(ones):
                     if not _PROVIDER.fullmatch(one):
                         at = self._field(f"{field}[{place}]")
-                        raise InvalidArgument(f"{at} is not of small letters, digits and hyphens", field=at)
+                        raise InvalidArgument(f"{at} must be of lower-case letters, digits and hyphens (got {one[:100]!r})", field=at)
         if said.callers:
             for kind, ones in _callers_json(said.callers).items():
                 self._check_texts(f"callers.{kind}", ones, CALLERS_MAX, _CALLER_CHARS_MAX)

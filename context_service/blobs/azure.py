@@ -55,9 +55,9 @@ async def opened(settings: Settings) -> AsyncIterator[AzureBackend]:
     logging.getLogger("azure").setLevel(logging.WARNING)
     account, container = settings.working_memory_storage_account, settings.working_memory_storage_container
     if not account:
-        raise _misconfigured("WORKING_MEMORY_STORAGE_ACCOUNT is required: the storage account of Azure")
+        raise _misconfigured("WORKING_MEMORY_STORAGE_ACCOUNT is required: set it to the name of the Azure storage account")
     if not container:
-        raise _misconfigured("WORKING_MEMORY_STORAGE_CONTAINER is required: the container of Azure")
+        raise _misconfigured("WORKING_MEMORY_STORAGE_CONTAINER is required: set it to the name of the Azure container")
     if not settings.working_memory_storage_endpoint:
         AZURE_ACCOUNT.check(account, variable="WORKING_MEMORY_STORAGE_ACCOUNT")
     AZURE_CONTAINER.check(container, variable="WORKING_MEMORY_STORAGE_CONTAINER")
@@ -335,7 +335,7 @@ def _ours(error: HttpResponseError) -> Exception:
         return BlobNotFound("no blob has this key")
     if code in ("BlobAlreadyExists", "ContainerAlreadyExists", "InvalidBlockList", "ConditionNotMet"):
         # Another writer of the key was faster; its commit drops our parts.
-        return BlobExists("the blob key is taken")
+        return BlobExists("a blob with this key exists already")
     if status in (401, 403) or isinstance(error, ClientAuthenticationError):
         return _misconfigured(f"Azure refuses our credentials, or they lack permission ({code or 'no token'})")
     # Other statuses, such as a redirect or a 400, come from something between us and Azure.

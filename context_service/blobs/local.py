@@ -50,7 +50,7 @@ async def opened(settings: Settings) -> AsyncIterator[LocalBackend]:
     if root is None:
         if settings.environment == "production":
             raise ProviderNotConfigured(
-                "WORKING_MEMORY_STORAGE_PATH is required in production: the folder of the local provider",
+                "WORKING_MEMORY_STORAGE_PATH is required in production: set it to the folder for blobs",
                 provider="local",
             )
         root = state_folder() / "blobs"
@@ -58,7 +58,7 @@ async def opened(settings: Settings) -> AsyncIterator[LocalBackend]:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ProviderNotConfigured(
-            f"WORKING_MEMORY_STORAGE_PATH={root}: cannot make the folder: {error.strerror}", provider="local"
+            f"WORKING_MEMORY_STORAGE_PATH={root}: the folder cannot be created: {error.strerror}", provider="local"
         ) from error
     with ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="blobs") as threads:
         yield LocalBackend(root.absolute(), threads)
@@ -189,7 +189,7 @@ class LocalBackend:
     def _check(self) -> None:
         # Also false on a file system that became read-only, where root passes every other test.
         if not os.access(self._root, os.W_OK | os.X_OK):
-            raise Unavailable("the folder of the blobs cannot be written", dependency="local")
+            raise Unavailable("the folder of the blobs is not writable", dependency="local")
 
 
 def _next_page(entries: Iterator[BlobStat], page_size: int) -> list[BlobStat]:
@@ -236,11 +236,11 @@ class _Part:
             try:
                 self._file = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             except FileExistsError:
-                raise BlobExists("the blob key is being written") from None
+                raise BlobExists("another upload is writing a blob with this key") from None
             self._created.append(self._part)
             # Only the owner of the temporary file may create the blob, so it cannot appear after this check.
             if self.path.exists():
-                raise BlobExists("the blob key is taken")
+                raise BlobExists("a blob with this key exists already")
 
     def write(self, block: bytes) -> None:
         """Append a block."""

@@ -46,14 +46,14 @@ async def opened(settings: Settings) -> AsyncIterator[S3Backend]:
     bucket = settings.working_memory_s3_bucket or settings.working_memory_storage_container
     endpoint, region = settings.aws_s3_endpoint, settings.aws_region
     if not bucket:
-        raise _misconfigured("WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_S3_BUCKET is required: the bucket")
+        raise _misconfigured("set WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_S3_BUCKET to the name of the bucket")
     own = "WORKING_MEMORY_S3_BUCKET" if settings.working_memory_s3_bucket else ""
     S3_BUCKET.check(bucket, variable=own or "WORKING_MEMORY_STORAGE_CONTAINER")
     if not endpoint and not region:
-        raise _misconfigured("AWS_REGION is required: the region of the bucket")
+        raise _misconfigured("AWS_REGION is required: set it to the region of the bucket")
     key, secret = settings.aws_access_key_id, settings.aws_secret_access_key.get_secret_value()
     if bool(key) != bool(secret):
-        raise _misconfigured("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together: one is missing")
+        raise _misconfigured("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together: set both or neither")
     values: dict[str, Any] = {
         "region": region or "us-east-1",
         "endpoint": endpoint or None,

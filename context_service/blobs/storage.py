@@ -450,7 +450,7 @@ def check_key(key: str) -> None:
         ValueError: the key is malformed, which is a bug.
     """
     if not _KEY.fullmatch(key):
-        raise ValueError(f"not a blob key: {key!r}")
+        raise ValueError(f"{key!r} is not a valid blob key")
 
 
 async def in_blocks(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:

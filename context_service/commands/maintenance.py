@@ -85,7 +85,7 @@ async def rotate_secrets(settings: Settings) -> Rotated:
     """
     keys = KeyRing(keys_of(settings.secrets_key.get_secret_value()))
     if not keys.newest_id:
-        raise SecretsKeyMissing("SECRETS_KEY is not set")
+        raise SecretsKeyMissing("SECRETS_KEY is not set; set it as for the services")
     async with _opened(settings) as database:
         rotated = await rotate(await database.tenants(reachable=True), keys)
         rotated.databases_away = database.away

@@ -112,12 +112,12 @@ class FacetInput:
             raise InvalidArgument("facet.kind is required", field="facet.kind")
         check_long_text("facet.text", self.text, size_bytes_max=FACET_BYTES_MAX)
         if not self.text.strip():
-            raise InvalidArgument("facet.text is blank", field="facet.text")
+            raise InvalidArgument("facet.text must not be blank", field="facet.text")
         check_between("facet.confidence", self.confidence, 0, 1)
         check_text("facet.source_label", self.source.label, chars_max=LABEL_CHARS_MAX)
         check_text("facet.source_uri", self.source.uri, chars_max=URI_CHARS_MAX)
         if not (self.source.label or self.source.uri):
-            raise InvalidArgument("facet.source_label or source_uri is required", field="facet.source_label")
+            raise InvalidArgument("give facet.source_label, facet.source_uri or both", field="facet.source_label")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

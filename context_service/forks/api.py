@@ -42,7 +42,7 @@ class ForksServicer(context_windows_pb2_grpc.ForksServicer):
     async def ForkWindow(self, request: pb.ForkWindowRequest, context: object) -> pb.ForkWindowResponse:
         """Fork a window."""
         if request.inherits not in _INHERITS:
-            raise InvalidArgument("inherits is none that is known", field="inherits")
+            raise InvalidArgument(f"inherits is {request.inherits}, which is not a known value", field="inherits")
         principal = principal_of(request.subject_user_id)
         lifetime = lifetime_of("key_ttl_s", request.key_ttl_s)
 

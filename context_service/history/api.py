@@ -72,10 +72,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         if response.ByteSize() > ANSWER_BYTES_MAX:
             if to is not None:
                 raise AnswerTooLarge(
-                    "the history does not fit one answer; use max_messages or tokens_max", use="max_messages"
+                    "the history does not fit one response; set max_messages or tokens_max", use="max_messages"
                 )
             raise AnswerTooLarge(
-                "the history does not fit one answer; use StreamChatHistory, or max_messages", use="StreamChatHistory"
+                "the history does not fit one response; use StreamChatHistory, or set max_messages", use="StreamChatHistory"
             )
         return response
 
@@ -122,7 +122,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         for row in page.nodes:
             nodes.fill(response.nodes.add(), row)
         if response.ByteSize() > ANSWER_BYTES_MAX:
-            raise AnswerTooLarge("a node does not fit one answer with its messages", use="StreamChatHistory")
+            raise AnswerTooLarge("a node and its messages do not fit one response; use StreamChatHistory", use="StreamChatHistory")
         return response
 
     async def TestMapping(self, request: pb.TestMappingRequest, context: object) -> pb.TestMappingResponse:
@@ -133,7 +133,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
             nodes=map(trials.node_trial, page.nodes), next_page_token=page.next_page_token
         )
         if response.ByteSize() > ANSWER_BYTES_MAX:
-            raise AnswerTooLarge("a node does not fit one answer with its messages", use="StreamChatHistory")
+            raise AnswerTooLarge("a node and its messages do not fit one response; use StreamChatHistory", use="StreamChatHistory")
         return response
 
     async def FetchEntityHistory(
@@ -193,7 +193,7 @@ def _check_fits(message: message_pb2.ChatMessage) -> None:
     message_bytes = message.ByteSize()
     if message_bytes > ANSWER_BYTES_MAX:
         raise AnswerTooLarge(
-            "a message does not fit one answer; let the mapping give less of its node",
+            f"a message may have up to {ANSWER_BYTES_MAX} bytes (got {message_bytes}); let the mapping read less of its node",
             node_id=message.node_id,
             size_bytes=message_bytes,
             size_bytes_max=ANSWER_BYTES_MAX,

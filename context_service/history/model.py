@@ -68,7 +68,7 @@ def content_text(value: object, budget: CallBudget) -> str:
         return ""
     if isinstance(value, dict | list):
         return JsonWriter(budget).text(value)
-    raise EvaluationError(f"content is {_type_name(value)}, not a text, an object or a list")
+    raise EvaluationError(f"content must be a string, an object or a list (got {_type_name(value)})")
 
 
 def metadata_json(value: object, writer: JsonWriter) -> str:
@@ -81,7 +81,7 @@ def metadata_json(value: object, writer: JsonWriter) -> str:
     if value is None:
         return ""
     if not isinstance(value, dict):
-        raise EvaluationError(f"metadata is {_type_name(value)}, not an object")
+        raise EvaluationError(f"metadata must be an object (got {_type_name(value)})")
     return writer.text(value)
 
 
@@ -106,7 +106,7 @@ def _part(value: object, writer: JsonWriter) -> Part:
     if isinstance(value, str):
         return Part(text=_text("a part", value, writer))
     if not isinstance(value, dict):
-        raise EvaluationError(f"a part is {_type_name(value)}, not a text or an object")
+        raise EvaluationError(f"a part must be a string or an object (got {_type_name(value)})")
     common: dict[str, Any] = {
         "media_type": _text("media_type", value.get("media_type"), writer),
         "file_name": _text("file_name", value.get("file_name"), writer),
@@ -137,12 +137,12 @@ def _part(value: object, writer: JsonWriter) -> Part:
             )
             return Part(tool_result=result, **common)
         case _:
-            raise EvaluationError(f"a part's type is none of {', '.join(PART_FIELDS)}")
+            raise EvaluationError(f"a part's type must be one of {', '.join(PART_FIELDS)}")
 
 
 def _field(value: Mapping[str, object], name: str) -> object:
     if name not in value:
-        raise EvaluationError(f"a part of type {value.get('type', 'text')} has no {name}")
+        raise EvaluationError(f"a part of type {value.get('type', 'text')} must have {name}")
     return value[name]
 
 
@@ -150,7 +150,7 @@ def _text(what: str, value: object, writer: JsonWriter) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise EvaluationError(f"{what} is {_type_name(value)}, not a text")
+        raise EvaluationError(f"{what} must be a string (got {_type_name(value)})")
     writer.charge_bytes(len(value))
     return value
 

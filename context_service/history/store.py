@@ -117,7 +117,7 @@ class MappingStore:
                 (count,) = await transaction.query(_COUNT, parameters)
                 if count.mappings > self._mappings_max:
                     raise LimitExceeded(
-                        f"an app has {self._mappings_max} mappings at most",
+                        f"an app may have up to {self._mappings_max} mappings; delete some",
                         limit="mappings",
                         limit_max=self._mappings_max,
                         value=count.mappings,
@@ -168,7 +168,7 @@ def _supersedes(rules: Rules, rules_version: int, current: StoredMapping, *, rep
     if replace or rules_version > current.rules_version:
         return True
     raise MappingExists(
-        f"the mapping {current.name!r} has other rules; replace them with `replace` or a higher `rules_version`",
+        f"the mapping {current.name!r} has other rules; set replace or a higher rules_version to replace them",
         app_id=current.app_id,
         mapping_name=current.name,
         rules_version=current.rules_version,

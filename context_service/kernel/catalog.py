@@ -271,4 +271,4 @@ def check_unbound(principal: Principal, things: str) -> None:
         PermissionDenied: it has some.
     """
     if principal.bounds:
-        raise PermissionDenied(f"the key is bound, and {things} are the tenant's")
+        raise PermissionDenied(f"{things} belong to the whole tenant; use a key without bounds")

@@ -64,7 +64,7 @@ def installed(name: str) -> Callable[..., Any] | None:
     """
     entries = [entry for entry in _entry_points() if entry.name == name]
     if len(entries) > 1:
-        raise ExtensionInvalid(f"there are {len(entries)} extensions {name!r}")
+        raise ExtensionInvalid(f"the extension {name!r} is installed {len(entries)} times; uninstall all but one")
     return _loaded(entries[0]) if entries else None
 
 
@@ -152,7 +152,7 @@ class Awaited:
         """
         self._pauses.check()
         if self._going_on >= LINGERING_MAX:
-            raise Unusable("earlier calls of it have not ended")
+            raise Unusable(f"{LINGERING_MAX} earlier calls have not ended")
         try:
             async with asyncio.timeout(self._call_s):
                 if inspect.iscoroutinefunction(self._call):
@@ -206,7 +206,7 @@ class _Pauses:
 
     def check(self) -> None:
         if time.monotonic() < self._again_at:
-            raise Unusable("it failed, and is left alone for a while")
+            raise Unusable(f"it failed {_FAILURES_MAX} times in a row, and is not called for {PAUSE_S:g} s")
 
     def failed(self, why: str) -> Unusable:
         self._failures += 1
@@ -226,7 +226,7 @@ def _loaded(entry_point: EntryPoint) -> Callable[..., Any]:
     except Exception as error:
         raise ExtensionInvalid(f"{name} cannot be made: {type(error).__name__}: {error}") from error
     if not callable(extension):
-        raise ExtensionInvalid(f"{name} is not an extension: its entry point returns no function")
+        raise ExtensionInvalid(f"{name} is not an extension: its entry point must return a function")
     return extension
 
 

@@ -178,7 +178,7 @@ class Lookout:
         if not self._is_ending:
             await looked.wait()
         if self._is_ending:
-            raise Unavailable("the service stops; watch again from where you were")
+            raise Unavailable("the service is stopping; watch again from the last position that you read")
         if failure := self._failures.get(tenant_id) or self._failure:
             raise failure
 

@@ -243,7 +243,7 @@ class Checkpoints:
             done = await self._log.of(principal, window.context_id).transaction(write)
         if not isinstance(done, RolledBack):  # by a twin
             if "epoch" not in done:
-                raise Aborted("others write to the window all the time; try again")
+                raise Aborted("other calls write to the window at the same time; try again")
             return await self._rolled_back_before(window_id, done, principal)
         self._telemetry.broke(done.receipt.reason, profile=window.profile)
         return done
@@ -272,10 +272,10 @@ class Checkpoints:
         if locked is None:
             raise window_not_found(window.window_id)
         if locked.closed_at:
-            raise WindowClosed("the window is closed", window_id=window.window_id)
+            raise WindowClosed("the window is closed; open another one", window_id=window.window_id)
         if len(locked.left_out.ranges) >= LEFT_OUT_MAX:
             raise LimitExceeded(
-                f"the window leaves out {LEFT_OUT_MAX} rows of messages: open another one",
+                f"a window may leave out up to {LEFT_OUT_MAX} ranges of messages; open another window",
                 limit="rollbacks",
                 limit_max=LEFT_OUT_MAX,
                 value=LEFT_OUT_MAX + 1,
@@ -382,14 +382,15 @@ def check_last_seq(standing: WindowSnapshot, expected: int) -> None:
         LogMoved: the log has messages after it.
     """
     if standing.window.closed_at:
-        raise WindowClosed("the window is closed", window_id=standing.window.window_id)
+        raise WindowClosed("the window is closed; open another one", window_id=standing.window.window_id)
     if not 0 < expected <= standing.last_seq:
         raise InvalidArgument(
-            "expected_last_seq is no message of the log: say the newest that you know", field="expected_last_seq"
+            f"expected_last_seq must be between 1 and {standing.last_seq}, the newest message of the log (got {expected})",
+            field="expected_last_seq",
         )
     if expected < standing.last_seq:
         raise LogMoved(
-            f"the log has messages up to {standing.last_seq}, and not {expected}: read them first",
+            f"the log has messages up to {standing.last_seq}, but expected_last_seq is {expected}; read the new messages",
             last_seq=standing.last_seq,
         )
 

@@ -222,7 +222,7 @@ def parsed(text: str) -> PackId:
     """
     found = _PACK_ID.fullmatch(text)
     if not found:
-        raise InvalidArgument("pack_id is none that a pack has", field="pack_id")
+        raise InvalidArgument(f"pack_id must be the pack_id of a pack of the window (got {text[:100]!r})", field="pack_id")
     return PackId(int(found[1]), int(found[2]))
 
 
@@ -235,6 +235,6 @@ def check_had(standing: WindowSnapshot, named: PackId) -> None:
     """
     window = standing.window
     if window.closed_at:
-        raise WindowClosed("the window is closed", window_id=window.window_id)
+        raise WindowClosed("the window is closed; open another one", window_id=window.window_id)
     if named.epoch > window.epoch or named.last_seq > standing.last_seq:
-        raise InvalidArgument("the window has had no such pack", field="pack_id")
+        raise InvalidArgument("pack_id must be the pack_id of a pack of the window; the window has not had this pack yet", field="pack_id")

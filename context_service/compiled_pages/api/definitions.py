@@ -140,13 +140,13 @@ def kind_of(field: str, kind: compiled_pages_pb.FacetKind) -> FacetKind:
         InvalidArgument: it is none.
     """
     if kind not in KINDS:
-        raise InvalidArgument(f"{field} is none of the kinds", field=field)
+        raise InvalidArgument(f"{field} is {kind}, which is not a known kind of facets", field=field)
     return KINDS[kind]
 
 
 def _state(field: str, state: pb.DefinitionState) -> DefinitionState:
     if state not in _STATES:
-        raise InvalidArgument(f"{field} is none of the states", field=field)
+        raise InvalidArgument(f"{field} is {state}, which is not a known state of definitions", field=field)
     return _STATES[state]
 
 

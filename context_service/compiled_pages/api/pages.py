@@ -72,8 +72,8 @@ class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
         """Read a page."""
         page = await self._compiled.read(parse_id("page_id", request.page_id), principal=calls.principal())
         response = pb.GetCompiledPageResponse(page=_page(page))
-        if response.ByteSize() > ANSWER_BYTES_MAX:
-            raise AnswerTooLarge("the page does not fit one answer")
+        if (size_bytes := response.ByteSize()) > ANSWER_BYTES_MAX:
+            raise AnswerTooLarge(f"the page does not fit one response of {ANSWER_BYTES_MAX} bytes (has {size_bytes})")
         return response
 
     async def ListCompiledPages(
@@ -137,8 +137,8 @@ def tried_page(rules: DefinitionRules, made: CompiledNode) -> definitions_pb.Tes
                 app_id=rules.app_id,
             )
         )
-    if response.ByteSize() > ANSWER_BYTES_MAX:
-        raise AnswerTooLarge("the page does not fit one answer")
+    if (size_bytes := response.ByteSize()) > ANSWER_BYTES_MAX:
+        raise AnswerTooLarge(f"the page does not fit one response of {ANSWER_BYTES_MAX} bytes (has {size_bytes})")
     return response
 
 

@@ -169,7 +169,7 @@ def check_name(name: str) -> None:
     """
     check_text("name", name, chars_max=NAME_CHARS_MAX, required=True)
     if not name.strip():
-        raise InvalidArgument("name is blank", field="name")
+        raise InvalidArgument("name must not be blank", field="name")
 
 
 def check_rules(rules: DefinitionRules, limits: HistoryLimits) -> None:
@@ -181,19 +181,19 @@ def check_rules(rules: DefinitionRules, limits: HistoryLimits) -> None:
     check_count("definition.facets", len(rules.facets), FACETS_MAX)
     check_bytes("definition", len(orjson.dumps(rules)), RULES_BYTES_MAX)
     if any("\0" in text for text in _texts(rules)):
-        raise InvalidArgument("the definition holds a NUL character", field="definition")
+        raise InvalidArgument("definition must not have NUL characters", field="definition")
     check_text("definition.node_type", rules.node_type, chars_max=limits.name_chars_max, required=True)
     check_text("definition.graph_name", rules.graph_name, chars_max=WALL_CHARS_MAX)
     check_text("definition.app_id", rules.app_id, chars_max=WALL_CHARS_MAX)
     _check_required("definition.title", rules.title)
     if not rules.facets:
-        raise InvalidArgument("definition.facets: a page has one facet at least", field="definition.facets")
+        raise InvalidArgument("definition.facets must have at least one facet", field="definition.facets")
     slugs: set[str] = set()
     for number, facet in enumerate(rules.facets):
         place = f"definition.facets[{number}]"
         check_slug(f"{place}.slug", facet.slug)
         if facet.slug in slugs:
-            raise InvalidArgument(f"{place}.slug is that of another facet", field=f"{place}.slug")
+            raise InvalidArgument(f"{place}.slug must differ from those of other facets (got {facet.slug[:100]!r} again)", field=f"{place}.slug")
         slugs.add(facet.slug)
         check_heading(f"{place}.heading", facet.heading)
         _check_required(f"{place}.text", facet.text)
@@ -210,7 +210,8 @@ def check_slug(field: str, slug: str) -> None:
     check_text(field, slug, chars_max=SLUG_CHARS_MAX, required=True)
     if not _SLUG.fullmatch(slug):
         raise InvalidArgument(
-            f"{field} is not of small letters and digits with single marks (- _ .) between", field=field
+            f"{field} must be of lower-case letters and digits, with single - _ . between them (got {slug[:100]!r})",
+            field=field,
         )
 
 
@@ -222,7 +223,7 @@ def check_heading(field: str, heading: str) -> None:
     """
     check_text(field, heading, chars_max=HEADING_CHARS_MAX, required=True)
     if not heading.strip() or "\n" in heading:
-        raise InvalidArgument(f"{field} is blank, or has several lines", field=field)
+        raise InvalidArgument(f"{field} must be one line of text that is not blank", field=field)
 
 
 def compile_definition(rules: DefinitionRules, budget: CompileBudget) -> CompiledDefinition:
@@ -278,10 +279,14 @@ def _check_walk(place: str, walk: FacetWalk, limits: HistoryLimits) -> None:
         check_texts(f"{place}.{name}", types, count_max=limits.types_max, chars_max=limits.name_chars_max)
     if walk.direction not in get_args(Direction):
         raise InvalidArgument(
-            f"{place}.direction is none of {', '.join(get_args(Direction))}", field=f"{place}.direction"
+            f"{place}.direction must be one of {', '.join(get_args(Direction))} (got {walk.direction[:100]!r})",
+            field=f"{place}.direction",
         )
     if walk.depth_max < 1:
-        raise InvalidArgument(f"{place}.depth_max is not between 1 and {limits.depth_max}", field=f"{place}.depth_max")
+        raise InvalidArgument(
+            f"{place}.depth_max must be between 1 and {limits.depth_max} (got {walk.depth_max})",
+            field=f"{place}.depth_max",
+        )
     check_at_most(f"{place}.depth_max", walk.depth_max, limits.depth_max)
 
 

@@ -138,7 +138,7 @@ class Compiling:
             Unavailable: the Entity Service does not answer. Everything that was yielded is stored.
         """
         if wanted.definition_name and wanted.node_ids:
-            raise InvalidArgument("definition_name or node_ids: not both", field="node_ids")
+            raise InvalidArgument("give definition_name or node_ids, not both", field="node_ids")
         approved = await self._approved.approved(principal)
         mine = [definition for definition in approved if _is_open(definition, principal)]
         if wanted.definition_name:

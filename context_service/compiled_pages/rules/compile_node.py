@@ -287,7 +287,7 @@ def _named(
         place = "aliases"
         given = [] if definition.aliases is None else value_of(definition.aliases)[:ALIASES_MAX]
         if not all(isinstance(alias, str) for alias in given):
-            raise EvaluationError("an alias is no text")
+            raise EvaluationError("each alias must be a string")
     except EvaluationError as error:
         made.note(f"definition.{place}", node.node_id, error)
         made.failed = True
@@ -323,21 +323,25 @@ def _short(text: str, chars_max: int) -> str:
     return " ".join(stored(text[: 4 * chars_max]).split())[:chars_max].strip()
 
 
+def _type_name(value: object) -> str:
+    return type(value).__name__.lower()
+
+
 def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise EvaluationError("it is no number from 0 to 1")
+        raise EvaluationError(f"the result must be a number from 0 to 1 (got {_type_name(value)})")
     return float(value)
 
 
 def _micros(value: object) -> int:
     if not isinstance(value, datetime | Timestamp):
-        raise EvaluationError("it is no timestamp")
+        raise EvaluationError(f"the result must be a timestamp (got {_type_name(value)})")
     return Timestamp.of(value).ns // 1000
 
 
 def _span_us(value: object) -> int:
     if not isinstance(value, Duration) or value.ns < 0:
-        raise EvaluationError("it is no duration")
+        raise EvaluationError(f"the result must be a duration of 0 or more (got {_type_name(value)})")
     return value.ns // 1000
 
 

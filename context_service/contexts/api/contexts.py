@@ -151,7 +151,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         """Read a context and its newest messages."""
         history_length = request.history_length if request.HasField("history_length") else None
         if history_length is not None and history_length < 0:
-            raise InvalidArgument("history_length is negative", field="history_length")
+            raise InvalidArgument(f"history_length must be 0 or more (got {history_length})", field="history_length")
         principal = principal_of(request.subject_user_id)
         found, messages = await self._messaging.read(
             parse_id("context_id", request.context_id), principal=principal, history_length=history_length
@@ -422,7 +422,7 @@ def _sent(written: SentMessages, draft: Sequence[MessageInput]) -> Iterator[pb.S
 
 def _filter(request: pb.ListContextsRequest) -> ContextFilter:
     if request.state not in pb.ContextState.values():
-        raise InvalidArgument(f"state {request.state} is unknown", field="state")
+        raise InvalidArgument(f"state is {request.state}, which is not a known state of contexts", field="state")
     return copied(
         ContextFilter,
         request,

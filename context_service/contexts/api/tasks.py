@@ -60,7 +60,7 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
         """Read a task and its newest messages."""
         history_length = request.history_length if request.HasField("history_length") else None
         if history_length is not None and history_length < 0:
-            raise InvalidArgument("history_length is negative", field="history_length")
+            raise InvalidArgument(f"history_length must be 0 or more (got {history_length})", field="history_length")
         task, messages = await self._tasks.read(
             parse_optional_id("context_id", request.context_id),
             parse_id("task_id", request.task_id),

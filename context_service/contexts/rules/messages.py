@@ -631,7 +631,7 @@ def _place(key: Sequence[object] | None) -> tuple[datetime, UUID] | None:
     try:
         created_at, context_id = datetime.fromisoformat(str(key[0])), UUID(str(key[1]))
         if created_at.tzinfo is None:
-            raise ValueError("no zone")
+            raise ValueError("the time has no time zone")
     except ValueError:
         raise InvalidPageToken("page_token is malformed", field="page_token") from None
     return created_at, context_id

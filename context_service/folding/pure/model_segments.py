@@ -186,10 +186,10 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
     head = f"[Steps {of.step_from} to {of.step_to}, {refs_between(of.seq_from, of.seq_to)}, summarized]"
     text = "\n".join([head, *map(str, lines)])
     if (tokens := count(text)) > steps.tokens_max:
-        raise NotUsed("cap", f"{tokens} tokens are more than {steps.tokens_max}")
+        raise NotUsed("cap", f"the summary may have up to {steps.tokens_max} tokens (got {tokens})")
     tokens = cost(text)
     if steps.tokens - tokens < TOKENS_SAVED_MIN or tokens > steps.tokens * SHARE_SAVED_MIN:
-        raise NotUsed("ratio", f"{tokens} tokens do not save half of {steps.tokens}")
+        raise NotUsed("ratio", f"the summary must save half of {steps.tokens} tokens, at least {TOKENS_SAVED_MIN} (has {tokens})")
     for name, check in CHECKS:
         if why := check(lines, steps):
             raise NotUsed(name, why)
@@ -212,7 +212,7 @@ def _lines(answer: str) -> list[_Line]:
     """Return the lines of an answer."""
     lines = _object(answer).get("lines")
     if not isinstance(lines, list) or not 0 < len(lines) <= _LINES_MAX:
-        raise NotUsed("schema", f"it has not one to {_LINES_MAX} lines")
+        raise NotUsed("schema", f"the answer must have 1 to {_LINES_MAX} lines")
     return [_line(line) for line in lines]
 
 
@@ -224,16 +224,16 @@ def _object(answer: str) -> dict[str, Any]:
     try:
         said = orjson.loads(text)
     except ValueError:
-        raise NotUsed("schema", "it is no JSON") from None
+        raise NotUsed("schema", "the answer must be a JSON object") from None
     return said if isinstance(said, dict) else {}
 
 
 def _line(said: object) -> _Line:
     text, refs = (said.get("text"), said.get("refs")) if isinstance(said, dict) else (None, None)
     if not isinstance(text, str) or not 0 < len(text.strip()) <= _LINE_CHARS_MAX or not text.strip().isprintable():
-        raise NotUsed("schema", f"a line is no text of one to {_LINE_CHARS_MAX} characters")
+        raise NotUsed("schema", f"each line must be a text of 1 to {_LINE_CHARS_MAX} printable characters")
     if not isinstance(refs, list) or not 0 < len(refs) <= _REFS_MAX or not all(isinstance(ref, str) for ref in refs):
-        raise NotUsed("schema", f"a line has not one to {_REFS_MAX} refs")
+        raise NotUsed("schema", f"each line must have 1 to {_REFS_MAX} refs")
     return _Line(text.strip(), tuple(dict.fromkeys(refs)))
 
 

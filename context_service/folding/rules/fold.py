@@ -120,7 +120,7 @@ class Folding:
             _check_epoch(caught_up.window, expected_epoch)
             fold, epoch = await self._views.prepared(caught_up.window, principal=principal)
             if epoch is None:
-                raise FoldNotPrepared("no fold of the window was prepared")
+                raise FoldNotPrepared("the window has no prepared fold; call PrepareFold first")
             if epoch <= caught_up.window.epoch:
                 _check_epoch(caught_up.window, epoch)
             if not fold or epoch > caught_up.window.epoch:  # another replica was faster
@@ -152,7 +152,7 @@ def _check_epoch(window: Window, expected: int | None) -> None:
     """
     if expected is not None and expected != window.epoch:
         raise FoldStale(
-            f"the window is at epoch {window.epoch}, and not {expected}: prepare another fold", epoch=window.epoch
+            f"the window is at epoch {window.epoch}, not {expected}; prepare another fold", epoch=window.epoch
         )
 
 
@@ -163,4 +163,4 @@ def _check_progress(planned: PlannedFold) -> None:
         FoldNoProgress: it changes nothing.
     """
     if not planned.fold.changes:
-        raise FoldNoProgress("there is nothing to fold: the window is folded as far as possible")
+        raise FoldNoProgress("the window has nothing left to fold; go on without a fold")

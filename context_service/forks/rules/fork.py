@@ -145,7 +145,7 @@ class Forks:
         """
         check_long_text("task", task.text, size_bytes_max=GOAL_BYTES_MAX, required=True)
         if not task.text.strip():
-            raise InvalidArgument("task is blank", field="task")
+            raise InvalidArgument("task must not be blank", field="task")
         principal = principal.without_admin()
         window = await self._current(window_id, task.inherits, principal)
         context = await self._log.read(window.context_id, principal=principal)
@@ -153,7 +153,7 @@ class Forks:
             raise window_not_found(window_id)
         if len(context.ancestors) > DEPTH_MAX:
             raise LimitExceeded(
-                f"it is a fork of {DEPTH_MAX} others, one below the other",
+                f"forks may be nested up to {DEPTH_MAX} deep; the window is at this depth already",
                 limit="fork_depth",
                 limit_max=DEPTH_MAX,
                 value=DEPTH_MAX + 1,
@@ -228,13 +228,13 @@ class Forks:
         if context is None or locked is None:
             raise window_not_found(window.window_id)
         if context.closed_at:
-            raise ContextClosed("the context is closed", context_id=window.context_id)
+            raise ContextClosed("the context is closed; write to another one", context_id=window.context_id)
         if locked.closed_at:
-            raise WindowClosed("the window is closed", window_id=window.window_id)
+            raise WindowClosed("the window is closed; open another one", window_id=window.window_id)
         number, awaited = await self._forks.next(transaction, window.context_id)
         if awaited >= FORKS_MAX:
             raise LimitExceeded(
-                f"{awaited} forks of the context are not merged: merge some, or delete their contexts",
+                f"a context may have up to {FORKS_MAX} forks that are not merged; merge some, or delete their contexts",
                 limit="forks",
                 limit_max=FORKS_MAX,
                 value=awaited + 1,

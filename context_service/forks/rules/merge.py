@@ -105,7 +105,7 @@ class Merges:
             LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
         if tokens_max < 0:
-            raise InvalidArgument("tokens_max is negative", field="tokens_max")
+            raise InvalidArgument(f"tokens_max must be 0 or more (got {tokens_max})", field="tokens_max")
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
 
@@ -149,9 +149,9 @@ class Merges:
         if len(context.ancestors) > 1:
             fork = await self._forks.of_context(context.ancestors[-2], context.context_id, principal=principal)
             if fork is None:
-                raise PermissionDenied("the key does not reach what the window was forked from")
+                raise PermissionDenied("the key may not read the context that the window was forked from")
         if fork is None or fork.fork_window_id != window.window_id:
-            raise InvalidArgument("the window was not forked", field="window_id")
+            raise InvalidArgument("the window is not a fork; name the window that ForkWindow returned", field="window_id")
         return fork
 
     async def _worked(self, fork: Fork, parent: Window, tokens_max: int, principal: Principal) -> _Worked:
@@ -224,9 +224,9 @@ class Merges:
             if now.merged_seq:
                 raise RowsChanged
             if context.closed_at:
-                raise ContextClosed("what it was forked from is closed", context_id=fork.context_id)
+                raise ContextClosed("the context that the window was forked from is closed", context_id=fork.context_id)
             if locked.closed_at:
-                raise WindowClosed("what it was forked from is closed", window_id=fork.window_id)
+                raise WindowClosed("the window that this one was forked from is closed", window_id=fork.window_id)
             await transaction.turn_to(fork.fork_context_id)
             below = await self._log.lock(transaction, fork.fork_context_id)
             if below is None:

@@ -106,7 +106,7 @@ def path_steps(field: str, path: str) -> list[str]:
         InvalidArgument: it is no path; the violation names `field`.
     """
     if not _PATH.fullmatch(path):
-        raise InvalidArgument(f"{path!r} is not a path such as `content` or `data.turn.text`", field=field)
+        raise InvalidArgument(f"{field} must be a path such as `content` or `data.turn.text` (got {path[:100]!r})", field=field)
     first, *rest = path.split(".")
     return [first, *rest] if first in ENTITY_FIELDS else ["data", first, *rest]
 
@@ -153,7 +153,7 @@ def _check_size(rules: Rules, limits: HistoryLimits) -> None:
     check_at_most("rules.depth_max", rules.depth_max, limits.depth_max)
     check_bytes("rules", rules_bytes(rules), limits.mapping_bytes_max)
     if any("\0" in text for text in _texts(rules)):
-        raise InvalidArgument("the rules hold a NUL character", field="rules")
+        raise InvalidArgument("rules must not have NUL characters", field="rules")
 
 
 def _texts(rules: Rules) -> Iterator[str]:
@@ -169,29 +169,32 @@ def _check(rules: Rules, limits: HistoryLimits) -> None:
     shorthand = bool(rules.content_field or rules.role_field or rules.role_mapping)
     if rules.messages and shorthand:
         raise InvalidArgument(
-            "messages, or role_field, role_mapping and content_field: not both", field="rules.messages"
+            "give messages, or role_field, role_mapping and content_field, not both", field="rules.messages"
         )
     if not rules.messages and not shorthand:
-        raise InvalidArgument("no rule gives a message: messages, or content_field", field="rules.messages")
+        raise InvalidArgument("give messages or content_field; without them no node has a message", field="rules.messages")
     for position, rule in enumerate(rules.messages):
         for name in ("role", "content"):
             if not getattr(rule, name) and not (name == "content" and rule.parts):
                 place = f"rules.messages[{position}].{name}"
                 raise InvalidArgument(f"{place} is required", field=place)
     if rules.order_by and rules.order_field:
-        raise InvalidArgument("order_by or order_field: not both", field="rules.order_field")
+        raise InvalidArgument("give order_by or order_field, not both", field="rules.order_field")
     if rules.depth_max < 1:
-        raise InvalidArgument(f"depth_max is not between 1 and {limits.depth_max}", field="rules.depth_max")
+        raise InvalidArgument(
+            f"depth_max must be between 1 and {limits.depth_max} (got {rules.depth_max})", field="rules.depth_max"
+        )
     _one_of("direction", rules.direction, get_args(Direction))
     _one_of("order", rules.order, get_args(Order))
     _one_of("ordering", rules.ordering, get_args(Ordering))
     if rules.ordering and (rules.order_by or rules.order_field):
-        raise InvalidArgument("ordering is by created_at; use order with order_by", field="rules.ordering")
+        raise InvalidArgument("ordering sorts by created_at and goes with neither order_by nor order_field; use order with them", field="rules.ordering")
 
 
 def _one_of(name: str, value: str, values: Sequence[str]) -> None:
     if value not in values:
-        raise InvalidArgument(f"{name} is none of {', '.join(filter(None, values))}", field=f"rules.{name}")
+        known = ", ".join(filter(None, values))
+        raise InvalidArgument(f"{name} must be one of {known} (got {value[:100]!r})", field=f"rules.{name}")
 
 
 def _is_path(text: str) -> bool:

@@ -87,7 +87,7 @@ class ContextAssembly:
             NodeNotFound, MappingNotFound, MappingBroken, CostExceeded, Unavailable: as of a chat history.
         """
         if question.max_messages < 0:
-            raise InvalidArgument("max_messages is negative", field="max_messages")
+            raise InvalidArgument(f"max_messages must be 0 or more (got {question.max_messages})", field="max_messages")
         size = page_size(question.page_size)
         paths = self._paths(question.data_paths)
         start = _decoded(principal, question)
@@ -227,7 +227,7 @@ class _Page:
             )
         except EvaluationError as error:
             raise AnswerTooLarge(
-                "the values at data_paths do not fit; ask for fewer, or longer paths", node_id=node.node_id
+                "the values at data_paths do not fit one response; give fewer paths, or paths that lead to smaller values", node_id=node.node_id
             ) from error
 
 

@@ -90,8 +90,8 @@ class ChatHistories:
             The errors of `whole`.
         """
         for name in ("max_messages", "tokens_max"):
-            if getattr(question, name) < 0:
-                raise InvalidArgument(f"{name} is negative", field=name)
+            if (value := getattr(question, name)) < 0:
+                raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
         mapping = await self._mappings.find(principal, question.app_id, question.mapping_name)
         reading = await begin(
             self._graph, mapping, question.node_id, self._limits, skipped=left.skipped, strict=question.strict

@@ -43,9 +43,9 @@ def load(folder: Path, limits: HistoryLimits) -> FileMappings:
         for app_id, name, rules in _read(path, limits):
             place = f"{path}: mappings.{name}"
             if built_in(name) is not None:
-                raise InvalidArgument(f"{place} is built in; its rules cannot be changed")
+                raise InvalidArgument(f"{place} is built in, and its rules cannot change; use another name")
             if (app_id, name) in mappings:
-                raise InvalidArgument(f"{place} is in another file, too")
+                raise InvalidArgument(f"{place} is in another file, too; keep one of them")
             try:
                 budget = limits.compile_budget()
                 mappings[app_id, name] = compile_mapping(rules, limits, budget)
@@ -61,7 +61,7 @@ def load(folder: Path, limits: HistoryLimits) -> FileMappings:
 
 def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
-        raise InvalidArgument(f"MAPPINGS_PATH is {folder}, which is no folder")
+        raise InvalidArgument(f"MAPPINGS_PATH must be a folder (got {folder})")
     return mapping_files.files_of(folder)
 
 
@@ -89,7 +89,7 @@ def _check_name(place: str, name: str, limits: HistoryLimits, *, required: bool)
 def _check(what: str, count: int, count_max: int) -> None:
     if count > count_max:
         raise LimitExceeded(
-            f"the files of MAPPINGS_PATH have {count} {what}; the limit is {count_max}",
+            f"the files of MAPPINGS_PATH may have up to {count_max} {what} (got {count})",
             limit="mappings",
             limit_max=count_max,
             value=count,

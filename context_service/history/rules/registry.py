@@ -164,10 +164,10 @@ class MappingRegistry:
         """
         scope = self._own_scope(principal, app_id, name)
         if rules_version < 0:
-            raise InvalidArgument("rules_version is negative", field="rules_version")
+            raise InvalidArgument(f"rules_version must be 0 or more (got {rules_version})", field="rules_version")
         if built_in(name) is not None:
             raise MappingExists(
-                f"{name!r} is built in; its rules cannot be changed", mapping_name=name, built_in="true"
+                f"the mapping {name!r} is built in, and its rules cannot change; use another name", mapping_name=name, built_in="true"
             )
         mapping = await self._check_new(principal, scope, name, rules, rules_version)
         stored, changed = await self._store.register(
@@ -201,10 +201,10 @@ class MappingRegistry:
         """
         scope = self._own_scope(principal, app_id, name)
         if built_in(name) is not None:
-            raise MappingBuiltIn(f"{name!r} is built in; it cannot be removed", mapping_name=name)
+            raise MappingBuiltIn(f"the mapping {name!r} is built in and cannot be deleted", mapping_name=name)
         stored = await self._store.delete(principal, scope, name)
         if stored is None and (scope, name) in self._files:
-            raise MappingBuiltIn(f"{name!r} is from a file of the service; it cannot be removed", mapping_name=name)
+            raise MappingBuiltIn(f"the mapping {name!r} is from a file of the service (MAPPINGS_PATH) and cannot be deleted; remove it there", mapping_name=name)
         if stored is None:
             raise await self._not_found(principal, name)
         self._forget()
@@ -344,9 +344,9 @@ class MappingRegistry:
         check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
         scope = _scopes(principal, app_id)[0]
         if app_id and scope != app_id:
-            raise PermissionDenied("the key is bound to other apps", app_id=app_id)
+            raise PermissionDenied("the key is bound to other apps; set app_id to one of them", app_id=app_id)
         if principal.app_ids and not scope:
-            raise PermissionDenied("the key is bound to apps: name one of them")
+            raise PermissionDenied("the key is bound to apps; set app_id to one of them")
         return scope
 
     def _forget(self) -> None:

@@ -135,9 +135,9 @@ class MappingTrials:
             CostExceeded: the expressions cost more than a call may spend.
         """
         if bool(trial.node_id) == bool(trial.samples):
-            raise InvalidArgument("node_id or nodes: one of them", field="nodes" if trial.samples else "node_id")
+            raise InvalidArgument("give either node_id or nodes", field="nodes" if trial.samples else "node_id")
         if trial.root is not None and not trial.samples:
-            raise InvalidArgument("root goes with nodes; of a node_id it is that node", field="root")
+            raise InvalidArgument("root goes with nodes only; with node_id, that node is the root", field="root")
         check_count("nodes", len(trial.samples), SAMPLES_MAX)
         size = page_size(trial.page_size)
         query = await beside_the_loop(trial.documents_chars, _query, principal, trial)
@@ -201,7 +201,7 @@ class MappingTrials:
         for name in ("id", "external_id", "name", "type", "general_type", "status", "edge_type"):
             check_text(f"{field}.{name}", getattr(sample, name), chars_max=self._limits.sample_chars_max)
         if sample.depth < 0:
-            raise InvalidArgument(f"{field}.depth is negative", field=f"{field}.depth")
+            raise InvalidArgument(f"{field}.depth must be 0 or more (got {sample.depth})", field=f"{field}.depth")
         created_at = sample.created_at or _EPOCH
         limits = {"size_bytes_max": self._limits.sample_bytes_max, "nesting_max": self._limits.sample_nesting_max}
         sides = {"input": sample.input_json, "output": sample.output_json}

@@ -49,7 +49,7 @@ def message_format(value: int) -> Format | None:
             return Format.GEMINI
         case chat_history_pb2.MESSAGE_FORMAT_OPENAI_RESPONSES:
             return Format.OPENAI_RESPONSES
-    raise InvalidArgument(f"format {value} is unknown", field="format")
+    raise InvalidArgument(f"format is {value}, which is not a known format", field="format")
 
 
 def fill_of_context(target: message_pb2.ChatMessage, message: Message) -> None:
@@ -80,7 +80,7 @@ def role_of(field: str, name: str) -> str:
     """
     role = {"": "user", "agent": "assistant"}.get(name, name)  # A2A calls it an agent
     if role not in ROLES:
-        raise InvalidArgument(f"{field} is none of {', '.join(ROLE_NAMES)}", field=field)
+        raise InvalidArgument(f"{field} must be one of {', '.join(ROLE_NAMES)} (got {name[:100]!r})", field=field)
     return role
 
 

@@ -134,7 +134,7 @@ class CallBudget:
         if self.bytes_left < 0:
             maximum = self.evaluation_bytes_max
             raise EvaluationBudgetExceeded(
-                f"the evaluation builds more than {maximum} bytes",
+                f"an evaluation may build up to {maximum} bytes",
                 limit="evaluation_bytes",
                 maximum=maximum,
             )
@@ -200,7 +200,7 @@ class CompileBudget:
         self._symbols += symbols
         if self._symbols > self._symbols_max:
             raise ExpressionTooLarge(
-                f"the expressions have more than {self._symbols_max} symbols together",
+                f"the expressions may have up to {self._symbols_max} symbols together (got {self._symbols} or more)",
                 *at,
                 limit="symbols",
                 maximum=self._symbols_max,

@@ -65,7 +65,7 @@ def indexer(operand: Run, index: Run, at: Position) -> Run:
         if type(container) is dict:
             stored = key_of(key)
             if stored is None:
-                raise EvaluationError(f"{type_name(key)} can be no key of a map", *at)
+                raise EvaluationError(f"{type_name(key)} cannot be a key of a map", *at)
             try:
                 return number(container[stored])
             except KeyError:

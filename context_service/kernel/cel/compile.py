@@ -187,9 +187,9 @@ class Compiler:
                 key = run_key(env)
                 stored = None if type(key) is float else key_of(key)
                 if stored is None:
-                    raise EvaluationError(f"{type_name(key)} can be no key of a map", *at)
+                    raise EvaluationError(f"{type_name(key)} cannot be a key of a map", *at)
                 if stored in built:
-                    raise EvaluationError("the map has a key twice", *at)
+                    raise EvaluationError("each key of a map must be unique", *at)
                 built[stored] = run_value(env)
             return built
 
@@ -254,7 +254,7 @@ class Compiler:
             if known in TYPES and count == len(keys):
                 return _constant(TYPES[known])
         if node.name in NAMESPACES:
-            return self._refuse(f"{node.name!r} has functions only", node.at)
+            return self._refuse(f"{node.name!r} is a namespace of functions, not a value", node.at)
         return self._refuse(_unknown_variable(node.name, self._variables), node.at)
 
     def _computed_select(self, node: Ident | Select, scope: _Scope) -> Code:

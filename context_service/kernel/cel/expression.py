@@ -121,7 +121,7 @@ def _check_result(compiler: Compiler, node: Node, types: Sequence[str], wanted: 
         return
     evident = compiler.types[id(node)]
     if evident is not None and evident not in types:
-        raise CelError(f"the result is {evident}, not {wanted}", *node.at)
+        raise CelError(f"the result must be {wanted} (got {evident})", *node.at)
 
 
 # What evaluates an expression in one call, for one node after another. `whole` is how: it begins an evaluation on the
@@ -175,7 +175,7 @@ def _whole(code: Code, names: tuple[None, ...], result: type | None, budget: Cal
                 "the evaluation is nested too deeply", limit="evaluation_depth", maximum=100
             ) from None
         if result is not None and type(value) is not result:
-            raise EvaluationError(f"the result is {type_name(value)}, not {type_name(result())}")
+            raise EvaluationError(f"the result must be {type_name(result())} (got {type_name(value)})")
         return value
 
     return whole

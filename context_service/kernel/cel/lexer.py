@@ -67,7 +67,7 @@ def tokens_of(source: str, budget: CompileBudget) -> tuple[list[Token], Position
     limits = budget.expression
     if len(source) > limits.length_max:
         raise ExpressionTooLarge(
-            f"the expression has {len(source)} characters, more than {limits.length_max}",
+            f"an expression may have up to {limits.length_max} characters (got {len(source)})",
             *_Lines(source[: limits.length_max]).position(limits.length_max),
             limit="length",
             maximum=limits.length_max,
@@ -91,7 +91,7 @@ def tokens_of(source: str, budget: CompileBudget) -> tuple[list[Token], Position
             signs = signs + 1 if _is_sign(token, tokens) else 0
             if max(depth, signs) > limits.nesting_max:
                 raise ExpressionTooLarge(
-                    f"the expression is nested deeper than {limits.nesting_max}",
+                    f"an expression may be nested up to {limits.nesting_max} deep",
                     *token.at,
                     limit="nesting",
                     maximum=limits.nesting_max,
@@ -143,7 +143,7 @@ def _token(match: re.Match[str], at: Position, lines: _Lines, start: int) -> Tok
 def _float(text: str, at: Position) -> Token:
     value = float(text)
     if isinf(value):
-        raise CelError(f"the number {text} does not fit a double", *at)
+        raise CelError(f"the number {text[:40]} does not fit a double", *at)
     return Token("float", text, value, at)
 
 
@@ -238,7 +238,7 @@ def unescape_string(text: str) -> str:
         elif 0xD800 <= code <= 0xDBFF and wide[1] == "u":
             high = (code, escape)
         elif 0xD800 <= code <= 0xDFFF or code > 0x10FFFF:
-            raise BadEscape("the escape is no Unicode character", escape)
+            raise BadEscape("the escape does not stand for a Unicode character", escape)
         else:
             parts.append(chr(code))
 
@@ -255,7 +255,7 @@ def unescape_bytes(text: str) -> bytes:
         parts.append(text[done:escape].encode())
         simple, code, wide = _read_escape(text, escape)
         if wide[1] in "uU":
-            raise BadEscape("bytes have no Unicode escapes", escape)
+            raise BadEscape("bytes must not have Unicode escapes; use \\x or octal", escape)
         parts.append(simple.encode() if simple is not None else bytes([code]))
         done = escape + len(wide)
     parts.append(text[done:].encode())

@@ -155,7 +155,7 @@ class _Builder:
             tree = tree.children[0]
         if depth > self._nesting_max * _TREE_LEVELS:
             raise ExpressionTooLarge(
-                f"the expression is nested deeper than {self._nesting_max}",
+                f"an expression may be nested up to {self._nesting_max} deep",
                 *self._at(tree),
                 limit="nesting",
                 maximum=self._nesting_max,
@@ -268,7 +268,7 @@ class _Builder:
     def _unquoted(self, name: Any) -> Token:
         token: Token = self._tokens[name.start_pos]
         if token.kind == "quoted":
-            raise CelError("only a field's name may be in backticks", *token.at)
+            raise CelError("only the name of a field may be in backticks", *token.at)
         return token
 
     def _unreserved(self, name: Any) -> Token:

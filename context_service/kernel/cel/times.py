@@ -49,7 +49,7 @@ class Timestamp:
             EvaluationError: outside the years 1 to 9999.
         """
         if not _TIMESTAMP_MIN_NS <= ns <= _TIMESTAMP_MAX_NS:
-            raise EvaluationError("the timestamp is outside the years 1 to 9999")
+            raise EvaluationError("the timestamp must be between the years 1 and 9999")
         self.ns = ns
 
     @classmethod
@@ -70,13 +70,13 @@ class Timestamp:
         """
         match = _RFC3339.fullmatch(text)
         if match is None:
-            raise EvaluationError("the text is no RFC 3339 timestamp")
+            raise EvaluationError("the string is not an RFC 3339 timestamp such as 2026-01-31T12:00:00Z")
         fraction, sign, hours, minutes = match.group(7, 8, 9, 10)
         offset_s = 0
         if sign is not None:
             offset_s = int(hours) * 3600 + int(minutes) * 60
             if int(hours) > 23 or int(minutes) > 59:
-                raise EvaluationError("the timestamp's offset is no time")
+                raise EvaluationError("the timestamp's offset must be between -23:59 and +23:59")
             if sign == "-":
                 offset_s = -offset_s
         try:
@@ -98,7 +98,7 @@ class Timestamp:
         try:
             return moment.astimezone(_zone(zone))
         except OverflowError:
-            raise EvaluationError("the local time is outside the years 1 to 9999") from None
+            raise EvaluationError("the local time must be between the years 1 and 9999") from None
 
     def __str__(self) -> str:
         """RFC 3339, in UTC, with as many digits as it needs."""
@@ -160,7 +160,7 @@ class Duration:
         while offset < len(body) or not body:
             match = _DURATION_PART.match(body, offset)
             if match is None or not (match[1] or match[2]):
-                raise EvaluationError("the text is no duration")
+                raise EvaluationError("the string is not a duration such as 1h30m or 2.5s")
             unit_ns = _UNITS_NS[match[3]]
             ns += int(match[1] or 0) * unit_ns
             if match[2]:
@@ -204,7 +204,7 @@ def _ns(value: datetime | Timestamp) -> int:
     if isinstance(value, Timestamp):
         return value.ns
     if value.tzinfo is None:
-        raise EvaluationError("a time without a time zone is no timestamp")
+        raise EvaluationError("a timestamp must have a time zone")
     since = value - _EPOCH
     return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1000
 
@@ -221,7 +221,7 @@ def _zone(name: str) -> tzinfo:
     if match is not None:
         offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
         if offset >= timedelta(days=1):
-            raise EvaluationError("the time zone's offset is a day or more")
+            raise EvaluationError("the time zone's offset must be less than a day")
         return timezone(-offset if match[1] == "-" else offset)
     if name in ("", "UTC"):
         return UTC

@@ -94,7 +94,7 @@ def type_name(value: object) -> str:
     """Return the name of the value's type, as messages and `type()` have it."""
     name = _NAMES.get(type(value))
     if name is None:
-        raise EvaluationError(f"a value of the Python type {type(value).__name__} is no CEL value")
+        raise EvaluationError(f"a value of the Python type {type(value).__name__} is not a CEL value")
     return name
 
 
@@ -143,7 +143,7 @@ def keys_of(mapping: dict[Any, Any]) -> list[Any]:
 def no_overload(name: str, *values: object) -> EvaluationError:
     """Return the error for a function or operator that has no form for these types."""
     types = ", ".join(type_name(value) for value in values)
-    return EvaluationError(f"no form of {name} takes ({types})")
+    return EvaluationError(f"{name} does not accept ({types})")
 
 
 def equals(budget: CallBudget, left: Any, right: Any) -> bool:

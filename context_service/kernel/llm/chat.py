@@ -56,7 +56,7 @@ class ChatModel:
         model = model or self.models[0]
         pauses = self._pauses.get(model)
         if pauses is None:
-            raise ChatFailed("it is configured no longer")
+            raise ChatFailed(f"the model {model[:100]!r} is no longer configured; add it to LLM_MODEL")
         if not pauses.is_over:
             raise ChatFailed(pauses.failed_by)
         body = orjson.dumps(
@@ -124,7 +124,7 @@ async def _content(answer: bytes) -> str:
             answer, containers_max=_CONTAINERS_MAX, read=lambda document: document["choices"][0]["message"]["content"]
         )
     except (ValueError, TypeError, LookupError) as error:
-        raise ChatFailed(f"the model's answer is not one of /chat/completions ({type(error).__name__})") from error
+        raise ChatFailed(f"the model's answer does not have the form of /chat/completions ({type(error).__name__})") from error
     if not isinstance(content, str) or not content.strip():
-        raise ChatFailed("the model said nothing")
+        raise ChatFailed("the model answered with an empty text")
     return content.strip().replace("\0", "")

@@ -112,7 +112,7 @@ async def _read(response: aiohttp.ClientResponse, *, count: int) -> bytes:
     bytes_max = min(_AROUND_BYTES_MAX + count * _VECTOR_BYTES_MAX, _ANSWER_BYTES_MAX)
     answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=bytes_max)
     if answer is None:
-        raise EmbedderFailed(f"the embedder's answer has more than {bytes_max} bytes")
+        raise EmbedderFailed(f"the embedder's answer may have up to {bytes_max} bytes")
     return answer
 
 
@@ -122,14 +122,14 @@ async def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:
     def read(document: Any) -> list[tuple[float, ...]]:
         vectors = {int(item["index"]): tuple(map(float, item["embedding"])) for item in document["data"]}
         if len(document["data"]) != count:
-            raise ValueError("another number of vectors than of texts")
+            raise ValueError(f"the embedder must answer with {count} vectors")
         return [vectors[index] for index in range(count)]
 
     containers_max = _AROUND_CONTAINERS_MAX + count * _VECTOR_CONTAINERS_MAX
     try:
         vectors = await endpoint.parsed(answer, containers_max=containers_max, read=read)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise EmbedderFailed(f"the embedder's answer is not one of /embeddings ({type(error).__name__})") from error
+        raise EmbedderFailed(f"the embedder's answer does not have the form of /embeddings ({type(error).__name__})") from error
     try:
         for values in vectors:
             check_vector("the embedder's vector", values, dimension=EMBEDDING_DIMENSION)

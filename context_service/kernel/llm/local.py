@@ -108,7 +108,7 @@ class LocalEmbedder(Embedder):
             except BaseException as error:
                 await child.end()
                 if isinstance(error, TimeoutError):
-                    raise EmbedderFailed("the local model did not answer in time") from None
+                    raise EmbedderFailed(f"the local model did not answer within {self._timeout_s:g} s") from None
                 raise
             self._idle.append(child)
         return [Embedding(values=values, model=MODEL) for values in vectors]
@@ -144,7 +144,7 @@ class _Child:
         except BaseException as error:
             await child.end()
             if isinstance(error, TimeoutError):
-                raise EmbedderFailed("the local model takes too long to load") from None
+                raise EmbedderFailed(f"the local model did not load within {START_S:g} s") from None
             raise
         if problem := greeting["problem"]:
             await child.end()
@@ -167,7 +167,7 @@ class _Child:
             raise EmbedderFailed("the process of the local model ended") from error
         numbers = array("f", await self._read())
         if len(numbers) != DIMENSION * len(texts):
-            raise EmbedderFailed("the process of the local model answered nonsense")
+            raise EmbedderFailed(f"the process of the local model answered {len(numbers)} numbers instead of {DIMENSION * len(texts)}")
         return [tuple(numbers[start : start + DIMENSION]) for start in range(0, len(numbers), DIMENSION)]
 
     async def end(self) -> None:

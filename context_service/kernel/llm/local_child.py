@@ -101,7 +101,7 @@ def _file(package: str, name: str, sha256: str) -> bytes:
     except OSError as error:
         raise _Unusable(f"{package} has no {name}") from error
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise _Unusable(f"{name} of {package} is not the file that was chosen")
+        raise _Unusable(f"{name} of {package} does not have the expected sha256; install the pinned version")
     return data
 
 

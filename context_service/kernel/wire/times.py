@@ -22,7 +22,7 @@ def time_of(field: str, timestamp: Timestamp) -> datetime:
     """
     try:
         if not 0 <= timestamp.nanos < 1_000_000_000:
-            raise ValueError("nanos")
+            raise ValueError("nanos must be between 0 and 999,999,999")
         return _EPOCH + timedelta(seconds=timestamp.seconds, microseconds=timestamp.nanos // 1000)
     except (ValueError, OverflowError):
-        raise InvalidArgument(f"{field} is not a time between the years 1 and 9999", field=field) from None
+        raise InvalidArgument(f"{field} must be a time between the years 1 and 9999", field=field) from None

@@ -90,7 +90,7 @@ def test_a_result_of_another_type_fails_the_evaluation() -> None:
 def test_a_failure_names_the_place_in_the_expression() -> None:
     with pytest.raises(EvaluationError) as failure:
         value_of("entity.a == 1 &&\n  entity.b.c + 1 > 2", {"entity": {"a": 1, "b": {"c": "x"}}})
-    assert str(failure.value) == "no form of + takes (string, int) (line 2, column 14)"
+    assert str(failure.value) == "+ does not accept (string, int) (line 2, column 14)"
 
 
 def test_a_variable_without_a_value_fails_where_it_is_read() -> None:

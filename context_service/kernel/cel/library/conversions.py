@@ -42,7 +42,7 @@ def to_int(budget: CallBudget, value: Any) -> int:
         return int(value)
     if kind is str:
         if _INT.fullmatch(value) is None:
-            raise EvaluationError("the string is no int")
+            raise EvaluationError("the string is not an int")
         return as_int(int(value))
     if kind is Timestamp or kind is datetime:
         return Timestamp.of(value).ns // SECOND_NS
@@ -62,7 +62,7 @@ def to_uint(budget: CallBudget, value: Any) -> Uint:
         return Uint(int(value))
     if kind is str:
         if _UINT.fullmatch(value) is None:
-            raise EvaluationError("the string is no uint")
+            raise EvaluationError("the string is not a uint")
         return as_uint(int(value))
     raise no_overload("uint", value)
 
@@ -74,7 +74,7 @@ def to_double(budget: CallBudget, value: Any) -> float:
         return float(value)
     if kind is str:
         if len(value) > _NUMBER_CHARS_MAX or not (_DOUBLE.fullmatch(value) or _SPECIAL_DOUBLE.fullmatch(value)):
-            raise EvaluationError("the string is no double")
+            raise EvaluationError("the string is not a double")
         result = float(value)
         if math.isinf(result) and not _SPECIAL_DOUBLE.fullmatch(value):
             raise EvaluationError("the string does not fit a double")
@@ -118,7 +118,7 @@ def to_bool(budget: CallBudget, value: Any) -> bool:
     if type(value) is str:
         result = _BOOLS.get(value) if len(value) < 6 else None
         if result is None:
-            raise EvaluationError("the string is no bool")
+            raise EvaluationError("the string is not a bool")
         return result
     raise no_overload("bool", value)
 
@@ -128,7 +128,7 @@ def to_timestamp(budget: CallBudget, value: Any) -> Timestamp:
     kind = type(value)
     if kind is str:
         if len(value) > _TIME_CHARS_MAX:
-            raise EvaluationError("the text is no RFC 3339 timestamp")
+            raise EvaluationError("the string is not an RFC 3339 timestamp such as 2026-01-31T12:00:00Z")
         return Timestamp.parse(value)
     if kind is int:
         return Timestamp(value * SECOND_NS)
@@ -143,7 +143,7 @@ def to_duration(budget: CallBudget, value: Any) -> Duration:
         return value
     if type(value) is str:
         if not 0 < len(value) <= _TIME_CHARS_MAX:
-            raise EvaluationError("the text is no duration")
+            raise EvaluationError("the string is not a duration such as 1h30m or 2.5s")
         return Duration.parse(value)
     raise no_overload("duration", value)
 
@@ -168,7 +168,7 @@ def encoded(budget: CallBudget, text: str) -> bytes:
     try:
         data = text.encode()
     except UnicodeEncodeError:
-        raise EvaluationError("the string holds half a surrogate pair") from None
+        raise EvaluationError("the string has half of a surrogate pair") from None
     budget.charge_bytes(len(data) - len(text))
     return data
 
@@ -183,7 +183,7 @@ def decoded(budget: CallBudget, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise EvaluationError("the bytes are no UTF-8") from None
+        raise EvaluationError("the bytes are not UTF-8") from None
 
 
 def double_text(value: float) -> str:
@@ -241,4 +241,4 @@ def base64_decode(budget: CallBudget, text: Any) -> bytes:
     try:
         return base64.b64decode(text + padding, validate=True)
     except (binascii.Error, ValueError):
-        raise EvaluationError("the string is no base64") from None
+        raise EvaluationError("the string is not base64") from None

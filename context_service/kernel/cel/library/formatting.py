@@ -56,10 +56,10 @@ def format_text(budget: CallBudget, template: Any, args: Any) -> str:
             parts.append("%")
             continue
         if used >= len(args):
-            raise EvaluationError("the format has more clauses than there are arguments")
+            raise EvaluationError(f"the format has more clauses than arguments ({len(args)})")
         digits = _PRECISION_DEFAULT if precision is None else int(precision)
         if digits > _PRECISION_MAX:
-            raise EvaluationError(f"the format's precision is more than {_PRECISION_MAX}")
+            raise EvaluationError(f"the format's precision must be at most {_PRECISION_MAX} (got {precision})")
         parts.append(_CLAUSES[clause](budget, number(args[used]), digits))
         used += 1
     parts.append(template[done:])
@@ -78,7 +78,7 @@ def _describe(budget: CallBudget, value: Any, parts: list[str], depth: int) -> N
     kind = type(value)
     budget.charge(2)
     if depth > _DEPTH_MAX:
-        raise EvaluationError(f"the value is nested deeper than {_DEPTH_MAX}")
+        raise EvaluationError(f"the value may be nested up to {_DEPTH_MAX} deep")
     if kind is list:
         _describe_list(budget, value, parts, depth)
         return
@@ -236,7 +236,7 @@ class JsonWriter:
         self._bytes_left -= size_bytes
         if self._bytes_left < 0:
             raise EvaluationBudgetExceeded(
-                f"the result is larger than {self._bytes_max} bytes",
+                f"the result may have up to {self._bytes_max} bytes",
                 limit="evaluation_bytes",
                 maximum=self._bytes_max,
             )
@@ -248,7 +248,7 @@ class JsonWriter:
         while level:
             if depth > _JSON_DEPTH_MAX:
                 raise EvaluationBudgetExceeded(
-                    f"the result is nested deeper than {_JSON_DEPTH_MAX}",
+                    f"the result may be nested up to {_JSON_DEPTH_MAX} deep",
                     limit="evaluation_depth",
                     maximum=_JSON_DEPTH_MAX,
                 )

@@ -30,7 +30,7 @@ def least(budget: CallBudget, *values: Any) -> Any:
 def _numbers(budget: CallBudget, name: str, values: tuple[Any, ...]) -> list[Any]:
     items = values[0] if len(values) == 1 and type(values[0]) is list else values
     if not items:
-        raise EvaluationError(f"{name} needs a number")
+        raise EvaluationError(f"{name} needs at least one number")
     budget.charge(len(items))
     numbers = [number(item) for item in items]
     for item in numbers:
@@ -171,7 +171,7 @@ def _shifted(name: str, value: Any, bits: Any) -> int:
     if type(value) not in _INTEGERS or type(bits) is not int:
         raise no_overload(name, value, bits)
     if bits < 0:
-        raise EvaluationError(f"{name} by a negative number of bits")
+        raise EvaluationError(f"{name} must shift by 0 bits or more (got {bits})")
     return int(value) & UINT_MAX
 
 

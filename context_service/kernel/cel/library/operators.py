@@ -22,14 +22,14 @@ Operator = Callable[[CallBudget, Any, Any], Any]
 def as_int(value: int) -> int:
     """Return `value` if it is an int; else raise the overflow."""
     if not INT_MIN <= value <= INT_MAX:
-        raise EvaluationError("the int overflows")
+        raise EvaluationError("the int does not fit 64 bits")
     return value
 
 
 def as_uint(value: int) -> Uint:
     """Return `value` as a uint; else raise the overflow."""
     if not 0 <= value <= UINT_MAX:
-        raise EvaluationError("the uint overflows")
+        raise EvaluationError("the uint must be 0 or more and fit 64 bits")
     return Uint(value)
 
 

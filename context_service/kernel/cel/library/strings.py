@@ -153,7 +153,7 @@ def substring(budget: CallBudget, text: Any, start: Any, end: Any = None) -> str
     _check_index(start, len(text))
     _check_index(end, len(text))
     if end < start:
-        raise EvaluationError(f"the end {end} is before the start {start}")
+        raise EvaluationError(f"the end must not be before the start {start} (got {end})")
     budget.charge_bytes(end - start)
     return str(text[start:end])
 
@@ -258,7 +258,7 @@ class Pattern:
             BadPattern: `text` is no RE2 pattern, or too large.
         """
         if _classes(text) > _CLASSES_MAX:
-            raise BadPattern(f"the regular expression names more than {_CLASSES_MAX} classes like \\pL")
+            raise BadPattern(f"a regular expression may name up to {_CLASSES_MAX} classes such as \\pL")
         options = re2.Options()
         options.max_mem = _MEMORY_BYTES_MAX
         options.log_errors = False
@@ -269,7 +269,7 @@ class Pattern:
             reason = error.args[0] if error.args else "not valid"
             if isinstance(reason, bytes):
                 reason = reason.decode(errors="replace")
-            raise BadPattern(f"the regular expression is refused: {reason}") from None
+            raise BadPattern(f"the regular expression is not valid: {reason}") from None
         self._search: Any = compiled.search
         self._size = max(compiled.programsize, compiled.reverseprogramsize)
 
@@ -282,7 +282,7 @@ class Pattern:
         try:
             data = text.encode()
         except UnicodeEncodeError:
-            raise EvaluationError("the string holds half a surrogate pair") from None
+            raise EvaluationError("the string has half of a surrogate pair") from None
         budget.charge(len(data) * self._size // _WORK_PER_STEP)
         return self._search(data) is not None
 
