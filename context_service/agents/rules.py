@@ -130,7 +130,10 @@ class Agents:
             if self._is_template:
                 await lock_template(transaction, agent_id)
                 if await is_in_use(transaction, agent_id):
-                    raise AgentTemplateInUse("agents use the template; delete them first, or give them another template", template_id=agent_id)
+                    raise AgentTemplateInUse(
+                        "agents use the template; delete them first, or give them another template",
+                        template_id=agent_id,
+                    )
             await self._catalog.delete_in(transaction, agent_id)
 
         await self._catalog.write(work, principal=principal, request=request)
@@ -164,7 +167,9 @@ class Agents:
                 for place, one in enumerate(ones):
                     if not _PROVIDER.fullmatch(one):
                         at = self._field(f"{field}[{place}]")
-                        raise InvalidArgument(f"{at} must be of lower-case letters, digits and hyphens (got {one[:100]!r})", field=at)
+                        raise InvalidArgument(
+                            f"{at} must be of lower-case letters, digits and hyphens (got {one[:100]!r})", field=at
+                        )
         if said.callers:
             for kind, ones in _callers_json(said.callers).items():
                 self._check_texts(f"callers.{kind}", ones, CALLERS_MAX, _CALLER_CHARS_MAX)
@@ -176,11 +181,13 @@ class Agents:
 
 def no_agent(agent_id: str) -> AgentNotFound:
     """Return the one answer about an agent that is not there, and about one that may not be named."""
-    return AgentNotFound("there is no such agent", agent_id=agent_id)
+    return AgentNotFound(f"agent {agent_id[:100]!r} does not exist", agent_id=agent_id)
 
 
 def _no_template(template_id: str, *, field: str = "") -> AgentTemplateNotFound:
-    return AgentTemplateNotFound("there is no such template", field=field, template_id=template_id)
+    return AgentTemplateNotFound(
+        f"agent template {template_id[:100]!r} does not exist", field=field, template_id=template_id
+    )
 
 
 def _body(said: AgentInput) -> dict[str, Any]:

@@ -55,7 +55,9 @@ async def opened(settings: Settings) -> AsyncIterator[AzureBackend]:
     logging.getLogger("azure").setLevel(logging.WARNING)
     account, container = settings.working_memory_storage_account, settings.working_memory_storage_container
     if not account:
-        raise _misconfigured("WORKING_MEMORY_STORAGE_ACCOUNT is required: set it to the name of the Azure storage account")
+        raise _misconfigured(
+            "WORKING_MEMORY_STORAGE_ACCOUNT is required: set it to the name of the Azure storage account"
+        )
     if not container:
         raise _misconfigured("WORKING_MEMORY_STORAGE_CONTAINER is required: set it to the name of the Azure container")
     if not settings.working_memory_storage_endpoint:

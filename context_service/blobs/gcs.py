@@ -69,7 +69,9 @@ async def opened(settings: Settings) -> AsyncIterator[GcsBackend]:
     """
     name = settings.working_memory_gcs_bucket or settings.working_memory_storage_container
     if not name:
-        raise _misconfigured("set WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_GCS_BUCKET to the name of the bucket")
+        raise _misconfigured(
+            "set WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_GCS_BUCKET to the name of the bucket"
+        )
     own = "WORKING_MEMORY_GCS_BUCKET" if settings.working_memory_gcs_bucket else ""
     GCS_BUCKET.check(name, variable=own or "WORKING_MEMORY_STORAGE_CONTAINER")
     credentials = await asyncio.to_thread(_credentials, settings)
@@ -110,7 +112,9 @@ def _credentials(settings: Settings) -> Any:
         # The library finds other kinds of files, such as those of workload identity federation.
         return google.auth.default(scopes=_SCOPES)[0]
     except DefaultCredentialsError as error:
-        raise _misconfigured(f"{variable} is not set, and there are no application default credentials; provide one of the two") from error
+        raise _misconfigured(
+            f"{variable} is not set, and there are no application default credentials; provide one of the two"
+        ) from error
     except (GoogleAuthError, ValueError, AttributeError, OSError) as error:
         raise _misconfigured(f"{variable} has no valid Google credentials: {type(error).__name__}") from error
 
@@ -408,7 +412,9 @@ def _our_errors() -> Iterator[None]:
     except (RefreshError, DefaultCredentialsError) as error:
         if getattr(error, "retryable", False):
             raise _silent() from error
-        raise _misconfigured("Google did not give a token for the configured credentials; check that they are still valid") from error
+        raise _misconfigured(
+            "Google did not give a token for the configured credentials; check that they are still valid"
+        ) from error
     except (requests.RequestException, urllib3.exceptions.HTTPError, GoogleAuthError, OSError) as error:
         raise _silent() from error
     except (AttributeError, TypeError) as error:  # the library reads a gateway's JSON error as one of GCS

@@ -46,7 +46,9 @@ async def opened(settings: Settings) -> AsyncIterator[S3Backend]:
     bucket = settings.working_memory_s3_bucket or settings.working_memory_storage_container
     endpoint, region = settings.aws_s3_endpoint, settings.aws_region
     if not bucket:
-        raise _misconfigured("set WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_S3_BUCKET to the name of the bucket")
+        raise _misconfigured(
+            "set WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_S3_BUCKET to the name of the bucket"
+        )
     own = "WORKING_MEMORY_S3_BUCKET" if settings.working_memory_s3_bucket else ""
     S3_BUCKET.check(bucket, variable=own or "WORKING_MEMORY_STORAGE_CONTAINER")
     if not endpoint and not region:

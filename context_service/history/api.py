@@ -75,7 +75,8 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
                     "the history does not fit one response; set max_messages or tokens_max", use="max_messages"
                 )
             raise AnswerTooLarge(
-                "the history does not fit one response; use StreamChatHistory, or set max_messages", use="StreamChatHistory"
+                "the history does not fit one response; use StreamChatHistory, or set max_messages",
+                use="StreamChatHistory",
             )
         return response
 
@@ -122,7 +123,9 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         for row in page.nodes:
             nodes.fill(response.nodes.add(), row)
         if response.ByteSize() > ANSWER_BYTES_MAX:
-            raise AnswerTooLarge("a node and its messages do not fit one response; use StreamChatHistory", use="StreamChatHistory")
+            raise AnswerTooLarge(
+                "a node and its messages do not fit one response; use StreamChatHistory", use="StreamChatHistory"
+            )
         return response
 
     async def TestMapping(self, request: pb.TestMappingRequest, context: object) -> pb.TestMappingResponse:
@@ -133,7 +136,9 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
             nodes=map(trials.node_trial, page.nodes), next_page_token=page.next_page_token
         )
         if response.ByteSize() > ANSWER_BYTES_MAX:
-            raise AnswerTooLarge("a node and its messages do not fit one response; use StreamChatHistory", use="StreamChatHistory")
+            raise AnswerTooLarge(
+                "a node and its messages do not fit one response; use StreamChatHistory", use="StreamChatHistory"
+            )
         return response
 
     async def FetchEntityHistory(

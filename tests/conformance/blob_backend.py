@@ -238,11 +238,11 @@ class BlobBackendConformance:
 
     @pytest.mark.parametrize("hostile", HOSTILE_KEYS)
     async def test_a_key_that_we_never_make_is_refused(self, backend: BlobBackend, hostile: str):
-        with pytest.raises(ValueError, match="not a blob key"):
+        with pytest.raises(ValueError, match="not a valid blob key"):
             await backend.write(hostile, blocks_of(b"x"))
-        with pytest.raises(ValueError, match="not a blob key"):
+        with pytest.raises(ValueError, match="not a valid blob key"):
             await read(backend, hostile, 0, 1)
-        with pytest.raises(ValueError, match="not a blob key"):
+        with pytest.raises(ValueError, match="not a valid blob key"):
             await backend.delete(hostile)
 
     async def test_many_at_once(self, backend: BlobBackend, key: str):

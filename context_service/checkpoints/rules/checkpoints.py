@@ -396,7 +396,7 @@ def check_last_seq(standing: WindowSnapshot, expected: int) -> None:
 
 
 def _no_checkpoint(number: int) -> CheckpointNotFound:
-    return CheckpointNotFound("the window has no such checkpoint, or no longer", checkpoint=number)
+    return CheckpointNotFound(f"the window has no checkpoint {number}; old ones are removed", checkpoint=number)
 
 
 def _left_out(undone: LeftOutMessages) -> str:

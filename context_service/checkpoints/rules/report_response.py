@@ -222,7 +222,9 @@ def parsed(text: str) -> PackId:
     """
     found = _PACK_ID.fullmatch(text)
     if not found:
-        raise InvalidArgument(f"pack_id must be the pack_id of a pack of the window (got {text[:100]!r})", field="pack_id")
+        raise InvalidArgument(
+            f"pack_id must be the pack_id of a pack of the window (got {text[:100]!r})", field="pack_id"
+        )
     return PackId(int(found[1]), int(found[2]))
 
 
@@ -237,4 +239,6 @@ def check_had(standing: WindowSnapshot, named: PackId) -> None:
     if window.closed_at:
         raise WindowClosed("the window is closed; open another one", window_id=window.window_id)
     if named.epoch > window.epoch or named.last_seq > standing.last_seq:
-        raise InvalidArgument("pack_id must be the pack_id of a pack of the window; the window has not had this pack yet", field="pack_id")
+        raise InvalidArgument(
+            "pack_id must be the pack_id of a pack of the window; the window has not had this pack yet", field="pack_id"
+        )

@@ -193,7 +193,10 @@ def check_rules(rules: DefinitionRules, limits: HistoryLimits) -> None:
         place = f"definition.facets[{number}]"
         check_slug(f"{place}.slug", facet.slug)
         if facet.slug in slugs:
-            raise InvalidArgument(f"{place}.slug must differ from those of other facets (got {facet.slug[:100]!r} again)", field=f"{place}.slug")
+            raise InvalidArgument(
+                f"{place}.slug must differ from those of other facets (got {facet.slug[:100]!r} again)",
+                field=f"{place}.slug",
+            )
         slugs.add(facet.slug)
         check_heading(f"{place}.heading", facet.heading)
         _check_required(f"{place}.text", facet.text)

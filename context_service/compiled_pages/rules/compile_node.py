@@ -152,9 +152,9 @@ class PageMaking:
         except (NodeBudgetExceeded, LimitExceeded) as error:
             return error.message
         if count > NODES_MAX:
-            return f"it comes to more than {NODES_MAX:,} nodes"
+            return f"the walk of a facet may reach up to {NODES_MAX:,} nodes (got {count:,})"
         if len(depends_on) > PAGE_NODES_MAX:
-            return f"the page reads more than {PAGE_NODES_MAX:,} nodes"
+            return f"a page may read up to {PAGE_NODES_MAX:,} nodes (got {len(depends_on):,})"
         return ""
 
 

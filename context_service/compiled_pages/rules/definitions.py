@@ -206,12 +206,13 @@ class Definitions:
 
 def no_definition(name: str) -> DefinitionNotFound:
     """Return the error for a definition that does not exist, that the caller may not see, or that is not approved."""
-    return DefinitionNotFound("there is no such definition, or not this version of it", definition_name=name)
+    return DefinitionNotFound(f"definition {name[:100]!r} does not exist, or not in this version", definition_name=name)
 
 
 def _check_version(version: int, *, required: bool = False) -> None:
     if not 0 <= version <= VERSION_MAX or (required and not version):
-        raise InvalidArgument("version is required, from 1" if required else "version is negative", field="version")
+        lowest = 1 if required else 0
+        raise InvalidArgument(f"version must be between {lowest} and {VERSION_MAX} (got {version})", field="version")
 
 
 def _place(key: Sequence[Any]) -> tuple[str, int]:

@@ -88,7 +88,7 @@ class CompiledPages:
 
 
 def _not_found() -> CompiledPageNotFound:
-    return CompiledPageNotFound("there is no such page")
+    return CompiledPageNotFound("the compiled page does not exist")
 
 
 def _place(key: Sequence[Any]) -> tuple[str, UUID]:

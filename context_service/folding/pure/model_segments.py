@@ -189,7 +189,9 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
         raise NotUsed("cap", f"the summary may have up to {steps.tokens_max} tokens (got {tokens})")
     tokens = cost(text)
     if steps.tokens - tokens < TOKENS_SAVED_MIN or tokens > steps.tokens * SHARE_SAVED_MIN:
-        raise NotUsed("ratio", f"the summary must save half of {steps.tokens} tokens, at least {TOKENS_SAVED_MIN} (has {tokens})")
+        raise NotUsed(
+            "ratio", f"the summary must save half of {steps.tokens} tokens, at least {TOKENS_SAVED_MIN} (has {tokens})"
+        )
     for name, check in CHECKS:
         if why := check(lines, steps):
             raise NotUsed(name, why)
@@ -242,7 +244,7 @@ def _in_range(lines: Sequence[_Line], steps: SegmentSteps) -> str:
     for line in lines:
         for ref in line.refs:
             if ref not in known:
-                return f"{ref} is none of these steps" if parsed(ref) else "a ref is none"
+                return f"{ref} is not from these steps" if parsed(ref) else "each ref must have the form of m12/0"
     return ""
 
 
@@ -259,7 +261,7 @@ def _grounded(lines: Sequence[_Line], steps: SegmentSteps) -> str:
             *(quote for quote in quotes if quote not in said),
         ]
         if invented:
-            return f"{invented[0]} is in no source of its line"
+            return f"{invented[0]} is not in the sources of its line"
     return ""
 
 
@@ -267,9 +269,9 @@ def _covers(lines: Sequence[_Line], steps: SegmentSteps) -> str:
     for unit in steps.mandatory:
         citing = " ".join(line.text for line in lines if unit.ref in line.refs)
         if not citing:
-            return f"{unit.ref} is not covered"
+            return f"no line covers {unit.ref}"
         if lacks := [name for name in _names(unit.text) if not _stands_in(name, citing)]:
-            return f"{lacks[0]} of {unit.ref} is not covered"
+            return f"no line covers {lacks[0]} of {unit.ref}"
     return ""
 
 
@@ -281,7 +283,7 @@ def _current(lines: Sequence[_Line], steps: SegmentSteps) -> str:
         now = (new.value or new.text) if new else ""
         for line in lines:
             if terms and terms <= set(terms_of(line.text)) and not (now and now in line.text):
-                return f"what {old.ref} says holds no longer"
+                return f"the line presents {old.ref} as current, but it is superseded"
     return ""
 
 

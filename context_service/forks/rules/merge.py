@@ -151,7 +151,9 @@ class Merges:
             if fork is None:
                 raise PermissionDenied("the key may not read the context that the window was forked from")
         if fork is None or fork.fork_window_id != window.window_id:
-            raise InvalidArgument("the window is not a fork; name the window that ForkWindow returned", field="window_id")
+            raise InvalidArgument(
+                "the window is not a fork; name the window that ForkWindow returned", field="window_id"
+            )
         return fork
 
     async def _worked(self, fork: Fork, parent: Window, tokens_max: int, principal: Principal) -> _Worked:

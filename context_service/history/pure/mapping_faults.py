@@ -35,7 +35,7 @@ _FIELDS_MEANT = {
     "result": "content",
 }
 
-_NO_ROLE = f"is no role, only {', '.join(ROLE_NAMES)}"
+_NO_ROLE = f"is not a role ({', '.join(ROLE_NAMES)})"
 
 
 def check_evident(mapping: CompiledMapping, budget: CompileBudget) -> None:
@@ -89,7 +89,7 @@ def _part_fault(part: Node) -> CelError | None:
     for node in types:
         if isinstance(node, Literal) and node.value not in PART_FIELDS:
             hint = _hint(node.value, PART_FIELDS, _TYPES_MEANT)
-            return CelError(f"{_shown(node.value)} is no type of a part, only {', '.join(PART_FIELDS)}{hint}", *node.at)
+            return CelError(f"{_shown(node.value)} is not a type of a part ({', '.join(PART_FIELDS)}){hint}", *node.at)
     complete = len(values) == len(part.entries)
     kind = ""  # empty: it may be of several
     if len(types) == 1 and isinstance(types[0], Literal):

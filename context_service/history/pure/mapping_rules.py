@@ -106,7 +106,9 @@ def path_steps(field: str, path: str) -> list[str]:
         InvalidArgument: it is no path; the violation names `field`.
     """
     if not _PATH.fullmatch(path):
-        raise InvalidArgument(f"{field} must be a path such as `content` or `data.turn.text` (got {path[:100]!r})", field=field)
+        raise InvalidArgument(
+            f"{field} must be a path such as `content` or `data.turn.text` (got {path[:100]!r})", field=field
+        )
     first, *rest = path.split(".")
     return [first, *rest] if first in ENTITY_FIELDS else ["data", first, *rest]
 
@@ -172,7 +174,9 @@ def _check(rules: Rules, limits: HistoryLimits) -> None:
             "give messages, or role_field, role_mapping and content_field, not both", field="rules.messages"
         )
     if not rules.messages and not shorthand:
-        raise InvalidArgument("give messages or content_field; without them no node has a message", field="rules.messages")
+        raise InvalidArgument(
+            "give messages or content_field; without them no node has a message", field="rules.messages"
+        )
     for position, rule in enumerate(rules.messages):
         for name in ("role", "content"):
             if not getattr(rule, name) and not (name == "content" and rule.parts):
@@ -188,7 +192,10 @@ def _check(rules: Rules, limits: HistoryLimits) -> None:
     _one_of("order", rules.order, get_args(Order))
     _one_of("ordering", rules.ordering, get_args(Ordering))
     if rules.ordering and (rules.order_by or rules.order_field):
-        raise InvalidArgument("ordering sorts by created_at and goes with neither order_by nor order_field; use order with them", field="rules.ordering")
+        raise InvalidArgument(
+            "ordering sorts by created_at and goes with neither order_by nor order_field; use order with them",
+            field="rules.ordering",
+        )
 
 
 def _one_of(name: str, value: str, values: Sequence[str]) -> None:

@@ -282,7 +282,7 @@ def _reader(
             running = rule.role
             role = role_of(variables)
             if role not in ROLES:
-                fault = f"{role[:_ROLE_CHARS_SHOWN]!r} is no role"
+                fault = f"{role[:_ROLE_CHARS_SHOWN]!r} is not a role"
                 return Skip(_ROLE_UNKNOWN, running.place, fault)
             running = rule.name
             name = "" if name_of is None else name_of(variables)

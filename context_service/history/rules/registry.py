@@ -167,7 +167,9 @@ class MappingRegistry:
             raise InvalidArgument(f"rules_version must be 0 or more (got {rules_version})", field="rules_version")
         if built_in(name) is not None:
             raise MappingExists(
-                f"the mapping {name!r} is built in, and its rules cannot change; use another name", mapping_name=name, built_in="true"
+                f"the mapping {name!r} is built in, and its rules cannot change; use another name",
+                mapping_name=name,
+                built_in="true",
             )
         mapping = await self._check_new(principal, scope, name, rules, rules_version)
         stored, changed = await self._store.register(
@@ -204,7 +206,10 @@ class MappingRegistry:
             raise MappingBuiltIn(f"the mapping {name!r} is built in and cannot be deleted", mapping_name=name)
         stored = await self._store.delete(principal, scope, name)
         if stored is None and (scope, name) in self._files:
-            raise MappingBuiltIn(f"the mapping {name!r} is from a file of the service (MAPPINGS_PATH) and cannot be deleted; remove it there", mapping_name=name)
+            raise MappingBuiltIn(
+                f"the mapping {name!r} is from a file of the service (MAPPINGS_PATH) and cannot be deleted; remove it there",
+                mapping_name=name,
+            )
         if stored is None:
             raise await self._not_found(principal, name)
         self._forget()

@@ -145,13 +145,13 @@ class CallBudget:
         self.call_steps_left = self.steps_floor
         if self.nearly_spent:
             return CallBudgetExceeded(
-                f"the call's expressions take more than {self.steps_max} steps",
+                f"the expressions of a call may take up to {self.steps_max} steps",
                 maximum=self.steps_max,
                 value=wanted,
             )
         maximum = self.evaluation_steps_max
         return EvaluationBudgetExceeded(
-            f"the evaluation takes more than {maximum} steps",
+            f"an evaluation may take up to {maximum} steps",
             limit="evaluation_steps",
             maximum=maximum,
         )

@@ -503,13 +503,13 @@ def _qualified(node: Call) -> str | None:
 
 def _unknown_function(name: str) -> str:
     if name in METHODS or name in _LOOPS:
-        return f"{name} is a method: write it after a value, as in x.{name}(...)"
+        return f"{name} is a method; write it after a value, as in x.{name}(...)"
     return f"unknown function {name!r}{hint(name)}"
 
 
 def _unknown_method(name: str) -> str:
     if name in GLOBAL or name == "has":
-        return f"{name} is no method: write {name}(...)"
+        return f"{name} is not a method; write {name}(...)"
     return f"unknown method {name!r}{hint(name)}"
 
 

@@ -124,7 +124,9 @@ async def _content(answer: bytes) -> str:
             answer, containers_max=_CONTAINERS_MAX, read=lambda document: document["choices"][0]["message"]["content"]
         )
     except (ValueError, TypeError, LookupError) as error:
-        raise ChatFailed(f"the model's answer does not have the form of /chat/completions ({type(error).__name__})") from error
+        raise ChatFailed(
+            f"the model's answer does not have the form of /chat/completions ({type(error).__name__})"
+        ) from error
     if not isinstance(content, str) or not content.strip():
         raise ChatFailed("the model answered with an empty text")
     return content.strip().replace("\0", "")

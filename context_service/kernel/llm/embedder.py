@@ -129,7 +129,9 @@ async def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:
     try:
         vectors = await endpoint.parsed(answer, containers_max=containers_max, read=read)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise EmbedderFailed(f"the embedder's answer does not have the form of /embeddings ({type(error).__name__})") from error
+        raise EmbedderFailed(
+            f"the embedder's answer does not have the form of /embeddings ({type(error).__name__})"
+        ) from error
     try:
         for values in vectors:
             check_vector("the embedder's vector", values, dimension=EMBEDDING_DIMENSION)

@@ -167,7 +167,9 @@ class _Child:
             raise EmbedderFailed("the process of the local model ended") from error
         numbers = array("f", await self._read())
         if len(numbers) != DIMENSION * len(texts):
-            raise EmbedderFailed(f"the process of the local model answered {len(numbers)} numbers instead of {DIMENSION * len(texts)}")
+            raise EmbedderFailed(
+                f"the process of the local model answered {len(numbers)} numbers instead of {DIMENSION * len(texts)}"
+            )
         return [tuple(numbers[start : start + DIMENSION]) for start in range(0, len(numbers), DIMENSION)]
 
     async def end(self) -> None:

@@ -83,7 +83,7 @@ def test_the_short_way_to_ask_for_fields_gives_what_the_long_one_gives(source: s
 
 
 def test_a_result_of_another_type_fails_the_evaluation() -> None:
-    with pytest.raises(EvaluationError, match="the result is int, not string"):
+    with pytest.raises(EvaluationError, match="the result must be string"):
         value_of("entity.data", {"entity": {"data": 1}}, result="string")
 
 

@@ -50,9 +50,9 @@ def refusal(source: str, **options: object) -> tuple[str, int, int]:
         ("entity.name.includes('a')", "unknown method 'includes'; CEL has x.contains(...)", 1, 13),
         ("entity.name.foo()", "unknown method 'foo'", 1, 13),
         ("math.cube(2)", "unknown function 'math.cube'", 1, 6),
-        ("math", "'math' has functions only", 1, 1),
-        ("startsWith('a', 'b')", "startsWith is a method: write it after a value, as in x.startsWith(...)", 1, 1),
-        ("entity.name.string()", "string is no method: write string(...)", 1, 13),
+        ("math", "'math' is a namespace of functions, not a value", 1, 1),
+        ("startsWith('a', 'b')", "startsWith is a method; write it after a value, as in x.startsWith(...)", 1, 1),
+        ("entity.name.string()", "string is not a method; write string(...)", 1, 13),
         ("size()", "size takes 1 argument, not 0", 1, 1),
         ("entity.name.replace('a')", "replace takes 2 or 3 arguments, not 1", 1, 13),
         ("math.greatest()", "math.greatest takes 1 or more arguments, not 0", 1, 6),
@@ -66,7 +66,7 @@ def refusal(source: str, **options: object) -> tuple[str, int, int]:
         ("entity.if", None, 0, 0),
         ("if", "'if' is a reserved word", 1, 1),
         ("for(1)", "'for' is a reserved word", 1, 1),
-        ("`entity`", "only a field's name may be in backticks", 1, 1),
+        ("`entity`", "only the name of a field may be in backticks", 1, 1),
         ("entity.`a\nb`", "a name in backticks is letters, digits, and _ . - / and spaces, in one line", 1, 8),
         ("Message{a: 1}", "messages are not supported; write a map", 1, 1),
         ("entity.?name", "unexpected '?'", 1, 8),
@@ -139,7 +139,7 @@ def test_a_field_that_may_be_there_is_left_to_the_evaluation(source: str) -> Non
     ],
 )
 def test_result_that_is_evidently_of_another_type_is_refused(source: str, result: str, found: str, column: int) -> None:
-    assert refusal(source, result=result) == (f"the result is {found}, not {result}", 1, column)
+    assert refusal(source, result=result) == (f"the result must be {result} (got {found})", 1, column)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,11 @@ def test_result_that_is_evidently_of_another_type_is_refused(source: str, result
     ],
 )
 def test_content_that_is_evidently_neither_text_nor_json_is_refused(source: str, found: str, column: int) -> None:
-    assert refusal(source, result="content") == (f"the result is {found}, not a text, an object or a list", 1, column)
+    assert refusal(source, result="content") == (
+        f"the result must be a text, an object or a list (got {found})",
+        1,
+        column,
+    )
 
 
 @pytest.mark.parametrize(

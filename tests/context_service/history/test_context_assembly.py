@@ -118,7 +118,7 @@ async def test_each_reason_is_told_with_the_expression_that_decided(stubs: Stubs
     ]
     assert why(mixed) == [
         ("EMPTY", "rules.messages[0].content", "", 1),
-        ("ROLE_UNKNOWN", "rules.messages[1].role", "'robot' is no role", 2),
+        ("ROLE_UNKNOWN", "rules.messages[1].role", "'robot' is not a role", 2),
     ]
     assert [(given.message.content, given.rule) for given in mixed.messages] == [("auser", "rules.messages[1]")]
     ((reason, rule, error, _),) = why(failed)

@@ -51,16 +51,16 @@ def fault(**rule: str) -> str:
 @pytest.mark.parametrize(
     ("role", "told"),
     [
-        ("'bot'", "line 1, column 1: 'bot' is no role, only user, assistant, system, tool; is it assistant?"),
-        ("'User'", "column 1: 'User' is no role, only user, assistant, system, tool; is it user?"),
+        ("'bot'", "line 1, column 1: 'bot' is not a role (user, assistant, system, tool); is it assistant?"),
+        ("'User'", "column 1: 'User' is not a role (user, assistant, system, tool); is it user?"),
         ("'asistant'", "is it assistant?"),
-        ("''", "column 1: '' is no role, only user, assistant, system, tool; `when` says which nodes give no message"),
-        ("entity.data.mine ? 'user' : 'model'", "column 29: 'model' is no role"),
-        ("entity.data.mine ? 'me' : 'assistant'", "column 20: 'me' is no role"),
-        ("entity.data.a ? 'user' :\n entity.data.b ? 'tool' : 'it'", "line 2, column 27: 'it' is no role"),
-        ("{'human': 'user', 'ai': 'ai'}[entity.data.by]", "column 25: 'ai' is no role"),
-        ("cel.bind(by, entity.data.by, by == 'me' ? 'user' : 'other')", "column 52: 'other' is no role"),
-        ("'" + "x" * 1000 + "'", "'" + "x" * 40 + "...' is no role"),
+        ("''", "column 1: '' is not a role (user, assistant, system, tool); `when` says which nodes give no message"),
+        ("entity.data.mine ? 'user' : 'model'", "column 29: 'model' is not a role"),
+        ("entity.data.mine ? 'me' : 'assistant'", "column 20: 'me' is not a role"),
+        ("entity.data.a ? 'user' :\n entity.data.b ? 'tool' : 'it'", "line 2, column 27: 'it' is not a role"),
+        ("{'human': 'user', 'ai': 'ai'}[entity.data.by]", "column 25: 'ai' is not a role"),
+        ("cel.bind(by, entity.data.by, by == 'me' ? 'user' : 'other')", "column 52: 'other' is not a role"),
+        ("'" + "x" * 1000 + "'", "'" + "x" * 40 + "...' is not a role"),
     ],
 )
 def test_a_role_that_is_written_out_is_one(role: str, told: str):
@@ -94,9 +94,9 @@ def test_a_role_that_is_read_or_computed_may_be_anything(role: str):
         ("[{'type': 'tool_call', 'name': 'b'}]", "column 2: a part of type tool_call needs id"),
         ("[{'type': 'tool_call'}]", "a part of type tool_call needs id and name"),
         ("[{'type': 'tool_result', 'id': 'a'}]", "a part of type tool_result has no field 'id', only tool_call_id"),
-        ("[{'type': 'tool_use', 'id': 'a'}]", "column 11: 'tool_use' is no type of a part, only text, data"),
-        ("[{'type': 'txt', 'text': 'a'}]", "'txt' is no type of a part"),
-        ("[{'type': null}]", "None is no type of a part"),
+        ("[{'type': 'tool_use', 'id': 'a'}]", "column 11: 'tool_use' is not a type of a part (text, data"),
+        ("[{'type': 'txt', 'text': 'a'}]", "'txt' is not a type of a part"),
+        ("[{'type': null}]", "None is not a type of a part"),
         ("[{'txt': 'a'}]", "column 3: a part of type text has no field 'txt', only text"),
         ("[{}]", "a part of type text needs text"),
         ("[{'type': entity.data.kind, 'texxt': ''}]", "a part has no field 'texxt', only text, data"),
@@ -105,7 +105,7 @@ def test_a_role_that_is_read_or_computed_may_be_anything(role: str):
         ("['one', {'txt': 'a'}]", "column 10: "),
         ("entity.data.files.map(f, {'type': 'record', 'id': f})", "a part of type record has no field 'id'"),
         ("entity.data.files.map(f, f != '', {'type': 'record'})", "a part of type record needs working_memory_id"),
-        ("[{'type': 'uri', 'url': ''}].filter(p, entity.data.n > 1)", "'uri' is no type of a part"),
+        ("[{'type': 'uri', 'url': ''}].filter(p, entity.data.n > 1)", "'uri' is not a type of a part"),
         ("entity.data.parts + ['a'] + [{'txt': 'a'}]", "has no field 'txt'"),
         ("entity.data.n > 1 ? ['a'] : [{'txt': 'a'}]", "has no field 'txt'"),
         ("[entity.data.n > 1 ? 'a' : {'txt': 'a'}]", "has no field 'txt'"),
@@ -157,7 +157,7 @@ def test_a_role_mapping_gives_roles():
         check_rules(rules)
 
     assert caught.value.message == (
-        "rules.role_mapping: 'bot', of 'Answer', is no role, only user, assistant, system, tool; is it assistant?"
+        "rules.role_mapping: 'bot', of 'Answer', is not a role (user, assistant, system, tool); is it assistant?"
     )
     assert caught.value.violations[0].field == "rules.role_mapping"
 

@@ -94,7 +94,7 @@ def test_two_files_cannot_have_the_same_mapping(tmp_path: Path):
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path):
-    with pytest.raises(InvalidArgument, match="no folder"):
+    with pytest.raises(InvalidArgument, match="must be a folder"):
         load(tmp_path / "nowhere", DEFAULTS)
 
 

@@ -128,7 +128,7 @@ def test_another_file_is_refused(tmp_path: Path, name: str):
         f"child.{name} = (child.{name}[0], '0' * 64); sys.argv = ['x', str(2**31)]; child.main()"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, stdin=subprocess.DEVNULL, check=True)
-    assert b"is not the file that was chosen" in ended.stdout
+    assert b"does not have the expected sha256" in ended.stdout
 
 
 async def test_what_a_child_cannot_load_is_said(monkeypatch: pytest.MonkeyPatch, embedder: LocalEmbedder):

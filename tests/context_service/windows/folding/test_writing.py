@@ -132,7 +132,7 @@ async def test_a_model_writes_the_segments_of_a_fold_that_is_prepared(world: Wor
         (wrote({"text": "It was seen.", "refs": ["m9999/0"]}), "sources: m9999/0"),
         (says('{"lines": [{"text": "Nothing.", "refs": ["m2/1"]}]}'), "sources: "),
         (says("I'm sorry, I cannot help with that."), "schema: "),
-        (says(""), "model: the model said nothing"),
+        (says(""), "model: the model answered with an empty text"),
         (says("x" * 2_000_000), "model: the model's answer has more than"),
         (down(429), "model: the model answered 429"),
         (down(500), "model: the model answered 500"),
