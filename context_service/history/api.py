@@ -198,7 +198,8 @@ def _check_fits(message: message_pb2.ChatMessage) -> None:
     message_bytes = message.ByteSize()
     if message_bytes > ANSWER_BYTES_MAX:
         raise AnswerTooLarge(
-            f"a message may have up to {ANSWER_BYTES_MAX} bytes (got {message_bytes}); let the mapping read less of its node",
+            f"a message may have up to {ANSWER_BYTES_MAX} bytes (got {message_bytes});"
+            " let the mapping read less of its node",
             node_id=message.node_id,
             size_bytes=message_bytes,
             size_bytes_max=ANSWER_BYTES_MAX,

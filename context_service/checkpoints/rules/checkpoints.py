@@ -385,12 +385,12 @@ def check_last_seq(standing: WindowSnapshot, expected: int) -> None:
         raise WindowClosed("the window is closed; open another one", window_id=standing.window.window_id)
     if not 0 < expected <= standing.last_seq:
         raise InvalidArgument(
-            f"expected_last_seq must be between 1 and {standing.last_seq}, the newest message of the log (got {expected})",
+            f"expected_last_seq must be between 1 and {standing.last_seq}, the last of the log (got {expected})",
             field="expected_last_seq",
         )
     if expected < standing.last_seq:
         raise LogMoved(
-            f"the log has messages up to {standing.last_seq}, but expected_last_seq is {expected}; read the new messages",
+            f"expected_last_seq is {expected}, but the log ends at {standing.last_seq}; read the new messages",
             last_seq=standing.last_seq,
         )
 

@@ -227,7 +227,7 @@ class _Page:
             )
         except EvaluationError as error:
             raise AnswerTooLarge(
-                "the values at data_paths do not fit one response; give fewer paths, or paths that lead to smaller values",
+                "the values at data_paths do not fit one response; give fewer paths, or paths to smaller values",
                 node_id=node.node_id,
             ) from error
 

@@ -112,7 +112,7 @@ async def _read(response: aiohttp.ClientResponse, *, count: int) -> bytes:
     bytes_max = min(_AROUND_BYTES_MAX + count * _VECTOR_BYTES_MAX, _ANSWER_BYTES_MAX)
     answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=bytes_max)
     if answer is None:
-        raise EmbedderFailed(f"the embedder's answer may have up to {bytes_max} bytes")
+        raise EmbedderFailed(f"the embedder's answer has more than {bytes_max} bytes")
     return answer
 
 

@@ -190,7 +190,10 @@ def test_the_older_name_of_the_container_stands_for_the_new_one():
             {**AZURE, "working_memory_storage_sas": "sv=1"},
             "WORKING_MEMORY_STORAGE_KEY and WORKING_MEMORY_STORAGE_SAS are both set",
         ),
-        ({"working_memory_storage_path": Path("/dev/null/x")}, "WORKING_MEMORY_STORAGE_PATH=/dev/null/x: cannot make"),
+        (
+            {"working_memory_storage_path": Path("/dev/null/x")},
+            "WORKING_MEMORY_STORAGE_PATH=/dev/null/x: the folder cannot",
+        ),
     ],
 )
 async def test_a_place_that_cannot_be_used_is_said_with_its_variable(values: dict[str, Any], sentence: str):

@@ -105,7 +105,7 @@ def test_an_aware_datetime_is_returned_as_it_came() -> None:
 
 
 def test_a_datetime_without_a_zone_is_no_timestamp() -> None:
-    with pytest.raises(EvaluationError, match="without a time zone"):
+    with pytest.raises(EvaluationError, match="must have a time zone"):
         value_of("string(entity.t)", {"entity": {"t": datetime(2025, 1, 2)}})
 
 

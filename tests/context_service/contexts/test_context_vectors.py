@@ -232,12 +232,12 @@ def _said(texts: Sequence[str], value: object) -> dict[str, Any]:
     [
         (lambda texts: web.Response(status=500, text="out of memory"), "500"),
         (lambda texts: web.Response(status=401, text="who are you?"), "401"),
-        (lambda texts: web.Response(text="<html>"), "not one of /embeddings"),
+        (lambda texts: web.Response(text="<html>"), "does not have the form of /embeddings"),
         (lambda texts: embedded(texts, dimension=8), "has 8 values"),
-        (lambda texts: web.json_response({"data": []}), "not one of /embeddings"),
+        (lambda texts: web.json_response({"data": []}), "does not have the form of /embeddings"),
         (lambda texts: web.json_response(_said(texts, 0.0)), "zero"),
         (lambda texts: web.json_response(_said(texts, 1e300)), "past half precision"),
-        (lambda texts: web.json_response(_said(texts, "much")), "not one of /embeddings"),
+        (lambda texts: web.json_response(_said(texts, "much")), "does not have the form of /embeddings"),
     ],
 )
 async def test_an_embedder_that_fails_is_named_and_asked_again(world: World, answer: Any, says: str):

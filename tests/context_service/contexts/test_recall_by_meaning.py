@@ -176,10 +176,13 @@ async def test_what_has_no_vector_yet_is_found_by_words_and_said_to_be_pending(s
             "the embedder answered 404 (no_model)",
         ),
         (lambda texts: web.Response(status=400, text="too long"), "too long"),
-        (lambda texts: web.Response(text="<html>"), "not one of /embeddings"),
+        (lambda texts: web.Response(text="<html>"), "does not have the form of /embeddings"),
         (lambda texts: web.json_response({"data": [{"index": 0, "embedding": [1.0] * 8}]}), "has 8 values"),
         (lambda texts: web.json_response({"data": [{"index": 0, "embedding": [0.0] * DIMENSION}]}), "is zero"),
-        (lambda texts: web.json_response({"data": [{"index": 0, "embedding": ["x"]}]}), "not one of /embeddings"),
+        (
+            lambda texts: web.json_response({"data": [{"index": 0, "embedding": ["x"]}]}),
+            "does not have the form of /embeddings",
+        ),
     ],
 )
 async def test_an_embedder_that_fails_leaves_words_and_is_named(stack: Stack, answer: Any, says: str):

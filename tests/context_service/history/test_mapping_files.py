@@ -71,7 +71,7 @@ def test_only_yaml_files_of_the_folder_itself_count_and_empty_ones_are_fine(tmp_
         ("mappings: {said: {messages: [{rol: x}]}}", "a.yaml: mappings.said.messages[0]: 'rol' is none of"),
         ("mappings: {said: {depth_max: deep}}", "a.yaml: mappings.said.depth_max: Input should be a valid integer"),
         ("mappings: {said: {direction: up}}", "a.yaml: mappings.said.direction: Input should be"),
-        ("mappings: {said: {}}", "a.yaml: mappings.said: no rule gives a message"),
+        ("mappings: {said: {}}", "a.yaml: mappings.said: give messages or content_field"),
         (
             "mappings: {said: {filter: 1 +, role_field: r, content_field: c}}",
             "a.yaml: mappings.said: rules.filter, line 1, column",
@@ -100,7 +100,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path):
 
 def test_files_have_the_limits_of_what_is_registered_and_one_of_all(tmp_path: Path):
     many = "\n".join(f"  m{number}: {RULES}" for number in range(DEFAULTS.mappings_max + 1))
-    with pytest.raises(LimitExceeded, match="201 mappings of the shared scope"):
+    with pytest.raises(LimitExceeded, match="200 mappings of the shared scope"):
         load(write(tmp_path, a="mappings:\n" + many), DEFAULTS)
     types = ", ".join(f"type{number:0123}" for number in range(1000))
     large = "\n".join(f"  m{number}: {{role_field: r, content_field: c, edge_types: [{types}]}}" for number in range(9))

@@ -153,14 +153,14 @@ def down(status: int) -> Callable[[dict[str, Any]], web.StreamResponse]:
     [
         (says("On 13 March [1]."), "a number that no source"),
         (says("Berta says so."), "cited no source"),
-        (says(""), "said nothing"),
-        (says(None), "said nothing"),
+        (says(""), "an empty text"),
+        (says(None), "an empty text"),
         (says("x" * 2_000_000), "more than"),
         (down(500), "answered 500$"),
         (down(429), "answered 429"),
         (down(400), "answered 400: no, \\*\\*\\*"),
-        (lambda _: web.Response(text="<html>"), "not one of /chat/completions"),
-        (lambda _: web.json_response({"choices": []}), "not one of /chat/completions"),
+        (lambda _: web.Response(text="<html>"), "the form of /chat/completions"),
+        (lambda _: web.json_response({"choices": []}), "the form of /chat/completions"),
         (lambda _: web.Response(status=302, headers={"location": "http://169.254.169.254/"}), "answered 302"),
     ],
 )

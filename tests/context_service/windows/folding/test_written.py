@@ -158,7 +158,7 @@ def test_what_holds_no_longer_is_not_said_as_if_it_did(old: Entry, new: Entry | 
     if is_used:
         assert written(lines, of).verdict == ACCEPTED
         return
-    with pytest.raises(NotUsed, match="superseded: what m5/0 says holds no longer"):
+    with pytest.raises(NotUsed, match="superseded: the line presents m5/0 as current"):
         written(lines, of)
 
 

@@ -668,13 +668,13 @@ async def test_what_is_no_fork_is_refused(caller: Caller, context_id: str, monke
             break
         await asyncio.sleep(0.05)
     deep = await forked(caller, two.window)
-    with pytest.raises(LimitExceeded, match="one below the other"):
+    with pytest.raises(LimitExceeded, match="nested up to"):
         await forked(caller, deep.window)
 
-    with pytest.raises(InvalidArgument, match="not forked"):
+    with pytest.raises(InvalidArgument, match="not a fork"):
         await caller.call("MergeWindow", window_id=window.window_id)
     beside = await opened(caller, two.window.context_id)
-    with pytest.raises(InvalidArgument, match="not forked"):
+    with pytest.raises(InvalidArgument, match="not a fork"):
         await caller.call("MergeWindow", window_id=beside.window_id)
     with pytest.raises(InvalidArgument):
         await merged(caller, two, tokens_max=-1)

@@ -138,7 +138,7 @@ async def test_middleware_vetoes_annotates_and_adds_behind_the_last_step_once(ca
         ({"importance_scorers": "builtins:dict"}, "is unknown: use one of"),
         ({"token_counter": "builtins:dict"}, "is unknown: use one of"),
         ({"token_counter.claude": "no_such_module:x"}, "cannot be made"),
-        ({"token_counter.claude": "builtins:dict"}, "returns no function"),
+        ({"token_counter.claude": "builtins:dict"}, "must return a function"),
     ],
 )
 def test_what_cannot_be_is_an_error_when_the_service_starts(more: dict[str, str], why: str, tmp_path: Path):
