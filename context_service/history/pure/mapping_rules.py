@@ -186,7 +186,7 @@ def _check(rules: Rules, limits: HistoryLimits) -> None:
         raise InvalidArgument("give order_by or order_field, not both", field="rules.order_field")
     if rules.depth_max < 1:
         raise InvalidArgument(
-            f"depth_max must be between 1 and {limits.depth_max} (got {rules.depth_max})", field="rules.depth_max"
+            f"rules.depth_max must be between 1 and {limits.depth_max} (got {rules.depth_max})", field="rules.depth_max"
         )
     _one_of("direction", rules.direction, get_args(Direction))
     _one_of("order", rules.order, get_args(Order))
@@ -201,7 +201,7 @@ def _check(rules: Rules, limits: HistoryLimits) -> None:
 def _one_of(name: str, value: str, values: Sequence[str]) -> None:
     if value not in values:
         known = ", ".join(filter(None, values))
-        raise InvalidArgument(f"{name} must be one of {known} (got {value[:100]!r})", field=f"rules.{name}")
+        raise InvalidArgument(f"rules.{name} must be one of {known} (got {value[:100]!r})", field=f"rules.{name}")
 
 
 def _is_path(text: str) -> bool:

@@ -207,7 +207,7 @@ class MappingRegistry:
         stored = await self._store.delete(principal, scope, name)
         if stored is None and (scope, name) in self._files:
             raise MappingBuiltIn(
-                f"the mapping {name!r} is from a file of the service and cannot be deleted; remove it from MAPPINGS_PATH",
+                f"the mapping {name!r} is from a file and cannot be deleted; remove it from MAPPINGS_PATH",
                 mapping_name=name,
             )
         if stored is None:
