@@ -123,7 +123,7 @@ async def test_each_reason_is_told_with_the_expression_that_decided(stubs: Stubs
     assert [(given.message.content, given.rule) for given in mixed.messages] == [("auser", "rules.messages[1]")]
     ((reason, rule, error, _),) = why(failed)
     assert (reason, rule) == ("FAILED", "rules.messages[0].when")
-    assert "takes (string, int)" in error
+    assert "does not accept (string, int)" in error
 
 
 async def test_a_node_on_which_a_later_rule_fails_gives_nothing_and_says_where(stubs: Stubs):

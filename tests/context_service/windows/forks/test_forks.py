@@ -413,7 +413,7 @@ def cutting(monkeypatch: pytest.MonkeyPatch, place: int) -> Iterator[list[int]]:
                 if left[0] <= 0:
                     cuts.append(place)
 
-        return await real(self, cutting_it if self._said["context"] else work)
+        return await real(self, cutting_it if self._policy_settings["context"] else work)
 
     with monkeypatch.context() as patched, suppress(Unavailable):
         patched.setattr(Tenant, "transaction", cut)
