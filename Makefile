@@ -17,7 +17,7 @@ WORKERS ?= 3
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: help install runtime demo run test lint types format proto sync-client npm buf release constraints \
-	cel-vectors console-pictures bench bench-adapters bench-console bench-handover bench-peers bench-query bench-recall bench-window contract examples frameworks fuzz \
+	cel-vectors console-pictures bench bench-adapters bench-console bench-handover bench-peers bench-query bench-recall bench-statements bench-window contract examples frameworks fuzz \
 	soak soak-databases test-adapters clean
 
 help: ## list the targets
@@ -138,6 +138,9 @@ bench-recall: install ## measure whether recalled passages hold the answer (LOCO
 
 bench-window: install ## measure what a model sees of 10,000 steps, and the cost (STEPS=600 BUDGET=24000 SEED=2 SAVE=1)
 	@$(RUN) -m bench.long_run $(if $(STEPS),--steps $(STEPS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(SEED),--seed $(SEED)) $(if $(SAVE),--save)
+
+bench-statements: install ## read labelled sentences of strangers, and count what the state has right, wrong or not at all (SAVE=1)
+	@$(RUN) -m bench.statements $(if $(SAVE),--save)
 
 bench-handover: install ## ask packs of three long runs what an agent that takes over must know (STORY=coding SHARE=40 SEED=2)
 	@$(RUN) -m bench.handover $(if $(STORY),--story $(STORY)) $(if $(SHARE),--share $(SHARE)) $(if $(SEED),--seed $(SEED))
