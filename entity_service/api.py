@@ -211,7 +211,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def GetOwned(self, request: pb.GetOwnedRequest, context: Context) -> pb.GetOwnedResponse:
         """Count the rows that a user owns, or read the progress of their erasure."""
         if bool(request.erasure_id) == bool(request.subject):
-            raise InvalidArgument("name an erasure or a subject", field="erasure_id")
+            raise InvalidArgument("give either erasure_id or subject", field="erasure_id")
         if request.subject:
             counts = await self._owned.count(request.subject, principal=principal())
         else:

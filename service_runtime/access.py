@@ -166,7 +166,7 @@ class RateLimit:
         self._left[whose] = (left - 1 if left >= 1 else left, now)
         if left < 1:
             raise RateLimited(
-                f"more than {self.rate:g} calls a second",
+                f"there may be at most {self.rate:g} calls a second; try again later",
                 limit=self._name,
                 limit_max=self.rate,
                 retry_after_s=(1 - left) / self.rate,

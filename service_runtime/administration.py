@@ -40,9 +40,9 @@ def administering(admin_url: str, **options: Any) -> Iterator[psycopg.Connection
             f"{_first_line(error)}: DATABASE_ADMIN_URL must name the role that owns the database and its tables"
         ) from error
     except pg.ReadOnlySqlTransaction as error:
-        raise CannotAdminister("the tenant is being moved: nothing of it is written for seconds") from error
+        raise CannotAdminister("the tenant is being moved, and its writes stop for some seconds; try again") from error
     except psycopg.OperationalError as error:
-        raise CannotAdminister(f"cannot ask Postgres as DATABASE_ADMIN_URL: {_first_line(error)}") from error
+        raise CannotAdminister(f"cannot reach Postgres at DATABASE_ADMIN_URL: {_first_line(error)}") from error
 
 
 def _first_line(error: psycopg.Error) -> str:

@@ -87,7 +87,12 @@ class CallSlot:
         """
         slots = self._slots
         if slots.taken >= slots.calls_max:
-            raise _refusal(f"too many {slots.what} are under way", slots.limit, slots.calls_max, slots.taken + 1)
+            raise _refusal(
+                f"too many {slots.what} are under way; the limit is {slots.calls_max}",
+                slots.limit,
+                slots.calls_max,
+                slots.taken + 1,
+            )
         slots.taken += 1
         self._taken = True
 

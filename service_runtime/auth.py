@@ -105,7 +105,7 @@ class Principal:
         check_text("subject_user_id", user_id, chars_max=USER_ID_CHARS_MAX)
         if user_id != self.user_id:
             if self.user_id:
-                raise PermissionDenied("the key is another user's")
+                raise PermissionDenied("subject_user_id is not the user of the key")
             if "delegate" not in self.scopes:
                 raise PermissionDenied("the key lacks the scope delegate", scope="delegate")
         return replace(self.without_admin(), user_id=user_id)
@@ -118,7 +118,7 @@ class Principal:
         """
         acting = self.acting_for(user_id)
         if not acting.user_id:
-            raise SubjectRequired("name the user in subject_user_id: the key has none", field="subject_user_id")
+            raise SubjectRequired("subject_user_id is required: the key has no user", field="subject_user_id")
         return acting
 
     def check_bounds(self, *, graph_name: str, agent_bundle_id: str, app_id: str) -> None:

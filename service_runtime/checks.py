@@ -54,7 +54,7 @@ def check_no_nul(field: str, text: str) -> None:
         InvalidArgument: it holds one.
     """
     if "\0" in text:
-        raise InvalidArgument(f"{field} holds a NUL character", field=field)
+        raise InvalidArgument(f"{field} must not have a NUL character", field=field)
 
 
 def check_size(field: str, text: str, *, size_bytes_max: int) -> None:

@@ -113,9 +113,9 @@ class Fields:
         document, *steps = name.split(".")
         if document not in self.documents:
             known = ", ".join([*self.columns, *(f"{name}.*" for name in self.documents)])
-            raise InvalidArgument(f"{at} is no field; there are {known}", field=at)
+            raise InvalidArgument(f"{at} is not a field; use one of {known}", field=at)
         if not all(steps):
-            raise InvalidArgument(f"{at} has an empty step", field=at)
+            raise InvalidArgument(f"{at} must have no empty part between its dots", field=at)
         check_count(at, len(steps), STEPS_MAX)
         return Path(self.documents[document], tuple(steps))
 
@@ -173,7 +173,7 @@ class _Compiler:
 
     def condition(self, tree: object, at: str, depth: int) -> _Condition:
         if not isinstance(tree, dict):
-            raise InvalidArgument(f"{at} is not a JSON object", field=at)
+            raise InvalidArgument(f"{at} must be a JSON object", field=at)
         _check_depth(at, depth)
         return _all([self._entry(name, value, f"{at}.{_cut(name)}", depth) for name, value in tree.items()])
 
@@ -182,12 +182,12 @@ class _Compiler:
             return _not(self.condition(value, at, depth + 1))
         if name in ("$and", "$or"):
             if not isinstance(value, list) or not value:
-                raise InvalidArgument(f"{at} is not a list of conditions", field=at)
+                raise InvalidArgument(f"{at} must be a list of one or more conditions", field=at)
             check_count(at, len(value), COMPARISONS_MAX)
             several = [self.condition(entry, f"{at}[{place}]", depth + 1) for place, entry in enumerate(value)]
             return _all(several) if name == "$and" else _any(several)
         if name.startswith("$"):
-            raise InvalidArgument(f"{at} is not an operator: next to fields there are $and, $or and $not", field=at)
+            raise InvalidArgument(f"{at} is not an operator here; use $and, $or or $not", field=at)
         return self._of_field(self._fields.find(name, at=at), value, at, depth)
 
     def _of_field(self, field: Field | Path, value: object, at: str, depth: int) -> _Condition:
@@ -205,7 +205,7 @@ class _Compiler:
             return _not(self._comparison(field, _NEGATED[operator], value, at))
         if operator not in _OPERATORS:
             known = ", ".join(sorted([*_OPERATORS, *_NEGATED, "$not"]))
-            raise InvalidArgument(f"{at} is no operator; there are {known}", field=at)
+            raise InvalidArgument(f"{at} is not an operator; use one of {known}", field=at)
         if operator == "$exists" and value is False:
             return _not(self._comparison(field, "$exists", True, at))
         return self._comparison(field, operator, value, at)
@@ -215,10 +215,10 @@ class _Compiler:
         check_count("comparisons", self._comparisons, COMPARISONS_MAX)
         if operator == "$in":
             if not isinstance(value, list):
-                raise InvalidArgument(f"{at} is not a list", field=at)
+                raise InvalidArgument(f"{at} must be a list", field=at)
             check_count(at, len(value), VALUES_MAX)
         elif operator == "$exists" and value is not True:
-            raise InvalidArgument(f"{at} is neither true nor false", field=at)
+            raise InvalidArgument(f"{at} must be true or false", field=at)
         elif operator in _LIKES:
             _check_pattern(value, at)
         if isinstance(field, Path):
@@ -257,7 +257,7 @@ def _of_column(
         converted = bindings.add(_CONVERSIONS[field_type](value, at), field_type.value)
         compared = f"{sql}{collation} {_ORDERS[operator]} {converted}"
         return _all([exists, _exempt(compared) if field_type is FieldType.TIME else _walled(compared)])
-    raise InvalidArgument(f"{at}: a field that holds a {field_type.name.lower()} has no {operator}", field=at)
+    raise InvalidArgument(f"{at}: {operator} does not apply to a field of type {field_type.name.lower()}", field=at)
 
 
 def _of_path(path: Path, operator: str, value: object, at: str, bindings: Bindings) -> _Condition:
@@ -282,18 +282,18 @@ def _of_path(path: Path, operator: str, value: object, at: str, bindings: Bindin
     if isinstance(value, int | float) and not isinstance(value, bool):
         compared = f"{sql} {_ORDERS[operator]} {bindings.add(_json(value), 'jsonb')}"
         return _walled(f"(jsonb_typeof({sql}) = 'number' AND {compared})")
-    raise InvalidArgument(f"{at} is neither a number nor a text", field=at)
+    raise InvalidArgument(f"{at} must be a number or a text", field=at)
 
 
 def _text(value: object, at: str) -> str:
     if not isinstance(value, str):
-        raise InvalidArgument(f"{at} is not a text", field=at)
+        raise InvalidArgument(f"{at} must be a text", field=at)
     return value
 
 
 def _number(value: object, at: str) -> Decimal:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise InvalidArgument(f"{at} is not a number", field=at)
+        raise InvalidArgument(f"{at} must be a number", field=at)
     return Decimal(str(value))
 
 
@@ -304,12 +304,12 @@ def _time(value: object, at: str) -> datetime:
             raise ValueError("the time must have a time zone")
         return time.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise InvalidArgument(f"{at} is not a time with a zone, such as 2026-01-31T12:00:00Z", field=at) from None
+        raise InvalidArgument(f"{at} must be a time with a zone, such as 2026-01-31T12:00:00Z", field=at) from None
 
 
 def _boolean(value: object, at: str) -> bool:
     if not isinstance(value, bool):
-        raise InvalidArgument(f"{at} is neither true nor false", field=at)
+        raise InvalidArgument(f"{at} must be true or false", field=at)
     return value
 
 
@@ -369,12 +369,14 @@ def _check_pattern(value: object, at: str) -> None:
     pattern = _text(value, at)
     check_count(at, len(pattern), PATTERN_CHARS_MAX)
     if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
-        raise InvalidArgument(f"{at} ends in a backslash, which has nothing to escape", field=at)
+        raise InvalidArgument(f"{at} must not end in a backslash that escapes nothing", field=at)
 
 
 def _check_depth(at: str, depth: int) -> None:
     if depth > DEPTH_MAX:
-        raise LimitExceeded(f"conditions nest deeper than {DEPTH_MAX}", limit="depth", limit_max=DEPTH_MAX, value=depth)
+        raise LimitExceeded(
+            f"conditions must not nest deeper than {DEPTH_MAX}", limit="depth", limit_max=DEPTH_MAX, value=depth
+        )
 
 
 def _cut(name: str) -> str:

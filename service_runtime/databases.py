@@ -56,7 +56,7 @@ class Databases:
         WrongDatabase: there is no database of this name.
         """
         if name not in self.urls:
-            raise WrongDatabase(f"DATABASE_ADMIN_URLS names no database {name!r}")
+            raise WrongDatabase(f"DATABASE_ADMIN_URLS has no database {name!r}")
         return self.urls[name]
 
     def claim(self, name: str) -> None:
@@ -69,15 +69,17 @@ class Databases:
         with _connected(self.urls[HOME]) as home, _connected(self.url_of(name)) as other:
             home.execute("SELECT pg_advisory_lock(%s)", (_SAME_LOCK,))
             if not _row_of(other, "SELECT pg_try_advisory_lock(%s) AS free", (_SAME_LOCK,)).free:
-                raise WrongDatabase(f"{name} is the home database: DATABASE_ADMIN_URLS names others")
+                raise WrongDatabase(f"{name} is the home database; DATABASE_ADMIN_URLS must name other databases")
             with other.transaction():
                 known = other.execute("SELECT name FROM access.this_database").fetchall()
                 if [row.name for row in known] == [name]:
                     return
                 if known:
-                    raise WrongDatabase(f"the database that is named {name} is {known[0].name}")
+                    raise WrongDatabase(f"the database of {name} is already known as {known[0].name}")
                 if not _row_of(other, _IS_EMPTY).is_empty:
-                    raise WrongDatabase(f"{name} has keys or tenants of its own: it is a home database, or was one")
+                    raise WrongDatabase(
+                        f"{name} must have no keys or tenants of its own: it is a home database, or was one"
+                    )
                 other.execute("INSERT INTO access.this_database (name) VALUES (%s)", (name,))
                 other.execute("DELETE FROM access.residence")
                 other.execute("DELETE FROM access.tenant")

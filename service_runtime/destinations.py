@@ -72,7 +72,7 @@ class Destinations:
         """
         addresses = await self._resolve(host, port)
         if not addresses:
-            raise OSError("the name has no address")
+            raise OSError("the host name has no address")
         try:
             checked = [self.check(address, port) for address in addresses]  # all of them, or none is trusted
         except AddressRefused as error:
@@ -81,7 +81,7 @@ class Destinations:
             # Callers learn nothing of the network: only the log has the address of the name.
             _log.warning("address refused", extra={"host": host, "port": port, "error": error.message})
             raise AddressRefused(
-                "nothing is sent to the address of its name: it is not a public one, and not in MCP_SERVERS_ALLOWED"
+                "its host name has an address that is neither public nor in MCP_SERVERS_ALLOWED"
             ) from None
         return checked[0]
 
@@ -100,9 +100,7 @@ class Destinations:
                 return Destination(address=str(ip), is_listed=True)
         for ip_form in meant:
             if not ip_form.is_global or ip_form.is_multicast or ip_form.is_reserved or ip_form.is_unspecified:
-                raise AddressRefused(
-                    f"nothing is sent to the address {ip}: it is no public one, and not in MCP_SERVERS_ALLOWED"
-                )
+                raise AddressRefused(f"the address {ip} is neither public nor in MCP_SERVERS_ALLOWED")
         return Destination(address=str(ip), is_listed=False)
 
 
@@ -135,7 +133,7 @@ def _entry(text: str) -> _Entry:
         return _Entry(network=ipaddress.ip_network(match[1] or match[2] or match[4]), port=port)
     except ValueError:
         raise ValueError(
-            f"{text!r} is neither an address nor a network, with a port or without:"
+            f"{text!r} must be an address or a network, with or without a port:"
             " 10.0.0.0/8, 127.0.0.1:8080, [fd00::/8]:443"
         ) from None
 
@@ -174,7 +172,7 @@ class _Lookups:
             async with asyncio.timeout(_LOOKUP_S):
                 addresses = await self._looked_up(host, port, tenant_id)
         except TimeoutError:
-            raise OSError(f"the name was not looked up within {_LOOKUP_S:.0f} s") from None
+            raise OSError(f"the host name was not resolved within {_LOOKUP_S:.0f} s") from None
         return list(dict.fromkeys(str(info[4][0]) for info in addresses))
 
     async def _looked_up(self, host: str, port: int, tenant_id: str) -> list[Any]:

@@ -142,7 +142,7 @@ def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) 
         raise InvalidArgument(f"{field} is not valid JSON: {error}", field=field) from None
     except RecursionError:
         raise InvalidArgument(
-            f"{field} nests deeper than {nesting_max}",
+            f"{field} must not nest deeper than {nesting_max}",
             field=field,
             limit=field,
             limit_max=nesting_max,
@@ -151,7 +151,7 @@ def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) 
     # Postgres stores no NUL in a text. An escaped backslash may stand before "u0000". The character alone is found ten
     # times as fast.
     if "\\" in text and "\\u0000" in text and "\\u0000" in text.replace("\\\\", ""):
-        raise InvalidArgument(f"{field} holds a NUL character", field=field)
+        raise InvalidArgument(f"{field} must not have a NUL character", field=field)
     if isinstance(value, dict) and _TEXT_ONLY.issuperset(map(type, value.values())):
         return value  # no number: so are most messages
     if _may_hold_exponent(text):
@@ -168,7 +168,7 @@ def parse_object(field: str, text: str, *, size_bytes_max: int, nesting_max: int
     """
     value = parse_json(field, text or "{}", size_bytes_max=size_bytes_max, nesting_max=nesting_max)
     if not isinstance(value, dict):
-        raise InvalidArgument(f"{field} is not a JSON object", field=field)
+        raise InvalidArgument(f"{field} must be a JSON object", field=field)
     return value
 
 
@@ -205,7 +205,7 @@ def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
         piece = start, len(outside) if end < 0 else end
         negative = list(map(int, _NEGATIVE_EXPONENT.findall(outside, *piece)))
         if negative and -max(negative) < _EXPONENT_MIN:
-            raise InvalidArgument(f"{field} holds a number too small for a double", field=field)
+            raise InvalidArgument(f"{field} has a number too small for a double", field=field)
         size_bytes += sum(negative) + sum(map(int, _POSITIVE_EXPONENT.findall(outside, *piece)))
         start = end
     if size_bytes > size_bytes_max:

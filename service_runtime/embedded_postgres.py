@@ -207,7 +207,7 @@ def _account() -> pwd.struct_passwd | None:
             return pwd.getpwnam(name)
         except KeyError:
             continue
-    raise EmbeddedPostgresError("Postgres does not run as root, and there is no account postgres or nobody")
+    raise EmbeddedPostgresError("Postgres does not run as root; make an account postgres or nobody")
 
 
 def _as(account: pwd.struct_passwd | None) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def read(path: Path) -> list[Erased]:
     """
     try:
         if path.stat().st_size > _BYTES_MAX:
-            raise InvalidArgument(f"{path} is larger than {_BYTES_MAX} bytes")
+            raise InvalidArgument(f"{path} must have at most {_BYTES_MAX:,} bytes")
         lines = path.read_bytes().splitlines()
     except OSError as error:
         raise InvalidArgument(f"{path} cannot be read: {error.strerror}") from error
@@ -81,7 +81,7 @@ def read(path: Path) -> list[Erased]:
                 tenant_id=UUID(fields["tenant_id"]), erasure_id=UUID(fields["erasure_id"]), subject_sha256=sha256
             )
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise InvalidArgument(f"{path}, line {number}: it is no erasure of a register") from None
+            raise InvalidArgument(f"{path}, line {number}: it is not a valid entry of a register of erasures") from None
         erasures[erased.tenant_id, erased.erasure_id] = erased
     return list(erasures.values())
 

@@ -195,11 +195,13 @@ async def make_context_key(
     """
     if not timedelta(0) < lifetime <= LIFETIME_MAX:
         lifetime_max_s = int(LIFETIME_MAX.total_seconds())
-        raise InvalidArgument(f"a key of a context lives for {lifetime_max_s} s at most", lifetime_max_s=lifetime_max_s)
+        raise InvalidArgument(
+            f"a key of a context may live for at most {lifetime_max_s} s", lifetime_max_s=lifetime_max_s
+        )
     wanted = sorted(scopes or principal.scopes & {"read", "write"})
     for scope in wanted:
         if scope not in principal.scopes:
-            raise PermissionDenied(f"the key lacks the scope {scope}, which it would give on", scope=scope)
+            raise PermissionDenied(f"the key lacks the scope {scope}, so it cannot give it to another key", scope=scope)
     key, stored = fresh_key(CONTEXT_KEY_BEGINS)
     parameters = {
         "asking_id": principal.key_id,
@@ -243,15 +245,19 @@ def _check(new: NewKey) -> None:
     check_text("key.agent_id", new.agent_id, chars_max=USER_ID_CHARS_MAX)
     check_text("key.agent_bundle_id", new.agent_bundle_id, chars_max=NAME_CHARS_MAX)
     if not set(new.scopes) <= set(SCOPES):
-        raise InvalidArgument(f"key.scopes is one or more of {', '.join(SCOPES)}", field="key.scopes")
+        raise InvalidArgument(f"key.scopes must be one or more of {', '.join(SCOPES)}", field="key.scopes")
     if new.lifetime is not None and not timedelta(0) < new.lifetime <= KEY_LIFETIME_MAX:
         ttl_s_max = int(KEY_LIFETIME_MAX.total_seconds())
-        raise InvalidArgument(f"key.ttl_s is from 0 to {ttl_s_max}", field="key.ttl_s", ttl_s_max=ttl_s_max)
+        raise InvalidArgument(
+            f"key.ttl_s must be between 0 and {ttl_s_max} (got {new.lifetime.total_seconds():.0f})",
+            field="key.ttl_s",
+            ttl_s_max=ttl_s_max,
+        )
     for field, names in (("key.app_ids", new.app_ids), ("key.graph_names", new.graph_names)):
         check_texts(field, names, count_max=NAMES_MAX, chars_max=NAME_CHARS_MAX)
 
 
 def _key_of(principal: Principal) -> UUID:
     if principal.key_id is None:
-        raise PermissionDenied("keys are made and revoked by keys in Postgres")
+        raise PermissionDenied("only a key that is stored in Postgres can make and revoke keys")
     return principal.key_id

@@ -125,14 +125,14 @@ def run_keys(databases: Databases, arguments: argparse.Namespace) -> None:
 
 def _name(text: str) -> str:
     if not text:
-        raise argparse.ArgumentTypeError("it is empty, which would bind the key to nothing")
+        raise argparse.ArgumentTypeError("must not be empty, which would bind the key to nothing")
     return text
 
 
 def _lifetime(text: str) -> timedelta:
     match = re.fullmatch(r"([1-9]\d{0,5})([mhd])", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not like 30m, 12h or 90d")
+        raise argparse.ArgumentTypeError(f"{text!r} must be like 30m, 12h or 90d")
     return int(match[1]) * _UNITS[match[2]]
 
 

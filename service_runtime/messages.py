@@ -91,7 +91,7 @@ class _Reading:
         elif kind in (_FIXED_64, _FIXED_32):
             size = 8 if kind == _FIXED_64 else 4
         else:
-            raise DecodeError("it holds a group")
+            raise DecodeError("it has a group")
         if place + size > end:
             raise DecodeError("it is cut off")
         return tag >> 3, place, size

@@ -244,7 +244,9 @@ class TenantMove:
             if name not in ours:
                 with _connected(url) as connection:
                     if connection.execute(_MOVE, (tenant_id,)).fetchone():
-                        raise CannotMove(f"it is on its way to {name or 'the home database'}: finish that first")
+                        raise CannotMove(
+                            f"the tenant is being moved to {name or 'the home database'}; finish that first"
+                        )
 
 
 class _Move:
@@ -286,12 +288,16 @@ class _Move:
         state = self._state(self._source, if_none="HERE" if self._moved.source == HOME else "GONE")
         if self._target.execute(_MOVE, (self._id,)).fetchone() is None:
             if state not in ("HERE", "LEAVING"):
-                raise CannotMove("it does not live in the database that the directory names: look at access.residence")
+                raise CannotMove(
+                    "the tenant does not live in the database that the directory names; check access.residence"
+                )
             self._arrive()
         noted = _row_of(self._target, _MOVE, (self._id,))
         if not (state == "GONE" and noted.is_whole):
             if state not in ("HERE", "LEAVING"):
-                raise CannotMove("its database says that it is gone, and the other one has not all of it")
+                raise CannotMove(
+                    "the tenant's database says that the tenant has left, but the other one does not have all of it"
+                )
             self._copy(dict(noted.copied))
             horizon = self._catch_up(noted.horizon)
             self._stop_and_copy(horizon)
@@ -299,7 +305,7 @@ class _Move:
 
     def _arrive(self) -> None:
         if self._state(self._target, if_none="GONE") not in ("GONE", "ARRIVING"):
-            raise CannotMove("both databases say that it lives there: look at access.residence")
+            raise CannotMove("both databases say that the tenant lives there; check access.residence")
         _remove_all(self._target, self._tables, self._id)  # rows of an earlier stay
         horizon = _row_of(self._source, _HORIZON).horizon
         self._target.execute(
@@ -548,7 +554,7 @@ class _Move:
                 )
                 self._put_each(table, left, updating=changed)
             if rows := _row_of(self._target, sql.SQL("SELECT count(*) AS count FROM {}").format(left)).count:
-                raise CannotMove(f"{rows} rows of {table.label} have changed places: run it again") from None
+                raise CannotMove(f"{rows} rows of {table.label} exchanged their keys; run the move again") from None
             self._target.execute(sql.SQL("DROP TABLE {}").format(left))
 
     def _put_each(self, table: _Table, staged: sql.Identifier, *, updating: Sequence[str]) -> None:
@@ -596,7 +602,7 @@ class _Move:
         """Stop writes, copy the last rows, and note that the copy is whole."""
         leaving = self._source.execute(_LEAVES, {"id": self._id, "stopped_s": STOPPED_S}).fetchone()
         if leaving is None:
-            raise CannotMove("its database does not say that it lives there: look at access.residence")
+            raise CannotMove("the tenant's database does not say that the tenant lives there; check access.residence")
         self._leaves = {"id": self._id, "until": leaving.until}
         stopped = time.monotonic()
         self._say("leaving")
@@ -609,7 +615,9 @@ class _Move:
             self._target.execute("UPDATE access.move SET is_whole = true WHERE tenant_id = %s", (self._id,))
             self._say("whole")
             if not self._leave():
-                raise Unavailable("the last rows took longer than writes may wait; it stays. Run it again")
+                raise Unavailable(
+                    "copying the last rows took longer than writes may wait, so the tenant stays; run the move again"
+                )
         self._moved.writes_waited_s = time.monotonic() - stopped
         self._say("gone")
 
@@ -635,7 +643,9 @@ class _Move:
         while numbers:
             numbers = [row.number for row in self._source.execute(_STILL_UNDER_WAY, {**named, "numbers": numbers})]
             if numbers and time.monotonic() > give_up_at:
-                raise Unavailable(f"a transaction of it has not ended in {DRAIN_S:.0f} s; it stays. Run it again")
+                raise Unavailable(
+                    f"a transaction of the tenant did not end in {DRAIN_S:.0f} s, so the tenant stays; run the move again"
+                )
             if numbers:
                 time.sleep(0.01)
 
@@ -656,7 +666,7 @@ class _Move:
         for label, sums in here.items():
             there = done.there[label]
             if (sums.count, sums.checksum) != (there.count, there.checksum):
-                raise Differs(f"{label} has not the same rows in both databases")
+                raise Differs(f"{label} does not have the same rows in both databases")
 
     def _raise_numbers(self) -> None:
         """Let the tenant's next rows get higher numbers than any that it has drawn where it was."""

@@ -45,7 +45,7 @@ def page_size(requested: int) -> int:
         InvalidArgument: it is negative.
     """
     if requested < 0:
-        raise InvalidArgument("page_size is negative", field="page_size")
+        raise InvalidArgument(f"page_size must be 0 or more (got {requested})", field="page_size")
     return min(requested or PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
 
 

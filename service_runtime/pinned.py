@@ -75,7 +75,7 @@ class Watch:
         """
         self.requests += 1
         if self.requests > _REQUESTS_MAX:
-            raise self.failed(f"it needs more than {_REQUESTS_MAX} requests")
+            raise self.failed(f"it needs more than {_REQUESTS_MAX} requests, the limit")
 
     def count_framing(self, size_bytes: int) -> None:
         """Count bytes that were read after a head.
@@ -85,7 +85,7 @@ class Watch:
         """
         self.framing_bytes += size_bytes
         if self.framing_bytes > _FRAMING_BYTES_MAX + _READ_BYTES:  # of the last read nothing was passed on yet
-            raise self.failed(f"it answers more than {_FRAMING_BYTES_MAX} bytes around its chunks")
+            raise self.failed(f"its answer has more than {_FRAMING_BYTES_MAX:,} bytes around its chunks")
 
     def count_chunk(self, size_bytes: int) -> None:
         """Count a piece of a body.
@@ -97,7 +97,7 @@ class Watch:
         self.framing_bytes -= size_bytes + _CHUNK_BYTES
         self.chunks += 1
         if self.chunks > _CHUNKS_MAX:
-            raise self.failed(f"it answers in more than {_CHUNKS_MAX} chunks")
+            raise self.failed(f"its answer has more than {_CHUNKS_MAX:,} chunks")
         if self.size_bytes > self.talk_bytes_max:
             raise self.too_much()
 
@@ -192,7 +192,7 @@ def client(
             url = request.url
             port = url.port or (_TLS_PORT if url.scheme == "https" else _PORT)
             if (url.scheme, url.host.strip("[]"), port) != (origin.scheme, origin.host, origin.port):
-                raise watch.failed("it leads elsewhere")
+                raise watch.failed("it leads to another origin")
             watch.count_request()
             sent = httpx2.Request(
                 request.method,

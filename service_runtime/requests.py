@@ -323,9 +323,9 @@ def _answer_of(request: Request, rows: list[Row]) -> Any:
 def _stored(request: Request, rows: list[Row]) -> Any:
     (row,) = rows
     if row.is_gone or (isinstance(row.answer, dict) and row.answer.get("erased") is True):
-        raise Erased("the request was answered, and its answer was erased since", request_id=request.request_id)
+        raise Erased("the request was answered before, and its answer was erased since", request_id=request.request_id)
     if not row.is_own or (row.rpc, bytes(row.fingerprint)) != (request.rpc, request.fingerprint):
         raise RequestIdReused(
-            "the request id was used before with other content", field=FIELD, request_id=request.request_id
+            "request_id was used before with other content; use a new one", field=FIELD, request_id=request.request_id
         )
     return row.answer

@@ -51,7 +51,7 @@ class KeyRing:
             SecretsKeyMissing: there is no key.
         """
         if not self._newest:
-            raise SecretsKeyMissing("the service has no key for secrets: its operator sets SECRETS_KEY")
+            raise SecretsKeyMissing("the service has no key for secrets; its operator must set SECRETS_KEY")
         nonce = os.urandom(_NONCE_BYTES)
         head = _FORMAT + self._newest + nonce
         return head + _cipher(self._keys[self._newest]).encrypt(nonce, secret.encode(), _bound(bound_to))
@@ -67,7 +67,7 @@ class KeyRing:
         begin = len(_FORMAT) + _ID_BYTES
         key = self._keys.get(sealed[len(_FORMAT) : begin]) if sealed.startswith(_FORMAT) else None
         if key is None:
-            raise SecretUnreadable("no key of SECRETS_KEY has sealed the secret")
+            raise SecretUnreadable("the secret was sealed with a key that SECRETS_KEY does not have")
         nonce, text = sealed[begin : begin + _NONCE_BYTES], sealed[begin + _NONCE_BYTES :]
         try:
             return _cipher(key).decrypt(nonce, text, _bound(bound_to)).decode()
@@ -94,7 +94,7 @@ def keys_of(text: str) -> list[bytes]:
             key = b""
         if len(key) != KEY_BYTES:
             raise ValueError(
-                f"its key {place} is not {KEY_BYTES} bytes as base64, such as `openssl rand -base64 32` prints"
+                f"its key {place} must be {KEY_BYTES} bytes as base64, such as `openssl rand -base64 32` prints"
             )
         keys.append(key)
     return keys

@@ -200,7 +200,7 @@ class ServiceSettings(BaseSettings):
     @classmethod
     def _is_an_origin(cls, url: str) -> str:
         if url and not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:_-]+", url):
-            raise ValueError("is not https://host or https://host:port")
+            raise ValueError("must be like https://host or https://host:port")
         return url
 
     @field_validator("otel_exporter_otlp_endpoint")
@@ -229,7 +229,7 @@ class ServiceSettings(BaseSettings):
             missing = ", ".join(name for name, value in parts.items() if not value)
             raise ValueError(f"tokens need JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL; missing: {missing}")
         if self.jwt_jwks_url and not self.jwt_jwks_url.startswith(("https://", "http://")):
-            raise ValueError("JWT_JWKS_URL is not an http(s) URL")
+            raise ValueError("JWT_JWKS_URL must be an http:// or https:// URL")
         return self
 
     @property
@@ -312,7 +312,7 @@ def from_json(value: object) -> object:
     try:
         return json.loads(value)
     except ValueError as error:
-        raise ValueError(f"is no JSON: {error}") from error
+        raise ValueError(f"must be valid JSON: {error}") from error
 
 
 def _named_urls(urls: SecretStr) -> dict[str, str]:
@@ -320,9 +320,11 @@ def _named_urls(urls: SecretStr) -> dict[str, str]:
     for item in urls.get_secret_value().split():
         name, is_named, url = item.partition("=")
         if not is_named or not _DATABASE_NAME.fullmatch(name):
-            raise ValueError("is not like east=postgresql://... west=postgresql://...; names are of a-z, 0-9, - and _")
+            raise ValueError(
+                "must be like east=postgresql://... west=postgresql://..., with names of a-z, 0-9, - and _"
+            )
         if name in named:
-            raise ValueError(f"names {name} twice")
+            raise ValueError(f"must name each database once (got {name} twice)")
         named[name] = url
     return named
 
@@ -332,11 +334,11 @@ def _check_postgres_url(url: str) -> None:
     from psycopg.conninfo import conninfo_to_dict
 
     if not url.startswith(("postgresql://", "postgres://")):
-        raise ValueError("is no postgresql:// URL")
+        raise ValueError("must be a postgresql:// URL")
     try:
         conninfo_to_dict(url)
     except ProgrammingError:  # its text may show the password
-        raise ValueError("is no URL that Postgres reads; in a password, percent-encode / @ : ? # %") from None
+        raise ValueError("must be a URL that Postgres reads; in a password, percent-encode / @ : ? # %") from None
 
 
 def http_url(url: str) -> str:
@@ -346,7 +348,7 @@ def http_url(url: str) -> str:
         ValueError: it is another scheme's.
     """
     if url and not url.startswith(("http://", "https://")):
-        raise ValueError("is no http:// or https:// URL")
+        raise ValueError("must be an http:// or https:// URL")
     return url
 
 

@@ -30,14 +30,14 @@ def check_vector(field: str, values: Sequence[float], *, dimension: int | None =
     """
     problem = ""
     if dimension is not None and len(values) != dimension:
-        problem = f"has {len(values)} values, not {dimension}"
+        problem = f"must have {dimension} values (got {len(values)})"
     elif not 1 <= len(values) <= DIMENSION_MAX:
-        problem = f"has {len(values)} values, not 1 to {DIMENSION_MAX}"
+        problem = f"must have 1 to {DIMENSION_MAX} values (got {len(values)})"
     elif not all(map(math.isfinite, values)):
-        problem = "has a value that is not finite"
+        problem = "must have only finite values"
     elif (largest := max(map(abs, values))) >= _HALF_INFINITE:
-        problem = "has a value past half precision"
+        problem = "has a value outside the range of half precision"
     elif largest <= _HALF_ZERO:
-        problem = "is zero, which has no direction"
+        problem = "must not be zero, which has no direction"
     if problem:
         raise InvalidArgument(f"{field} {problem}", field=field)

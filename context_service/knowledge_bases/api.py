@@ -129,7 +129,9 @@ class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
 
 def _state(place: int, number: pb.DocumentState) -> DocumentState:
     if number not in _STATES:
-        raise InvalidArgument(f"states[{place}] is none", field=f"states[{place}]")
+        raise InvalidArgument(
+            f"states[{place}] is {number}, which is not a known document state", field=f"states[{place}]"
+        )
     return _STATES[number]
 
 

@@ -90,9 +90,9 @@ class BedrockClient:
         except AddressRefused as error:
             raise AddressRefused(error.message) from None
         except (OSError, UnicodeError):
-            raise KnowledgeBaseFailed("the name of the Retrieve API cannot be looked up") from None
+            raise KnowledgeBaseFailed("the host name of the Retrieve API cannot be resolved") from None
         if scheme != "https" and not destination.is_listed:
-            raise KnowledgeBaseFailed("the address of the Retrieve API is public, and not https://")
+            raise KnowledgeBaseFailed("the Retrieve API has a public address, so its URL must begin with https://")
         body = orjson.dumps(
             {
                 "retrievalQuery": {"text": question[:QUESTION_CHARS_MAX]},
@@ -118,7 +118,9 @@ class BedrockClient:
             check_containers("answer", answer.decode(errors="replace"))
             return await beside_the_loop(_READING * len(answer), lambda: _passages(orjson.loads(answer)))
         except (ValueError, TypeError, LimitExceeded):
-            raise KnowledgeBaseFailed("the Retrieve API failed: its answer is not valid") from None
+            raise KnowledgeBaseFailed(
+                "the Retrieve API failed: its answer is not valid JSON of the expected form"
+            ) from None
 
     def _signed(self, url: str, body: bytes, region: str) -> dict[str, str]:
         """Return the headers of a request; finding or renewing credentials may ask the machine's own services."""
@@ -132,7 +134,7 @@ class BedrockClient:
         except BotoCoreError:  # what it says may name files and roles
             frozen = None
         if frozen is None:
-            raise KnowledgeBaseFailed("the service has no credentials for AWS, or cannot renew them")
+            raise KnowledgeBaseFailed("the service has no AWS credentials, or cannot renew them")
         request = AWSRequest(method="POST", url=url, data=body, headers={"content-type": "application/json"})
         SigV4Auth(frozen, "bedrock", region).add_auth(request)
         return dict(request.headers.items())
@@ -152,7 +154,7 @@ def client_of(settings: Settings, destinations: Destinations) -> BedrockClient:
     session = Session()
     key, secret = settings.aws_access_key_id, settings.aws_secret_access_key.get_secret_value()
     if bool(key) != bool(secret):
-        raise ProviderNotConfigured("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together: one is missing")
+        raise ProviderNotConfigured("set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or neither")
     if key:
         session.set_credentials(key, secret, settings.aws_session_token.get_secret_value() or None)
     return BedrockClient(session, destinations, endpoint=settings.bedrock_endpoint)
@@ -173,7 +175,7 @@ def _check(response: Response, watch: Watch) -> None:
     if status == _OK:
         return
     if _REDIRECT <= status < _HTTP_ERROR:
-        raise watch.failed(f"it redirects (HTTP {status}), and is not followed")
+        raise watch.failed(f"it redirects (HTTP {status}), and redirects are not followed")
     said = _SAID.get(status, f"it answers HTTP {status}")
     kind = response.headers.get("x-amzn-errortype", "").partition(":")[0]
     raise watch.failed(f"{said} ({kind})" if _KIND.fullmatch(kind) else said)

@@ -94,15 +94,15 @@ class DocumentInput:
             InvalidArgument, LimitExceeded: the field is named.
         """
         if self.data is None and self.record_id is None:
-            raise InvalidArgument("document has neither data nor working_memory_id", field="document.data")
+            raise InvalidArgument("give document.data or document.working_memory_id", field="document.data")
         check_text("document.name", self.name, chars_max=DOCUMENT_NAME_CHARS_MAX)
         if self.data is not None and not self.name.strip():
-            raise InvalidArgument("document.name is blank", field="document.name")
+            raise InvalidArgument("document.name must not be blank", field="document.name")
         check_text("document.uri", self.uri, chars_max=URI_CHARS_MAX)
         check_text("document.content_type", self.content_type, chars_max=TYPE_CHARS_MAX)
         if self.record_id is not None and self.content_type:
             raise InvalidArgument(
-                "document.content_type belongs to bytes; a record has a content type of its own",
+                "document.content_type must be empty with working_memory_id: a record has its own content type",
                 field="document.content_type",
             )
         check_bytes("document.data", len(self.data or b""), DOCUMENT_BYTES_MAX)
@@ -155,7 +155,8 @@ def _check_bedrock(said: Bedrock) -> None:
     ):
         if not pattern.fullmatch(text):
             raise InvalidArgument(
-                f"knowledge_base.bedrock.{name} is not {what}", field=f"knowledge_base.bedrock.{name}"
+                f"knowledge_base.bedrock.{name} must be {what} (got {text[:100]!r})",
+                field=f"knowledge_base.bedrock.{name}",
             )
 
 
@@ -163,7 +164,7 @@ def check_name(field_name: str, name: str) -> None:
     """Refuse what no base can be called."""
     check_text(field_name, name, chars_max=NAME_CHARS_MAX)
     if not name.strip():
-        raise InvalidArgument(f"{field_name} is blank", field=field_name)
+        raise InvalidArgument(f"{field_name} must not be blank", field=field_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,7 +148,10 @@ def _shortened(answer: Document, bytes_max: int) -> Document:
         if size_bytes_of(cut) <= bytes_max:
             return cut
         chars_max //= 2
-    raise AnswerTooLarge("a row does not fit an answer; ask for less of it", size_bytes_max=bytes_max)
+    raise AnswerTooLarge(
+        f"a row has more bytes than an answer may have ({bytes_max:,}); ask for fewer of its fields",
+        size_bytes_max=bytes_max,
+    )
 
 
 def _cut(value: Any, chars_max: int) -> Any:

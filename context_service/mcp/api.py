@@ -90,7 +90,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
             raise ToolNotFound(f"there is no tool {request.tool_name[:100]!r}; ListTools has their names")
         calls.require(tool.scope)
         if calls.principal().context_id and not tool.method.options.context_key:
-            raise PermissionDenied("the key is bound to a context")
+            raise PermissionDenied(f"the key is bound to a context, and cannot call {request.tool_name}")
         if tool.scope != "read" and (self._read_only or request.read_only):
             raise PermissionDenied("tools that write are switched off", scope=tool.scope)
         principal_of(request.subject_user_id)  # refuses a user that the key may not act for, whatever the tool does

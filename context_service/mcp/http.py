@@ -124,7 +124,9 @@ class Mcp:
         """Let the SDK answer a request of an authenticated caller."""
         is_ours = request.path in self._servers
         if is_ours and request.method != "POST":
-            raise Unimplemented("there are no sessions and no streams to listen to: only POST")
+            raise Unimplemented(
+                f"the method must be POST: there are no sessions or streams (got {request.method[:20]})"
+            )
         principal = await self._authenticator.authenticate(request.metadata)
         request.belongs_to(principal)
         with self._border.held.for_caller(principal) as call_bytes:
@@ -161,7 +163,7 @@ class Mcp:
             async with asyncio.timeout(_WORK_S_MAX):
                 await app(request.scope, receive, charged)
         except TimeoutError:
-            raise DeadlineExceeded("the request took too long") from None
+            raise DeadlineExceeded(f"the request took more than {_WORK_S_MAX:g} s") from None
 
     def refusal(self, error: ContextKeepError) -> asgi.HttpResponse:
         """Return an error with what gRPC's details hold, as JSON."""

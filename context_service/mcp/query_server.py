@@ -102,7 +102,7 @@ def _described(tool: Tool) -> types.Tool:
 async def _called(session: QuerySession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
     tool = TOOLS_BY_NAME.get(name)
     if tool is None:
-        raise ToolNotFound(f"there is no tool {name[:100]!r}; there are {QUERY_CONTEXT} and {LIST_CONTEXT_PROVIDERS}")
+        raise ToolNotFound(f"there is no tool {name[:100]!r}; use {QUERY_CONTEXT} or {LIST_CONTEXT_PROVIDERS}")
     surroundings = Surroundings(subject_user_id=session.subject_user_id, agent_id=session.agent_id)
     try:
         answer = await session.rpcs.call(tool.method.name, tool.request(surroundings, tool.parse(arguments)))

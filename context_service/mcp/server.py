@@ -163,7 +163,9 @@ async def _execute(session: Session, name: str, arguments: dict[str, Any]) -> st
     try:
         arguments_json = orjson.dumps(arguments).decode()
     except (TypeError, ValueError):  # a lone surrogate, or a number above 64 bits
-        raise InvalidArgument("the arguments are not JSON in UTF-8", field="arguments") from None
+        raise InvalidArgument(
+            "the arguments must be JSON in UTF-8, with integers of at most 64 bits", field="arguments"
+        ) from None
     request = pb.ExecuteToolRequest(
         tool_name=name,
         arguments_json=arguments_json,

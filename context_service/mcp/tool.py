@@ -229,7 +229,7 @@ class Tool:
         """
         if "sql" in arguments:
             raise InvalidArgument(
-                f"no tool takes SQL; ask the tool wm_query, with arguments such as {_QUERY_FORM}",
+                f"no tool takes SQL; call wm_query, with arguments such as {_QUERY_FORM}",
                 field=f"{ARGUMENTS}.sql",
             )
         checked: Arguments = parsed(self.model, self.name, arguments)
@@ -415,7 +415,7 @@ def parsed(model: type[Arguments], name: str, arguments: dict[str, Any]) -> Any:
         summary = "; ".join(
             f"{violation.field.removeprefix(ARGUMENTS + '.')}: {violation.description}" for violation in violations
         )
-        raise InvalidArgument(f"these are not arguments of {name}: {summary}", violations=violations) from None
+        raise InvalidArgument(f"the arguments of {name} are not valid: {summary}", violations=violations) from None
 
 
 def compact(schema: Any) -> Any:

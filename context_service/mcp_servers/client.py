@@ -94,9 +94,9 @@ class McpClient:
 
             now = (await _tools(session, watch)).get(approved.name)
             if now is None:
-                raise ToolRefused("its server has the tool no more")
+                raise ToolRefused("the server no longer has the tool")
             if now != approved:
-                raise ToolRefused("its definition is another one than was approved")
+                raise ToolRefused("the tool's definition changed after it was approved; approve it again")
             # Not by `call_tool`, which runs the server's own schema, with its patterns, over the answer.
             params = types.CallToolRequestParams(name=approved.name, arguments=arguments)
             result = await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
@@ -112,9 +112,9 @@ class McpClient:
         except AddressRefused as error:
             raise AddressRefused(error.message) from None
         except (OSError, UnicodeError):
-            raise McpServerFailed("its name cannot be looked up") from None
+            raise McpServerFailed("its host name cannot be resolved") from None
         if origin.scheme != "https" and not destination.is_listed:
-            raise McpServerFailed("its address is public, and not https://")
+            raise McpServerFailed("its address is public, so server.url must begin with https://")
         watch = Watch(answer_bytes_max=ANSWER_BYTES_MAX, talk_bytes_max=_TALK_BYTES_MAX)
         try:
             async with await self._http(target, origin, destination, watch) as http:
@@ -157,9 +157,12 @@ def origin_of(url: str) -> Origin:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise InvalidArgument("server.url is no URL", field="server.url") from None
+        raise InvalidArgument("server.url must be an https:// or http:// URL", field="server.url") from None
     if parts.scheme not in ("http", "https") or not host or not url.isascii() or not url.isprintable() or " " in url:
-        raise InvalidArgument("server.url is no https:// or http:// URL of ASCII characters", field="server.url")
+        raise InvalidArgument(
+            "server.url must be an https:// or http:// URL of printable ASCII characters without spaces",
+            field="server.url",
+        )
     if (
         parts.username is not None
         or parts.password is not None
@@ -169,7 +172,9 @@ def origin_of(url: str) -> Origin:
         or "%" in host
     ):
         raise InvalidArgument(
-            "server.url has a user, a query or a fragment; a secret goes into bearer_secret", field="server.url"
+            "server.url must have no user, query or fragment, no backslash, and no % in its host; give a secret in "
+            "bearer_secret",
+            field="server.url",
         )
     return Origin(scheme=parts.scheme, host=host, port=port or (443 if parts.scheme == "https" else 80))
 
@@ -177,9 +182,9 @@ def origin_of(url: str) -> Origin:
 def _check(response: Response, watch: Watch) -> None:
     status = response.status_code
     if status in _ASKS_WHO:
-        raise watch.failed(f"it asks for authentication, or refuses it (HTTP {status})")
+        raise watch.failed(f"it requires authentication, or refuses bearer_secret (HTTP {status})")
     if _REDIRECT <= status < _HTTP_ERROR:
-        raise watch.failed(f"it redirects (HTTP {status}), and is not followed")
+        raise watch.failed(f"it redirects (HTTP {status}), and redirects are not followed")
 
 
 async def _readable(response: Response, body: AsyncIterator[bytes], watch: Watch) -> AsyncIterator[bytes]:
@@ -195,7 +200,7 @@ async def _readable(response: Response, body: AsyncIterator[bytes], watch: Watch
     async for chunk in body:
         lines += chunk.count(b"\n") + chunk.count(b"\r")
         if lines > _LINES_MAX:
-            raise watch.failed(f"it answers more than {_LINES_MAX} lines of events")
+            raise watch.failed(f"its answer has more than {_LINES_MAX:,} lines of events")
         looked_at = max(len(held) - _BETWEEN_BYTES, 0)
         held += chunk
         ends = [found.end() for found in _BETWEEN_EVENTS.finditer(held, looked_at)]
@@ -226,22 +231,22 @@ async def _check_message(text: bytes | bytearray, watch: Watch) -> None:
         return
     containers = text.count(b"{") + text.count(b"[")
     if containers > CONTAINERS_MAX:
-        raise watch.failed(f"it answers more than {CONTAINERS_MAX} lists and objects in one message")
+        raise watch.failed(f"one message of its answer has more than {CONTAINERS_MAX:,} lists and objects")
     if text.count(b",") > VALUES_MAX:
-        raise watch.failed(f"it answers more than {VALUES_MAX} values in one message")
+        raise watch.failed(f"one message of its answer has more than {VALUES_MAX:,} values")
     if containers <= BLOCKS_MAX:
         return
     try:
         result = (await beside_the_loop(len(text), orjson.loads, text))["result"]
         blocks, tools = (len(result.get(name, ())) for name in ("content", "tools"))
     except ValueError:
-        raise watch.failed("its answer is not JSON") from None
+        raise watch.failed("its answer is not valid JSON") from None
     except (TypeError, LookupError, AttributeError):
         return  # the library reports the error
     if blocks > BLOCKS_MAX:
-        raise watch.failed(f"its tool answers {blocks} blocks; the limit is {BLOCKS_MAX}")
+        raise watch.failed(f"its tool returned {blocks:,} content blocks; the limit is {BLOCKS_MAX:,}")
     if tools > 2 * TOOLS_MAX:
-        raise watch.failed(f"it lists {tools} tools at once; the limit is {2 * TOOLS_MAX}")
+        raise watch.failed(f"it lists {tools:,} tools in one answer; the limit is {2 * TOOLS_MAX:,}")
 
 
 def _failure(error: Exception, watch: Watch) -> str:
@@ -341,7 +346,7 @@ async def _library() -> _Library:
         try:
             _loaded.append(await asyncio.to_thread(_load))
         except ImportError:
-            raise McpServerFailed(f"the service cannot ask any: {install('mcp')}") from None
+            raise McpServerFailed(f"the service cannot call MCP servers: {install('mcp')}") from None
     return _loaded[0]
 
 

@@ -100,7 +100,8 @@ def arguments_for(said: Mapping[str, Any]) -> dict[str, Any]:
         made[limit] = LIMIT
     if not question or lacking(said, made):
         raise InvalidArgument(
-            "the tool's schema does not say where the question goes: give arguments_json", field="arguments_json"
+            "the tool's schema does not show which argument takes the question; give arguments_json",
+            field="arguments_json",
         )
     return made
 
@@ -112,9 +113,13 @@ def check_arguments(said: Mapping[str, Any], arguments: Mapping[str, Any]) -> No
         InvalidArgument: the question has no place in them, or the tool asks for more.
     """
     if not _has(arguments, QUESTION):
-        raise InvalidArgument(f'arguments_json: no value is "{QUESTION}"', field="arguments_json")
+        raise InvalidArgument(
+            f'arguments_json must have the value "{QUESTION}", which the question replaces', field="arguments_json"
+        )
     if missing := lacking(said, arguments):
-        raise InvalidArgument(f"arguments_json: the tool asks for {', '.join(missing)}, too", field="arguments_json")
+        raise InvalidArgument(
+            f"arguments_json must also have {', '.join(missing)}, which the tool requires", field="arguments_json"
+        )
 
 
 def lacking(said: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:

@@ -127,7 +127,8 @@ class McpServers:
                 kept_secret = self._keys.seal(secret, _bound(transaction.tenant_id, said.server_id))
             elif before is not None and kept_secret is not None and origin_of(before.url) != origin_of(said.url):
                 raise InvalidArgument(
-                    "the server is elsewhere now: say bearer_secret again, or clear_secret", field="bearer_secret"
+                    "server.url has another origin than before; give bearer_secret again, or set clear_secret",
+                    field="bearer_secret",
                 )
             values = {
                 "display_name": said.display_name or said.server_id,
@@ -181,7 +182,7 @@ class McpServers:
             async with aside(), asyncio.timeout(seconds):
                 found = await self._client.discover(target)
         except TimeoutError:
-            raise McpServerFailed(f"the MCP server does not answer within {seconds:.0f} s") from None
+            raise McpServerFailed(f"the MCP server did not answer within {seconds:.0f} s") from None
         except McpServerFailed as error:
             raise McpServerFailed(f"the MCP server failed: {error.message}") from None
         tools = [(provider_id_of(server_id, definition.name), definition) for definition in found.tools]
@@ -240,12 +241,16 @@ class McpServers:
                 raise _no_tool(said.server_id, said.tool_name)
             tool = _tool(row)
             if said.definition_sha256 and said.definition_sha256 != tool.definition.sha256:
-                raise McpToolChanged("the tool is defined otherwise than the definition that was read")
+                raise McpToolChanged(
+                    "the tool's definition does not have this definition_sha256; read it again, then approve it"
+                )
             if not tool.declares_read_only:
-                raise McpToolNotDeclared("the tool does not declare that it is read-only: only its server can")
+                raise McpToolNotDeclared(
+                    "the tool does not declare itself read-only, and only its server can declare it"
+                )
             if not tool.declares_search_safe and not said.records_search_safe:
                 raise McpToolNotDeclared(
-                    "the tool does not declare that it is search-safe: its server can, or record_search_safe"
+                    "the tool does not declare itself search-safe; its server must, or set record_search_safe"
                 )
             arguments = arguments_for(tool.definition.said) if given is None else given
             check_arguments(tool.definition.said, arguments)
@@ -319,13 +324,13 @@ class McpServers:
         if literal := literal_of(origin.host):
             self._destinations.check(literal, origin.port)
         if secret and clears_secret:
-            raise InvalidArgument("give bearer_secret or clear_secret, one of them", field="clear_secret")
+            raise InvalidArgument("give bearer_secret or clear_secret, not both", field="clear_secret")
         if not secret:
             return
         check_text("bearer_secret", secret, chars_max=SECRET_CHARS_MAX)
         if len(secret) < SECRET_CHARS_MIN or not _SECRET.fullmatch(secret):
             raise InvalidArgument(
-                f"bearer_secret is not {SECRET_CHARS_MIN} or more printable ASCII characters without spaces",
+                f"bearer_secret must be {SECRET_CHARS_MIN} or more printable ASCII characters without spaces",
                 field="bearer_secret",
             )
 
@@ -368,7 +373,10 @@ def _bound(tenant_id: UUID, server_id: str) -> tuple[str, ...]:
 def _check_id(server_id: str, *, field: str = "server_id") -> None:
     check_text(field, server_id, chars_max=SERVER_ID_CHARS_MAX, required=True)
     if not _ID.fullmatch(server_id):
-        raise InvalidArgument(f"{field} is not of small letters, digits and hyphens, a letter first", field=field)
+        raise InvalidArgument(
+            f"{field} must be lowercase letters, digits and hyphens, and begin with a letter (got {server_id!r})",
+            field=field,
+        )
 
 
 def _check_tool(server_id: str, tool_name: str) -> None:
@@ -377,11 +385,13 @@ def _check_tool(server_id: str, tool_name: str) -> None:
 
 
 def _no_server(server_id: str) -> McpServerNotFound:
-    return McpServerNotFound("there is no such MCP server", server_id=server_id)
+    return McpServerNotFound(f"MCP server {server_id[:100]!r} does not exist", server_id=server_id)
 
 
 def _no_tool(server_id: str, tool_name: str) -> McpToolNotFound:
-    return McpToolNotFound("there is no such tool", server_id=server_id, tool_name=tool_name)
+    return McpToolNotFound(
+        f"MCP server {server_id[:100]!r} has no tool {tool_name[:100]!r}", server_id=server_id, tool_name=tool_name
+    )
 
 
 def _tool(row: Row) -> Tool:

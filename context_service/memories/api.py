@@ -155,7 +155,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
             done = await self._consolidating.apply(runs, request.plan, principal=principal, request=once)
         elif request.plan or request.request_id:
             field = "plan" if request.plan else "request_id"
-            raise InvalidArgument(f"{field} belongs to a call with apply; this one is a dry run", field=field)
+            raise InvalidArgument(f"{field} must be empty without apply: this call is a dry run", field=field)
         else:
             done = await self._consolidating.dry_run(runs, principal=principal)
         return _consolidated(done)
@@ -206,7 +206,7 @@ def _kind(field: str, number: int) -> MemoryKind:
     for kind, known in _KINDS.items():
         if known == number:
             return kind
-    raise InvalidArgument(f"{field} is no kind: {number}", field=field)
+    raise InvalidArgument(f"{field} is {number}, which is not a known kind", field=field)
 
 
 def _memory(memory: Memory) -> pb.Memory:

@@ -112,7 +112,10 @@ def _check(said: SpecialistInput) -> None:
 def _check_id(field: str, specialist_id: str) -> None:
     check_text(field, specialist_id, chars_max=ID_CHARS_MAX, required=True)
     if not _ID.fullmatch(specialist_id):
-        raise InvalidArgument(f"{field} is not of small letters, digits and hyphens, a letter first", field=field)
+        raise InvalidArgument(
+            f"{field} must be lowercase letters, digits and hyphens, and begin with a letter (got {specialist_id!r})",
+            field=field,
+        )
 
 
 def _specialist(row: Row) -> Specialist:

@@ -173,5 +173,7 @@ def lines_of(piece: ArchivePiece, *, rows_max: int = 100_000) -> list[bytes]:
     if lines and not lines[-1]:
         lines.pop()
     if type(piece.says.get("rows")) is not int or len(lines) != piece.says["rows"] or len(lines) > rows_max:
-        raise piece.refused(f"it has {len(lines)} rows, but its line names another number")
+        raise piece.refused(
+            f"it has {len(lines):,} rows; its line must name this number, and the limit is {rows_max:,}"
+        )
     return lines

@@ -132,7 +132,7 @@ class PageName:
             InvalidArgument, LimitExceeded: the field is named.
         """
         if (self.page_id is None) == (not self.slug):
-            raise InvalidArgument("name the page by page_id or by slug", field="page_id")
+            raise InvalidArgument("give either page_id or slug", field="page_id")
         check_text("slug", self.slug, chars_max=ALIAS_CHARS_MAX)
         check_text("app_id", self.app_id, chars_max=NAME_CHARS_MAX)
         check_text("agent_bundle_id", self.agent_bundle_id, chars_max=NAME_CHARS_MAX)
@@ -147,10 +147,10 @@ def check_page(said: PageInput) -> None:
     check_slug(said.slug)
     check_text("page.title", said.title, chars_max=TITLE_CHARS_MAX)
     if not said.title.strip():
-        raise InvalidArgument("page.title is blank", field="page.title")
+        raise InvalidArgument("page.title must not be blank", field="page.title")
     check_long_text("page.markdown", said.markdown, size_bytes_max=PAGE_BYTES_MAX)
     if not said.markdown.strip():
-        raise InvalidArgument("page.markdown is blank", field="page.markdown")
+        raise InvalidArgument("page.markdown must not be blank", field="page.markdown")
     for limit, value, value_max in (
         ("page.aliases", len(said.aliases), ALIASES_MAX),
         ("page.sources", len(said.sources), SOURCES_MAX),
@@ -161,14 +161,14 @@ def check_page(said: PageInput) -> None:
         where = f"page.aliases[{number}]"
         check_text(where, alias, chars_max=ALIAS_CHARS_MAX)
         if not alias.strip():
-            raise InvalidArgument(f"{where} is blank", field=where)
+            raise InvalidArgument(f"{where} must not be blank", field=where)
     for number, source in enumerate(said.sources):
         where = f"page.sources[{number}]"
         check_text(f"{where}.label", source.label, chars_max=LABEL_CHARS_MAX)
         check_text(f"{where}.uri", source.uri, chars_max=URI_CHARS_MAX)
         check_text(f"{where}.id", source.id, chars_max=SOURCE_ID_CHARS_MAX)
         if not (source.label or source.uri or source.id):
-            raise InvalidArgument(f"{where} says nothing", field=where)
+            raise InvalidArgument(f"{where} must have a label, uri or id", field=where)
     check_text("page.app_id", said.app_id, chars_max=NAME_CHARS_MAX)
     check_text("page.agent_bundle_id", said.agent_bundle_id, chars_max=NAME_CHARS_MAX)
 
@@ -182,7 +182,8 @@ def check_slug(slug: str) -> None:
     check_text("page.slug", slug, chars_max=SLUG_CHARS_MAX)
     if slug and not _SLUG.fullmatch(slug):
         raise InvalidArgument(
-            "page.slug is not of small letters and digits with single marks (- _ . /) between", field="page.slug"
+            f"page.slug must be lowercase letters and digits with single marks (- _ . /) between them (got {slug!r})",
+            field="page.slug",
         )
 
 
@@ -195,7 +196,9 @@ def slug_of(title: str) -> str:
     plain = unicodedata.normalize("NFKD", title[:TITLE_CHARS_MAX]).encode("ascii", "ignore").decode().lower()
     slug = _NOT_OF_SLUG.sub("-", plain).strip("-")[:SLUG_CHARS_MAX].strip("-")
     if not slug:
-        raise InvalidArgument("page.slug is required: the title has no letters that it could be of", field="page.slug")
+        raise InvalidArgument(
+            "page.slug is required: page.title has no letters or digits to make one from", field="page.slug"
+        )
     return slug
 
 

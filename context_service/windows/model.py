@@ -124,4 +124,4 @@ class WindowSnapshot(NamedTuple):
 
 def window_not_found(window_id: UUID) -> WindowNotFound:
     """Return the error for a window that does not exist or that the caller may not see."""
-    return WindowNotFound("there is no such window", window_id=window_id)
+    return WindowNotFound(f"window {window_id} does not exist", window_id=window_id)

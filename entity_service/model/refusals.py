@@ -7,7 +7,7 @@ from contextkeep.errors import AnswerTooLarge, EdgeNotFound, NodeNotFound
 
 def node_not_found(node_id: str) -> NodeNotFound:
     """Return the error that says that there is no such node."""
-    return NodeNotFound("no node has this id", node_id=node_id)
+    return NodeNotFound(f"node {node_id} does not exist", node_id=node_id)
 
 
 def too_large(rpc: str) -> AnswerTooLarge:
@@ -17,7 +17,7 @@ def too_large(rpc: str) -> AnswerTooLarge:
 
 def edge_not_found(edge_id: str) -> EdgeNotFound:
     """Return the error of an id without an edge."""
-    return EdgeNotFound("no edge has this id", edge_id=edge_id)
+    return EdgeNotFound(f"edge {edge_id} does not exist", edge_id=edge_id)
 
 
 def similar_nodes_too_large() -> AnswerTooLarge:

@@ -54,12 +54,12 @@ def refusal(write: GraphWrite, standing: Standing) -> ContextKeepError | None:
     for position, node in enumerate(write.nodes):
         path = write.path("node", position)
         if node.id in ends:
-            return NodeExists("a node has this id already", field=f"{path}.id", node_id=node.id)
+            return NodeExists("a node with this id already exists", field=f"{path}.id", node_id=node.id)
         if node.external_id is not None:
             key = (node.graph_name, node.external_id)
             if key in external_ids:
                 return ExternalIdTaken(
-                    "a node of the graph has this external id already",
+                    "a node of the graph already has this external_id",
                     field=f"{path}.external_id",
                     node_id=external_ids[key],
                 )
@@ -75,10 +75,10 @@ def refusal(write: GraphWrite, standing: Standing) -> ContextKeepError | None:
         if error := misplaced(edge, path, ends):
             return error
         if edge.id in edge_ids:
-            return EdgeExists("an edge has this id already", field=f"{path}.id", edge_id=edge.id)
+            return EdgeExists("an edge with this id already exists", field=f"{path}.id", edge_id=edge.id)
         if ends_of(edge) in edge_ends:
             return EdgeExists(
-                "there is an edge of this type between the two nodes already",
+                "an edge of this type already leads from from_node_id to to_node_id",
                 field=path,
                 edge_id=edge_ends[ends_of(edge)],
             )
@@ -97,12 +97,14 @@ def misplaced(edge: NewEdge, path: str, ends: Mapping[str, StandingNode]) -> Con
     """
     for name, node_id in (("from_node_id", edge.from_node_id), ("to_node_id", edge.to_node_id)):
         if node_id not in ends:
-            return NodeNotFound("no node has the id of an end of the edge", field=f"{path}.{name}", node_id=node_id)
+            return NodeNotFound(
+                f"{name} of the edge is node {node_id}, which does not exist", field=f"{path}.{name}", node_id=node_id
+            )
         if ends[node_id].graph_name != edge.graph_name:
             return InvalidArgument(
-                "an end of the edge is not in the edge's graph", field=f"{path}.{name}", node_id=node_id
+                f"{name} of the edge must be a node of the edge's graph", field=f"{path}.{name}", node_id=node_id
             )
     contexts = {ends[edge.from_node_id].context_id, ends[edge.to_node_id].context_id} - {None}
     if len(contexts) > 1:
-        return InvalidArgument("the ends of the edge are in two contexts", field=path)
+        return InvalidArgument("both nodes of the edge must be in the same context", field=path)
     return None

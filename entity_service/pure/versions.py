@@ -14,7 +14,10 @@ def check_edge_version(edge: Edge, expected_version: int | None) -> None:
         VersionConflict: it has another version.
     """
     if expected_version is not None and edge.version != expected_version:
-        raise VersionConflict("the edge was changed meanwhile", version=edge.version)
+        raise VersionConflict(
+            f"the edge has version {edge.version}, not the expected {expected_version}; read it again",
+            version=edge.version,
+        )
 
 
 def check_version(node: Node, expected_version: int | None) -> None:
@@ -24,4 +27,7 @@ def check_version(node: Node, expected_version: int | None) -> None:
         VersionConflict: it has another version.
     """
     if expected_version is not None and node.version != expected_version:
-        raise VersionConflict("the node was changed meanwhile", version=node.version)
+        raise VersionConflict(
+            f"the node has version {node.version}, not the expected {expected_version}; read it again",
+            version=node.version,
+        )

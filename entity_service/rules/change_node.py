@@ -54,7 +54,10 @@ class NodeChanges:
             if node.status == change.status:
                 return node
             if change.expected_status is not None and node.status != change.expected_status:
-                raise StatusConflict("the node has another status", status=node.status)
+                raise StatusConflict(
+                    f"the node has the status {node.status}, not the expected {change.expected_status}",
+                    status=node.status,
+                )
             check_version(node, change.expected_version)
             await append_status(transaction, principal, node, status=change.status, message=change.message)
             return await changed_node(transaction, SET_STATUS, node, status=change.status)

@@ -89,7 +89,7 @@ class OwnedNodes:
         door = self._database.of(principal)
         rows = await door.query(READ, (door.tenant_id, erasure_id))
         if not rows:
-            raise ErasureNotFound("there is no such erasure", erasure_id=erasure_id)
+            raise ErasureNotFound(f"erasure {erasure_id} does not exist", erasure_id=erasure_id)
         return Owned(**rows[0]._asdict())
 
 
@@ -198,5 +198,7 @@ class OwnedEraser:
 
 def _check(subject: str, principal: Principal) -> None:
     if principal.bounds:
-        raise PermissionDenied("the key is bound, and a subject is erased within the whole tenant")
+        raise PermissionDenied(
+            "the key is bound, and a subject is erased in the whole tenant; use a key without bounds"
+        )
     check_text("subject", subject, chars_max=USER_ID_CHARS_MAX, required=True)

@@ -100,13 +100,17 @@ async def _check_nodes(transaction: Transaction, graph_name: str, batch: ImportB
             continue
         path = batch.write.path("node", position)
         if row.id != node.id:
-            raise ExternalIdTaken("another node has this external id", field=f"{path}.external_id", node_id=row.id)
+            raise ExternalIdTaken(
+                f"node {row.id} already has this external id", field=f"{path}.external_id", node_id=row.id
+            )
         existed[row.id] = path
     if not existed:
         return
     parameters = {"ids": id_array(existed), "graph_name": graph_name}
     for (node_id,) in await transaction.query(ELSEWHERE, parameters, named=False):
-        raise NodeExists("a node of another graph has this id", field=f"{existed[node_id]}.id", node_id=node_id)
+        raise NodeExists(
+            f"node {node_id} already exists in another graph", field=f"{existed[node_id]}.id", node_id=node_id
+        )
 
 
 async def _check_there(transaction: Transaction, batch: ImportBatch) -> None:
@@ -125,4 +129,4 @@ async def _check_there(transaction: Transaction, batch: ImportBatch) -> None:
     there = {row[0] for row in await transaction.query(THERE, parameters, named=False)}
     for node_id in wanted:
         if node_id in missing and node_id not in there:
-            raise NodeNotFound("no node has this id", field=f"{wanted[node_id]}.node_id", node_id=node_id)
+            raise NodeNotFound(f"node {node_id} does not exist", field=f"{wanted[node_id]}.node_id", node_id=node_id)

@@ -124,10 +124,11 @@ class Search:
         with refusing_json_path():
             (row,) = await tenant.query(JSON_PATH, parameters)
         if not row.is_valid:
-            raise InvalidArgument("filter.json_path is no JSONPath", field="filter.json_path")
+            raise InvalidArgument("filter.json_path must be a valid JSONPath", field="filter.json_path")
         if len(row.written) > JSON_PATH_WRITTEN_CHARS_MAX:
             raise LimitExceeded(
-                f"filter.json_path has more than {JSON_PATH_WRITTEN_CHARS_MAX} characters, its numbers written out",
+                f"filter.json_path must have at most {JSON_PATH_WRITTEN_CHARS_MAX:,} characters with its numbers "
+                f"written out (got {len(row.written):,})",
                 limit="filter.json_path",
                 limit_max=JSON_PATH_WRITTEN_CHARS_MAX,
                 value=len(row.written),
@@ -135,7 +136,7 @@ class Search:
         known = json_paths.read(row.written)
         if known.has_variable:
             raise InvalidArgument(
-                "filter.json_path has a variable, which nothing gives a value", field="filter.json_path"
+                "filter.json_path must have no variables: they would have no values", field="filter.json_path"
             )
         operator = "@@" if row.is_predicate else "@?"
         return guarded(

@@ -251,9 +251,9 @@ class Traversal:
         start_row_ids = {row[0] for row in rows}
         for start_id in walk.start_ids:
             if start_id not in start_row_ids:
-                raise NodeNotFound("no node has the id of a start node", node_id=start_id, field="start_node_ids")
+                raise NodeNotFound(f"start node {start_id} does not exist", node_id=start_id, field="start_node_ids")
         if len({(row[6], row[7]) for row in rows}) > 1:
-            raise InvalidArgument("the start nodes are of several graphs or contexts", field="start_node_ids")
+            raise InvalidArgument("start_node_ids must be nodes of one graph and one context", field="start_node_ids")
         return rows
 
     async def _start_row(self, tenant: Tenant, walk: Walk, key: Key | None) -> Any:

@@ -160,7 +160,7 @@ class GraphWrites:
                 raise hidden_row(transaction) or Aborted("the node was deleted meanwhile; try again")
             rows = await transaction.query(NODE, {"id": there.id}, named=False)
             if not rows:
-                raise NodeNotFound("the node was deleted meanwhile", node_id=there.id)
+                raise NodeNotFound("the node was deleted during the call", node_id=there.id)
             return Node._make(rows[0])
 
         return await tenant.transaction(self._requests.once(request, work)), True

@@ -71,5 +71,5 @@ async def locked_edge(transaction: Transaction, edge: str | EdgeEnds) -> Edge:
     parameters = {"from_node_id": edge.from_node_id, "to_node_id": edge.to_node_id, "edge_type": edge.edge_type}
     rows = await transaction.query(_LOCK_EDGE_BY_ENDS, parameters, named=False)
     if not rows:
-        raise EdgeNotFound("no edge of this type is between the two nodes", edge_type=edge.edge_type)
+        raise EdgeNotFound("no edge of this type leads from from_node_id to to_node_id", edge_type=edge.edge_type)
     return Edge._make(rows[0])

@@ -192,7 +192,7 @@ class EmbeddingStore:
 
 
 def _embedding_not_found(node_id: str, name: str) -> EmbeddingNotFound:
-    return EmbeddingNotFound("the node has no embedding of this name", node_id=node_id, name=name)
+    return EmbeddingNotFound(f"the node has no embedding with the name {name[:100]!r}", node_id=node_id, name=name)
 
 
 def _wrong_dimension(dimension: int, wanted: int, *, name: str, graph_name: str) -> InvalidArgument:

@@ -53,8 +53,8 @@ async def write_embeddings(
         dimension = dimensions.setdefault(embedding.name, len(embedding.vector))
         if len(embedding.vector) != dimension:
             raise InvalidArgument(
-                f"{path}.vector has {len(embedding.vector)} values; the embeddings {embedding.name!r} of graph "
-                f"{graph_name!r} have {dimension}",
+                f"{path}.vector must have {dimension} values, as the embeddings {embedding.name!r} of graph "
+                f"{graph_name!r} have (got {len(embedding.vector)})",
                 field=f"{path}.vector",
                 dimension=dimension,
             )

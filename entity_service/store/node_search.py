@@ -113,7 +113,9 @@ def order_of(search: NodeSearch, bindings: Bindings) -> _Order:
             f"CASE WHEN {kind} = 'string' THEN left({value} #>> '{{}}', {_TEXT_CHARS_MAX}) ELSE '' END",
         )
     if field.type not in _ORDERED or field.or_sql:
-        raise InvalidArgument(f"nodes are not ordered by {search.order_by}", field="order_by")
+        raise InvalidArgument(
+            f"order_by is {search.order_by[:100]!r}, which nodes cannot be ordered by", field="order_by"
+        )
     if field.type is FieldType.TEXT:
         kind = f"CASE WHEN {field.sql} <> '' THEN 1 ELSE 3 END"  # as to a condition, an empty one is not there
         return _Order(kind, "0::numeric", f"left(coalesce({field.sql}, ''), {_TEXT_CHARS_MAX})")

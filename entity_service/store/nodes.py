@@ -82,7 +82,7 @@ class GraphStore:
         rows = await tenant.query(NODE_BY_EXTERNAL_ID, parameters, named=False)
         if not rows:
             raise NodeNotFound(
-                "no node of the graph has this external id", external_id=external_id, graph_name=graph_name
+                "no node of the graph has this external_id", external_id=external_id, graph_name=graph_name
             )
         return Node._make(rows[0])
 

@@ -100,7 +100,7 @@ class Timelines:
             raise node_not_found(query.node_id)
         if reached > query.node_budget:
             raise NodeBudgetExceeded(
-                f"the node calls more than {query.node_budget} nodes; own_only lists its own envelopes",
+                f"the node calls more than {query.node_budget} nodes; set own_only to list only its own envelopes",
                 node_budget=query.node_budget,
                 limit="node_budget",
                 limit_max=query.node_budget,

@@ -76,17 +76,17 @@ def taken_unseen(failure: ConstraintFailed) -> ContextKeepError | None:
     """Return the error for a conflict with a row that the caller does not see: an id is taken, and no more."""
     match failure.constraint_name:
         case "node_pkey":
-            return NodeExists("an id of the request is taken")
+            return NodeExists("a node with an id of the request already exists")
         case "node_external_id":
-            return ExternalIdTaken("an external id of the request is taken in its graph")
+            return ExternalIdTaken("a node of the graph already has an external_id of the request")
         case "edge_pkey":
-            return EdgeExists("an id of the request is taken")
+            return EdgeExists("an edge with an id of the request already exists")
     return None
 
 
 def hidden_row(transaction: Transaction) -> ContextKeepError | None:
     """Return the error of a row that a key with bounds does not see, where Postgres names no constraint."""
-    return NodeExists("an id or external id of the request is taken") if transaction.bounds else None
+    return NodeExists("a node with an id or external_id of the request already exists") if transaction.bounds else None
 
 
 async def standing_rows(transaction: Transaction, write: GraphWrite) -> Standing:

@@ -29,9 +29,7 @@ def edge_to_delete(message: pb.DeleteEdgeRequest, limits: Limits) -> str | EdgeE
     """
     ends = bool(message.from_node_id or message.to_node_id or message.edge_type)
     if bool(message.edge_id) == ends:
-        raise InvalidArgument(
-            "name the edge by edge_id, or by from_node_id, to_node_id and edge_type, not both", field="edge_id"
-        )
+        raise InvalidArgument("give either edge_id, or from_node_id, to_node_id and edge_type", field="edge_id")
     if message.edge_id:
         return id_of("edge_id", message.edge_id)
     return EdgeEnds(

@@ -43,7 +43,7 @@ def new_embedding(message: pb.UpsertEmbeddingRequest, limits: Limits) -> NewEmbe
     node_id = id_of("node_id", message.node_id)
     check_vector("vector", message.vector)
     if message.text_sha256 and not _SHA256.fullmatch(message.text_sha256):
-        raise InvalidArgument("text_sha256 is not 64 hexadecimal digits", field="text_sha256")
+        raise InvalidArgument("text_sha256 must be 64 hexadecimal digits", field="text_sha256")
     parse_object(
         "metadata_json", message.metadata_json, size_bytes_max=limits.metadata_bytes_max, nesting_max=limits.nesting_max
     )
@@ -91,15 +91,17 @@ def embedding_page(page: EmbeddingPage) -> pb.ListEmbeddingsResponse:
 def similarity_query(message: pb.SearchSimilarRequest, limits: Limits) -> SimilarityQuery:
     """Return the query of SearchSimilar; errors as of `new_embedding`."""
     if bool(message.vector) == bool(message.node_id):
-        raise InvalidArgument("give a vector or a node_id, not both", field="vector")
+        raise InvalidArgument("give either vector or node_id", field="vector")
     if message.vector:
         check_vector("vector", message.vector)
     elif message.graph_name:
-        raise InvalidArgument("graph_name is that of the node; it goes with a vector only", field="graph_name")
+        raise InvalidArgument(
+            "graph_name must be empty with node_id: the search is in the node's graph", field="graph_name"
+        )
     least = message.similarity_min if message.HasField("similarity_min") else -1.0
     check_between("similarity_min", least, -1, 1)
     if message.limit < 0:
-        raise InvalidArgument("limit is negative", field="limit")
+        raise InvalidArgument(f"limit must be 0 or more (got {message.limit})", field="limit")
     check_at_most("limit", message.limit, LIMIT_MAX)
     if message.metadata_contains_json:
         parse_object(

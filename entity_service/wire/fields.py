@@ -43,7 +43,7 @@ def ids_of(field: str, texts: Sequence[str], *, count_max: int) -> list[str]:
         LimitExceeded: they are too many.
     """
     if not texts:
-        raise InvalidArgument(f"{field} is empty", field=field)
+        raise InvalidArgument(f"{field} must not be empty", field=field)
     check_count(field, len(texts), count_max)
     return list(dict.fromkeys(id_of(f"{field}[{position}]", text) for position, text in enumerate(texts)))
 
@@ -94,7 +94,7 @@ def direction(value: int, *, field: str = "direction") -> Direction:
             return Direction.IN
         case pb.DIRECTION_BOTH:
             return Direction.BOTH
-    raise InvalidArgument(f"{field} {value} is unknown", field=field)
+    raise InvalidArgument(f"{field} is {value}, which is not a known direction", field=field)
 
 
 def fill_time(message: Timestamp, time_micros: int) -> None:
@@ -116,7 +116,7 @@ def micros_of(field: str, message: Timestamp) -> int:
         InvalidArgument: it is outside of the range of a Timestamp.
     """
     if not (_SECONDS_MIN <= message.seconds <= _SECONDS_MAX and 0 <= message.nanos < _NANOS):
-        raise InvalidArgument(f"{field} is not a time between the years 1 and 9999", field=field)
+        raise InvalidArgument(f"{field} must be a time in the years 1 to 9999", field=field)
     return message.seconds * 1_000_000 + message.nanos // 1000
 
 

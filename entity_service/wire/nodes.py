@@ -30,7 +30,7 @@ def data_change(
         LimitExceeded: the document is too long.
     """
     if message.update not in (pb.DATA_UPDATE_UNSPECIFIED, pb.DATA_UPDATE_MERGE_PATCH, pb.DATA_UPDATE_REPLACE):
-        raise InvalidArgument(f"update {message.update} is unknown", field="update")
+        raise InvalidArgument(f"update is {message.update}, which is not a known kind of update", field="update")
     parse_object(
         "data_json", message.data_json, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max
     )
@@ -72,7 +72,7 @@ def io_change(message: pb.SetNodeIORequest, limits: Limits) -> NodeIOChange:
     node_id = id_of("node_id", message.node_id)
     sides = [field for field in ("input_json", "output_json") if message.HasField(field)]
     if not sides:
-        raise InvalidArgument("neither input_json nor output_json is given", field="input_json")
+        raise InvalidArgument("give input_json, output_json or both", field="input_json")
     for field in sides:
         parse_json(
             field, getattr(message, field), size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max

@@ -40,7 +40,7 @@ def new_envelope(message: pb.AppendProgressRequest, limits: Limits) -> NewEnvelo
     if message.type == pb.ENVELOPE_TYPE_UNSPECIFIED:
         raise InvalidArgument("type is required", field="type")
     if message.status not in _STATUSES:
-        raise InvalidArgument(f"status {message.status} is unknown", field="status")
+        raise InvalidArgument(f"status is {message.status}, which is not a known status", field="status")
     for field in ("value_json", "error_json"):
         if text := getattr(message, field):
             parse_json(field, text, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max)
@@ -105,5 +105,5 @@ def _type(field: str, number: int) -> str:
         InvalidArgument: it is unknown to this server.
     """
     if number not in _TYPES:
-        raise InvalidArgument(f"{field} {number} is unknown", field=field)
+        raise InvalidArgument(f"{field} is {number}, which is not a known envelope type", field=field)
     return _TYPES[number]

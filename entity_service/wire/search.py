@@ -76,7 +76,9 @@ def edge_type_page(page: EdgeTypePage) -> pb.ListEdgeTypesResponse:
 def _connected_to(message: pb.ConnectedTo, limits: Limits) -> ConnectedTo:
     path = "filter.connected_to"
     if message.depth_max < 0:
-        raise InvalidArgument(f"{path}.depth_max is negative", field=f"{path}.depth_max")
+        raise InvalidArgument(
+            f"{path}.depth_max must be 0 or more (got {message.depth_max})", field=f"{path}.depth_max"
+        )
     check_at_most(f"{path}.depth_max", message.depth_max, limits.depth_max)
     return ConnectedTo(
         node_id=id_of(f"{path}.node_id", message.node_id),

@@ -100,9 +100,12 @@ class ImportLines:
         """
         message: pb.ImportGraphRequest | None = await anext(aiter(self._requests), None)
         if message is None or message.WhichOneof("content") != "header":
-            raise InvalidArgument("the first message is not a header", field="header")
+            raise InvalidArgument("the first message must be a header", field="header")
         if not 0 <= message.header.lines_before <= _LINES_BEFORE_MAX:
-            raise InvalidArgument("header.lines_before is negative or above 2^53", field="header.lines_before")
+            raise InvalidArgument(
+                f"header.lines_before must be between 0 and 2^53 (got {message.header.lines_before})",
+                field="header.lines_before",
+            )
         self._number = message.header.lines_before
         header_graph = graph_name(message.header.graph_name, self._limits, field="header.graph_name")
         self._first = await anext(self._lines, None)
@@ -165,10 +168,10 @@ class ImportLines:
         _, row = _parsed(path, self._first, ("graph",), self._limits)
         self._first = None
         if row.get("version") != VERSION:
-            raise InvalidArgument(f"{path}.graph.version is not {VERSION}", field=f"{path}.graph.version")
+            raise InvalidArgument(f"{path}.graph.version must be {VERSION}", field=f"{path}.graph.version")
         named = row.get("graph_name", "")
         if not isinstance(named, str):
-            raise InvalidArgument(f"{path}.graph.graph_name is no text", field=f"{path}.graph.graph_name")
+            raise InvalidArgument(f"{path}.graph.graph_name must be a text", field=f"{path}.graph.graph_name")
         return graph_name(named, self._limits, field=f"{path}.graph.graph_name")
 
 
@@ -241,7 +244,7 @@ class _Batch:
         _check_members(path, row, _NODE, texts=_NODE_TEXTS, required=("id", "general_type_name"))
         is_archived = row.get("is_archived", False)
         if not isinstance(is_archived, bool):
-            raise InvalidArgument(f"{path}.is_archived is neither true nor false", field=f"{path}.is_archived")
+            raise InvalidArgument(f"{path}.is_archived must be true or false", field=f"{path}.is_archived")
         general = row["general_type_name"]
         new_node = NewNode(
             row["id"],
@@ -295,7 +298,7 @@ class _Batch:
         _check_members(path, row, _EMBEDDING, required=("node_id", "vector"))
         vector = row["vector"]
         if not isinstance(vector, list) or not all(type(value) in (int, float) for value in vector):
-            raise InvalidArgument(f"{path}.vector is no list of numbers", field=f"{path}.vector")
+            raise InvalidArgument(f"{path}.vector must be a list of numbers", field=f"{path}.vector")
         with _fields_of(path):
             message = pb.UpsertEmbeddingRequest(
                 node_id=_text(path, row, "node_id"),
@@ -312,7 +315,9 @@ class _Batch:
         kind, status = _text(path, row, "type"), _text(path, row, "status")
         for member, name, known in (("type", kind, TYPES), ("status", status, STATUSES | {""})):
             if name not in known:
-                raise InvalidArgument(f"{path}.{member} {name!r} is unknown", field=f"{path}.{member}")
+                raise InvalidArgument(
+                    f"{path}.{member} is {name[:100]!r}, which is not known", field=f"{path}.{member}"
+                )
         documents = {
             f"{member}_json": _document(line, "envelope", member, row[member])
             for member in ("error", "value")
@@ -404,7 +409,7 @@ async def _lines(chunks: AsyncGenerator[bytes, None], charge: Callable[[int], No
 
 def _too_long(size_bytes: int) -> LimitExceeded:
     return LimitExceeded(
-        f"a line has over {LINE_BYTES_MAX} bytes", limit="line", limit_max=LINE_BYTES_MAX, value=size_bytes
+        f"a line must have at most {LINE_BYTES_MAX} bytes", limit="line", limit_max=LINE_BYTES_MAX, value=size_bytes
     )
 
 
@@ -417,16 +422,16 @@ def _parsed(path: str, line: bytes, kinds: tuple[str, ...], limits: Limits) -> t
     try:
         text = line.decode()
     except UnicodeDecodeError:
-        raise InvalidArgument(f"{path} is not UTF-8", field=path) from None
+        raise InvalidArgument(f"{path} must be UTF-8", field=path) from None
     # The document in it may nest as deeply as any; around it are two levels.
     value = parse_json(path, text, size_bytes_max=LINE_BYTES_MAX, nesting_max=limits.nesting_max + 2)
     if not isinstance(value, dict) or len(value) != 1:
-        raise InvalidArgument(f"{path} is not an object with one member", field=path)
+        raise InvalidArgument(f"{path} must be an object with one member", field=path)
     ((kind, row),) = value.items()
     if kind not in kinds:
-        raise InvalidArgument(f"{path} has an unknown kind; it must be one of {', '.join(kinds)}", field=path)
+        raise InvalidArgument(f"the kind of {path} must be one of {', '.join(kinds)}", field=path)
     if not isinstance(row, dict):
-        raise InvalidArgument(f"{path}.{kind} is not an object", field=f"{path}.{kind}")
+        raise InvalidArgument(f"{path}.{kind} must be an object", field=f"{path}.{kind}")
     return kind, row
 
 
@@ -445,12 +450,16 @@ def _check_members(
     """
     for member, value in row.items():
         if member not in known:
-            raise InvalidArgument(f"{path} has a member that its kind does not have", field=path, known=sorted(known))
+            raise InvalidArgument(
+                f"{path} has the member {member[:100]!r}, which its kind does not have",
+                field=path,
+                known=sorted(known),
+            )
         if member in texts and not isinstance(value, str):
             raise _no_text(path, member)
     for member in required:
         if member not in row:
-            raise InvalidArgument(f"{path}.{member} is missing", field=f"{path}.{member}")
+            raise InvalidArgument(f"{path}.{member} is required", field=f"{path}.{member}")
 
 
 def _text(path: str, row: dict[str, Any], member: str) -> str:
@@ -461,7 +470,7 @@ def _text(path: str, row: dict[str, Any], member: str) -> str:
 
 
 def _no_text(path: str, member: str) -> InvalidArgument:
-    return InvalidArgument(f"{path}.{member} is no text", field=f"{path}.{member}")
+    return InvalidArgument(f"{path}.{member} must be a text", field=f"{path}.{member}")
 
 
 def _time(path: str, row: dict[str, Any]) -> int:
@@ -473,7 +482,9 @@ def _time(path: str, row: dict[str, Any]) -> int:
             raise ValueError("the time must have a time zone")
         return micros(time if time.tzinfo is UTC else time.astimezone(UTC))
     except (ValueError, OverflowError):
-        raise InvalidArgument(f"{field} is not a time with a zone", field=field) from None
+        raise InvalidArgument(
+            f"{field} must be a time with a zone, such as 2026-01-31T12:00:00Z", field=field
+        ) from None
 
 
 def _document(line: bytes, kind: str, member: str, value: object) -> str:

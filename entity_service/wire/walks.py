@@ -32,9 +32,11 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
     """
     for name in ("depth_max", "limit", "node_budget"):
         if getattr(message, name) < 0:
-            raise InvalidArgument(f"{name} is negative", field=name)
+            raise InvalidArgument(f"{name} must be 0 or more (got {getattr(message, name)})", field=name)
     if message.HasField("after") and message.order_path:
-        raise InvalidArgument("after is a place in the order of created_at, not of order_path", field="after")
+        raise InvalidArgument(
+            "after must be empty with order_path: it is a position in the order of created_at", field="after"
+        )
     check_at_most("depth_max", message.depth_max, limits.depth_max)
     check_at_most("node_budget", message.node_budget, limits.walk_nodes_max)
     return copied(
@@ -62,9 +64,11 @@ def _columns(values: Sequence[int]) -> tuple[Column, ...]:
     """
     for position, value in enumerate(values):
         if value not in _COLUMNS:
-            raise InvalidArgument(f"column {value} is unknown", field=f"columns[{position}]")
+            raise InvalidArgument(
+                f"columns[{position}] is {value}, which is not a known column", field=f"columns[{position}]"
+            )
     if len(set(values)) < len(values):
-        raise InvalidArgument("columns has a column twice; name each once", field="columns")
+        raise InvalidArgument("columns must name each column once", field="columns")
     return tuple(_COLUMNS[value] for value in values)
 
 
@@ -73,7 +77,7 @@ def _path(field: str, text: str, limits: Limits) -> list[str]:
     check_text(field, text, chars_max=limits.name_chars_max)
     members = text.split(".") if text else []
     if "" in members:
-        raise InvalidArgument(f"{field} has an empty member", field=field)
+        raise InvalidArgument(f"{field} must have no empty member", field=field)
     return members
 
 
@@ -134,7 +138,7 @@ def _fill_nodes(response: pb.TraverseResponse, rows: Sequence[Any]) -> None:
             reached.io.output_json = output_json
     if with_io and len(rows) == 1 and response.ByteSize() > ANSWER_BYTES_MAX:
         raise AnswerTooLarge(
-            "a node does not fit one message with its input and output",
+            f"a node with its input and output has more than {ANSWER_BYTES_MAX:,} bytes, the limit of an answer",
             node_id=response.nodes[0].node.id,
             use="Traverse without include_io, and GetNodeIO",
         )
@@ -142,7 +146,10 @@ def _fill_nodes(response: pb.TraverseResponse, rows: Sequence[Any]) -> None:
 
 def _fill_rows(response: pb.TraverseResponse, rows: Sequence[Any]) -> None:
     if len(rows) == 1 and _json_bytes(rows[0]) > ANSWER_BYTES_MAX:
-        raise AnswerTooLarge("a row does not fit one message", use="fewer columns, and GetNodeIO")
+        raise AnswerTooLarge(
+            f"a row has more than {ANSWER_BYTES_MAX:,} bytes, the limit of an answer",
+            use="fewer columns, and GetNodeIO",
+        )
     response.rows_json = b"[" + b",".join([row[-1] for row in rows]) + b"]"
 
 

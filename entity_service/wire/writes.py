@@ -162,5 +162,5 @@ def on_existing_skip(value: int) -> bool:
         InvalidArgument: a newer client names a way that this server does not know.
     """
     if value not in (pb.ON_EXISTING_UNSPECIFIED, pb.ON_EXISTING_FAIL, pb.ON_EXISTING_SKIP):
-        raise InvalidArgument(f"on_existing {value} is unknown", field="on_existing")
+        raise InvalidArgument(f"on_existing is {value}, which is not a known value", field="on_existing")
     return value == pb.ON_EXISTING_SKIP

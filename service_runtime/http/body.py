@@ -44,7 +44,7 @@ async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint:
                 size_bytes=size_bytes,
             ) from None
         if message["type"] == "http.disconnect":
-            raise Cancelled("the caller hung up")
+            raise Cancelled("the caller closed the connection")
         piece = message.get("body", b"")
         size_bytes += len(piece)
         if size_bytes <= bytes_max:

@@ -253,7 +253,7 @@ def _content_type(request: door.Request) -> str:
         InvalidArgument: it is of another version of the protocol.
     """
     if request.method != "POST":
-        raise _NotThere(405, Unimplemented("an RPC is called by POST /package.Service/Method"), allow="POST")
+        raise _NotThere(405, Unimplemented("the method must be POST, to /package.Service/Method"), allow="POST")
     header = request.headers.get("content-type", "")
     content_type, _, parameters = (part.strip().lower() for part in header.partition(";"))
     if content_type not in (JSON, PROTO) or (parameters and not _CHARSET.fullmatch(parameters)):
@@ -266,7 +266,7 @@ def _content_type(request: door.Request) -> str:
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise _NotThere(501, Unimplemented("send the body uncompressed"), **{"accept-encoding": "identity"})
     if request.headers.get("connect-protocol-version", "1") != "1":
-        raise InvalidArgument("the protocol is Connect of version 1", field="connect-protocol-version")
+        raise InvalidArgument("connect-protocol-version must be 1", field="connect-protocol-version")
     return content_type
 
 
@@ -280,7 +280,7 @@ def _timeout_s(request: door.Request) -> float | None:
     if timeout_header is None:
         return None
     if not _TIMEOUT.fullmatch(timeout_header):
-        raise InvalidArgument("connect-timeout-ms is a number of ten digits at most", field="connect-timeout-ms")
+        raise InvalidArgument("connect-timeout-ms must be a number of at most ten digits", field="connect-timeout-ms")
     return int(timeout_header) / 1000
 
 

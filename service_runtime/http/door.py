@@ -216,10 +216,10 @@ class _Door:
         origin = request.headers.get("origin")
         if origin is not None:
             if not self._may_call(origin):
-                raise PermissionDenied(f"pages of this origin may not call; {self._origins.setting} has those that may")
+                raise PermissionDenied(f"pages of this origin may not call; {self._origins.setting} must list it")
             answering.allow(origin)
         if self._on_loopback and not is_loopback(_named(_HOST, request.headers.get("host", ""))):
-            raise InvalidArgument("the host header does not name this server: call it by its own address", field="host")
+            raise InvalidArgument("the host header must name this server; call it by its own address", field="host")
 
     def _document(self, request: Request) -> HttpResponse | None:
         """Return the document that says where tokens come from, or None if the request wants another path."""

@@ -43,7 +43,7 @@ def read(message_class: Any, text: bytes) -> Any:
         WrongJson: it says none.
     """
     if not text.lstrip(b" \t\r\n").startswith(b"{"):  # the reader takes an empty list for a message, too
-        raise WrongJson("it is no JSON object")
+        raise WrongJson("it is not a JSON object")
     try:
         return json_format.Parse(text.decode(), message_class())
     except UnicodeDecodeError:

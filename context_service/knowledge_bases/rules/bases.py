@@ -88,18 +88,19 @@ class KnowledgeBases:
         check_base(said)
         if said.bedrock and said.bedrock.bedrock_id not in self._bedrock_ids.get(principal.tenant_id, ()):
             raise PermissionDenied(
-                "the operator of the service does not let the tenant name this knowledge base of Amazon Bedrock"
+                "the tenant may not use this Amazon Bedrock knowledge base; ask the operator of the service to allow it"
             )
 
         async def work(transaction: Transaction) -> Base:
             base = await self._catalog.put_in(transaction, said.name, values_of(said), by=principal.subject)
             if base.said.walls != said.walls:
                 raise InvalidArgument(
-                    "the knowledge base has other walls, and they never change", field="knowledge_base.app_id"
+                    "graph_name, agent_bundle_id and app_id of a knowledge base cannot change; use another name",
+                    field="knowledge_base.app_id",
                 )
             if base.said.bedrock != said.bedrock:
                 raise InvalidArgument(
-                    "where the documents of a knowledge base are never changes", field="knowledge_base.bedrock"
+                    "bedrock of a knowledge base cannot change; use another name", field="knowledge_base.bedrock"
                 )
             return base
 
@@ -158,7 +159,9 @@ class KnowledgeBases:
         async def work(transaction: Transaction) -> Document:
             base = await self._catalog.lock(transaction, name, principal=principal)
             if base.said.bedrock:
-                raise InvalidArgument("the documents of this one are in Amazon Bedrock", field="knowledge_base")
+                raise InvalidArgument(
+                    "the documents of this knowledge base are in Amazon Bedrock; add them there", field="knowledge_base"
+                )
             documents, size_bytes = await self._rows.counted(
                 transaction, base.base_id, more=1, more_bytes=len(said.data or b"")
             )
@@ -201,7 +204,7 @@ class KnowledgeBases:
             base = await self._catalog.lock(transaction, name, principal=principal)
             size_bytes = await self._documents.remove(transaction, base, document_id)
             if size_bytes is None:
-                raise DocumentNotFound("the knowledge base has no such document", document_id=document_id)
+                raise DocumentNotFound(f"the knowledge base has no document {document_id}", document_id=document_id)
             await self._rows.counted(transaction, base.base_id, more=-1, more_bytes=-size_bytes)
 
         await self._database.of(principal).transaction(self._requests.once(request, work))
@@ -212,14 +215,15 @@ class KnowledgeBases:
             return said
         record = await self._documents.record(transaction, base, said.record_id)
         if record is None:
-            raise RecordNotFound("there is no such record", working_memory_id=said.record_id)
+            raise RecordNotFound(f"record {said.record_id} does not exist", working_memory_id=said.record_id)
         if not record.is_open:
             raise InvalidArgument(
-                "the record is archived, a user's or a context's, or has not the walls of the knowledge base",
+                "the record must not be archived, nor belong to a user or a context, and must have the graph_name, "
+                "agent_bundle_id and app_id of the knowledge base",
                 field="document.working_memory_id",
             )
         return replace(said, name=said.name or record.name, content_type=record.content_type)
 
 
 def _no_base(name: str) -> KnowledgeBaseNotFound:
-    return KnowledgeBaseNotFound("there is no such knowledge base", name=name)
+    return KnowledgeBaseNotFound(f"knowledge base {name[:100]!r} does not exist", name=name)

@@ -39,7 +39,7 @@ async def _read_quoted(use: Use, arguments: Any) -> Document:
     field = f"{ARGUMENTS}.ref"
     place = place_of(arguments.ref, field=field)
     if arguments.seq_from or arguments.seq_to:
-        raise InvalidArgument("ref names the place: seq_from and seq_to do not", field=field)
+        raise InvalidArgument("give ref, or seq_from and seq_to, not both", field=field)
     what, original = await _quoted(use, arguments, place)
     described = await plain(original)
     rows = _pieces(described, chars_max=use.services.answer_bytes_max // _PIECES)
@@ -66,7 +66,7 @@ async def _quoted(use: Use, arguments: Any, place: int) -> tuple[str, artifacts_
     )
     for message in (await contexts.ListMessages(request, None)).messages:
         return "message", message
-    raise MessageNotFound("the context has no such message", ref=arguments.ref)
+    raise MessageNotFound(f"the context has no message {arguments.ref[:100]}", ref=arguments.ref)
 
 
 def _pieces(described: Document, *, chars_max: int) -> list[Document]:

@@ -90,10 +90,10 @@ def _readable(content: bytes, *, is_last: bool) -> tuple[str, int, str]:
 async def _upload(tool: Tool, use: Use, arguments: Any) -> Document:
     """Store a file."""
     if arguments.content and arguments.content_base64:
-        raise InvalidArgument("content and content_base64 are both there", field=f"{ARGUMENTS}.content_base64")
+        raise InvalidArgument("give content or content_base64, not both", field=f"{ARGUMENTS}.content_base64")
     if not arguments.content and not arguments.content_base64:
         raise InvalidArgument(
-            "there is nothing to store: give the text as content, or bytes as content_base64",
+            "give a text in content, or bytes in content_base64",
             field=f"{ARGUMENTS}.content",
         )
     try:
@@ -103,7 +103,7 @@ async def _upload(tool: Tool, use: Use, arguments: Any) -> Document:
             else arguments.content.encode()
         )
     except (binascii.Error, ValueError):
-        raise InvalidArgument("content_base64 is not base64", field=f"{ARGUMENTS}.content_base64") from None
+        raise InvalidArgument("content_base64 must be valid base64", field=f"{ARGUMENTS}.content_base64") from None
     header = pb.UploadHeader(
         record=pb.WMRecordInput(
             entity_node_id=arguments.entity_node_id or use.current_entity,

@@ -24,7 +24,7 @@ def check_memory(said: MemoryInput) -> None:
         InvalidArgument, LimitExceeded: the field is named.
     """
     if not said.text.strip():
-        raise InvalidArgument("memory.text is blank", field="memory.text")
+        raise InvalidArgument("memory.text must not be blank", field="memory.text")
     check_text("memory.text", said.text, chars_max=TEXT_CHARS_MAX)
     check_text("memory.key", said.key, chars_max=KEY_CHARS_MAX)
     check_text("memory.app_id", said.app_id, chars_max=NAME_CHARS_MAX)
@@ -41,7 +41,7 @@ def check_memory(said: MemoryInput) -> None:
     if experience := said.experience:
         if said.kind is not MemoryKind.EXPERIENCE:
             raise InvalidArgument(
-                f"memory.experience is for the kind experience, and this is a {said.kind.value}",
+                f"memory.experience must be empty unless memory.kind is experience (got {said.kind.value})",
                 field="memory.experience",
             )
         check_text("memory.experience.goal", experience.goal, chars_max=EXPERIENCE_CHARS_MAX)
@@ -68,7 +68,7 @@ def check_question(query: str, *, limit: int, limit_max: int) -> None:
         InvalidArgument, LimitExceeded: the field is named.
     """
     if not query.strip():
-        raise InvalidArgument("query is blank", field="query")
+        raise InvalidArgument("query must not be blank", field="query")
     check_text("query", query, chars_max=QUERY_CHARS_MAX)
     check_between("limit", limit, 1, limit_max)
 

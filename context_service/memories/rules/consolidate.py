@@ -118,7 +118,9 @@ class Consolidating:
         check_runs(runs)
         check_text("plan", plan_id, chars_max=100)
         if not plan_id:
-            raise InvalidArgument("apply needs the plan of a dry run", field="plan")
+            raise InvalidArgument(
+                "plan is required with apply: call without apply first, and give the plan of its answer", field="plan"
+            )
 
         async def work(transaction: Transaction) -> Consolidated:
             # Lock all owners of the plan in one order; then make the plan again, which now cannot change.
@@ -133,7 +135,7 @@ class Consolidating:
                 await self._rows.take_turn(transaction, turn, more=0)
             plan = await self._plan(transaction, runs, principal)
             if plan.id != plan_id:
-                raise PlanOutdated("memories changed since the dry run")
+                raise PlanOutdated("memories changed since the dry run; make another dry run")
             for kept, *merged in plan.merges:
                 await self._merge(transaction, kept, merged)
             return plan.told([await self._promote(transaction, experiences, principal) for experiences in plan.lessons])

@@ -96,17 +96,20 @@ class Memories:
         """
         for name in names:
             if name not in CHANGEABLE:
-                raise InvalidArgument(f"{name} cannot change", field="update_mask")
+                raise InvalidArgument(f"update_mask names {name[:100]!r}, which cannot be changed", field="update_mask")
         if not names:
-            raise InvalidArgument("update_mask names no field", field="update_mask")
+            raise InvalidArgument("update_mask must name at least one field", field="update_mask")
         if expected_version < 0:
-            raise InvalidArgument("expected_version is negative", field="expected_version")
+            raise InvalidArgument(
+                f"expected_version must be 0 or more (got {expected_version})", field="expected_version"
+            )
 
         async def work(transaction: Transaction) -> Memory:
             memory = await self._in_turn(transaction, memory_id, principal)
             if expected_version not in (0, memory.version):
                 raise VersionConflict(
-                    f"the memory has version {memory.version}, not {expected_version}", version=memory.version
+                    f"the memory has version {memory.version}, not the expected {expected_version}; read it again",
+                    version=memory.version,
                 )
             changed = _changed(memory, said, names)
             check_memory(changed)
@@ -238,7 +241,7 @@ class Memories:
 
 def not_found(memory_id: UUID) -> MemoryNotFound:
     """Return the one answer to any memory that is not the caller's."""
-    return MemoryNotFound("there is no such memory", memory_id=memory_id)
+    return MemoryNotFound(f"memory {memory_id} does not exist", memory_id=memory_id)
 
 
 def within_bounds(said: MemoryInput, principal: Principal) -> MemoryInput:

@@ -71,7 +71,7 @@ class AdministrationServicer(OperationsServicer):
     async def RevokeKey(self, request: pb.RevokeKeyRequest, context: object) -> pb.RevokeKeyResponse:
         """Revoke a key."""
         if not await self._keys.revoke(calls.principal(), request.prefix):
-            raise KeyNotFound("no key with this prefix has a part of your key's rights; ListKeys shows them")
+            raise KeyNotFound("no key that you may revoke has this prefix; ListKeys shows the keys")
         return pb.RevokeKeyResponse()
 
     async def ListAdministrativeCalls(

@@ -90,7 +90,7 @@ class Jobs:
         if kind not in self._kinds:
             raise InvalidArgument(f"kind must be one of {', '.join(self._kinds)}", field="kind")
         if kind in self._running:
-            raise JobRunning("a job of this kind is running; wait for its end", job_id=self._running[kind])
+            raise JobRunning("a job of this kind is running; wait until it ends", job_id=self._running[kind])
         door, job_id = self._database.of(principal), new_id()
         named = {"tenant_id": principal.tenant_id, "id": job_id}
         row_written = asyncio.get_running_loop().create_future()

@@ -31,7 +31,11 @@ def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
     prefix, end = body.prefix, body.end
     size = len(prefix) + len(end)
     if size > PACK_BYTES_MAX:
-        raise AnswerTooLarge("the pack does not fit one answer", size_bytes=size, size_bytes_max=PACK_BYTES_MAX)
+        raise AnswerTooLarge(
+            f"the pack has {size:,} bytes; an answer may have up to {PACK_BYTES_MAX:,}",
+            size_bytes=size,
+            size_bytes_max=PACK_BYTES_MAX,
+        )
     offset = known.size_bytes if _has_prefix(prefix, known) else 0
     # A step that waits and is cut changes when its results come.
     is_cut = waiting is not None and waiting.is_cut

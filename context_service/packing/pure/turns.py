@@ -32,7 +32,7 @@ def _own_renderer(to: Format) -> Guarded | None:
 def _pieces_of(answer: object) -> list[RequestPart]:
     """Return an answer as the pieces of a turn, if it is some."""
     if not isinstance(answer, list) or not all(isinstance(part, RequestPart) for part in answer):
-        raise TypeError("it is no list of pieces")
+        raise TypeError("it must be a list of RequestPart")
     if not all(isinstance(orjson.loads(Rendered.of(part).json), dict) for part in answer):
-        raise TypeError("a piece is no JSON object")
+        raise TypeError("each part must be a JSON object")
     return answer

@@ -154,7 +154,7 @@ def _check_time(snapshot: WindowSnapshot, reached_first: int) -> None:
     reached_seq, last_seq = snapshot.window.reached_seq, snapshot.last_seq
     if reached_first < reached_seq < last_seq and remaining_s() < READING_S_MAX:
         raise WindowBehind(
-            f"it has read {reached_seq} of the {last_seq} messages of its log; call again",
+            f"the window has read {reached_seq} of the {last_seq} messages of its context; call again",
             reached_seq=reached_seq,
             last_seq=last_seq,
         )

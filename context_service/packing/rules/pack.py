@@ -172,8 +172,8 @@ def _check_room(caught_up: CaughtUpWindow) -> None:
     if caught_up.tokens > window.counted_limit:
         least = calibrated(caught_up.tokens, window.token_factor)
         raise BudgetTooSmall(
-            f"the last step does not fit, even masked: with the prompt and the state it has {least} tokens; the limit "
-            f"is {window.token_limit}",
+            f"the last step does not fit, even with its tool results cleared: with the prompt and the state it has "
+            f"{least} tokens; the limit is {window.token_limit}",
             least=least,
             token_limit=window.token_limit,
         )

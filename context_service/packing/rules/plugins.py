@@ -104,7 +104,7 @@ class Scoring:
         def checked(answer: Any) -> Mapping[Unit, float]:
             worth = [float(value) for value in answer]
             if len(worth) != len(lines) or not all(math.isfinite(value) and 0 <= value <= 1 for value in worth):
-                raise ValueError("it is no list of one number from 0 to 1 for each line")
+                raise ValueError("it must be a list of one number from 0 to 1 for each line")
             return {one.unit: value for one, value in zip(scored, worth, strict=True)}
 
         with suppress(Unusable):
@@ -158,7 +158,7 @@ class Validating:
 
         def checked(answer: Any) -> str:
             if not isinstance(answer, str):
-                raise TypeError("it is no text")
+                raise TypeError("it must be a text")
             return answer
 
         try:
@@ -191,7 +191,7 @@ class PluggedChat:
 
         def checked(answer: Any) -> str:
             if not isinstance(answer, str) or not answer.strip():
-                raise TypeError("it is no text")
+                raise TypeError("it must be a text that is not blank")
             return answer
 
         try:
@@ -219,9 +219,9 @@ class Middleware:
             veto, annotations, note = answer
             texts = [veto, note, *annotations, *annotations.values()]
             if not all(isinstance(text, str) and len(text) <= _DECIDED_CHARS_MAX for text in texts):
-                raise TypeError("it is not of texts of 2,000 characters at most")
+                raise TypeError(f"it must have only texts of at most {_DECIDED_CHARS_MAX:,} characters")
             if len(annotations) > _ANNOTATIONS_MAX:
-                raise ValueError(f"it has more than {_ANNOTATIONS_MAX} annotations")
+                raise ValueError(f"it must have at most {_ANNOTATIONS_MAX} annotations (got {len(annotations)})")
             return Decided(_plain(veto), {_plain(key): _plain(one) for key, one in annotations.items()}, _plain(note))
 
         with suppress(Unusable):

@@ -34,7 +34,8 @@ async def spend_tokens(rows: WindowRows, log: Log, pack: Pack, principal: Princi
         return pack
     if spent.is_over:
         raise TokensSpent(
-            f"packs have {spent.tokens} tokens together, this one {tokens}; they may have {spent.tokens_max}",
+            f"packs may have {spent.tokens_max} tokens together; so far they have {spent.tokens}, and this one "
+            f"has {tokens}",
             spent_tokens=spent.tokens,
             tokens=tokens,
             max_total_tokens=spent.tokens_max,

@@ -164,13 +164,13 @@ def _is_count(one: object) -> bool:
 
 def _check(said: object, is_good: Callable[[object], bool]) -> None:
     if not isinstance(said, dict) or not said.keys() <= set(Learned._fields):
-        raise ValueError("it says lines and results, and nothing else")
+        raise ValueError("it must be an object with only lines and results")
     for name, kinds in said.items():
         if not isinstance(kinds, dict):
-            raise ValueError(f"{name} is no object")
+            raise ValueError(f"{name} must be an object")
         for kind, one in kinds.items():
             if not is_good(one):
-                raise ValueError(f"{name}.{kind[:100]} is none that was counted or learned")
+                raise ValueError(f"{name}.{kind[:100]} is not a value that was counted or learned")
 
 
 def stored(counts: Counts) -> dict[str, Any]:

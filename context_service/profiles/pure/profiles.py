@@ -80,7 +80,7 @@ class Pattern:
 
     def __init__(self, text: str, *, any_case: bool = False, bytes_max: int = _PATTERN_BYTES_MAX) -> None:
         if len(text) > _PATTERN_CHARS_MAX:
-            raise ValueError(f"more than {_PATTERN_CHARS_MAX} characters")
+            raise ValueError(f"it has more than {_PATTERN_CHARS_MAX:,} characters")
         options = re2.Options()
         options.max_mem = bytes_max
         options.log_errors = False
@@ -243,7 +243,7 @@ def _installed() -> dict[str, str]:
         try:
             text = own() if own else ""
             if name in _shipped() or not _OWN_NAME.fullmatch(name):
-                raise BadProfile("it has the name of one that comes with the service, or none that is one")
+                raise BadProfile("the name is malformed, or that of a profile that comes with the service")
             parsed(name, text)
         except Exception as error:
             _log.warning("profile is passed over", extra={"profile": name, "why": str(error)})
@@ -282,12 +282,14 @@ def parsed(name: str, text: str, *, is_own: bool = False) -> Profile:
     except (yaml.YAMLError, ValueError) as error:
         if isinstance(error, BadProfile):
             raise
-        raise BadProfile(f"{name}: is no YAML: {error}") from None
+        raise BadProfile(f"{name} is not valid YAML: {error}") from None
     if not isinstance(said, dict) or not said.keys() <= set(_KEYS):
-        raise BadProfile(f"{name}: a profile has {', '.join(_KEYS)}, and nothing else")
+        raise BadProfile(f"{name}: a profile may have only {', '.join(_KEYS)}")
     base = said.get("extends")
     if base is not None and (base == name or base not in profile_names()):
-        raise BadProfile(f"{name}.extends: {reprlib.repr(base)} is none of {', '.join(profile_names())}")
+        raise BadProfile(
+            f"{name}.extends must be another profile of {', '.join(profile_names())} (got {reprlib.repr(base)})"
+        )
     return _Reading(name, said, profile(base) if base else None, is_own=is_own).profile()
 
 
@@ -310,17 +312,17 @@ def _check_plain(name: str, text: str) -> None:
     depth = 0
     for count, event in enumerate(yaml.parse(text, yaml.CSafeLoader)):
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            raise BadProfile(f"{name}: has an anchor or an alias")
+            raise BadProfile(f"{name} must have no anchors or aliases")
         if getattr(event, "tag", None) is not None:
-            raise BadProfile(f"{name}: has a tag")
+            raise BadProfile(f"{name} must have no tags")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > _NESTING_MAX:
-            raise BadProfile(f"{name}: nests more than {_NESTING_MAX} deep")
+            raise BadProfile(f"{name} must not nest more than {_NESTING_MAX} deep")
         if count > _EVENTS_MAX:
-            raise BadProfile(f"{name}: has more than {_EVENTS_MAX} texts, lists and mappings")
+            raise BadProfile(f"{name} must have at most {_EVENTS_MAX:,} texts, lists and mappings")
 
 
 class _Reading:
@@ -346,7 +348,8 @@ class _Reading:
         for tools, chars in trim.items():
             if isinstance(chars, bool) or not isinstance(chars, int) or not 0 <= chars <= TRIM_CHARS_MAX:
                 raise BadProfile(
-                    f"{self._name}.tool_output_trim.{tools}: {reprlib.repr(chars)} is not from 0 to {TRIM_CHARS_MAX}"
+                    f"{self._name}.tool_output_trim.{tools} must be between 0 and {TRIM_CHARS_MAX:,} "
+                    f"(got {reprlib.repr(chars)})"
                 )
         trim_default = trim.pop("default", base.trim_default if base else 300)
         trims = tuple((self._pattern(f"tool_output_trim.{tools}", tools), chars) for tools, chars in trim.items())
@@ -370,7 +373,7 @@ class _Reading:
             self._check(place, said, {"kind", "of", "line"}, set() if weight_default is None else {"weight"})
             weight = said.get("weight", weight_default or 0)
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
-                raise BadProfile(f"{self._name}.{place}.weight: {reprlib.repr(weight)} is not from 0 to 1")
+                raise BadProfile(f"{self._name}.{place}.weight must be between 0 and 1 (got {reprlib.repr(weight)})")
             line = self._text(f"{place}.line", said["line"])
             rules.append(
                 LineRule(
@@ -387,9 +390,13 @@ class _Reading:
         self._check(place, said, {"section", "of", "sentence"}, {"apart_from", "unless", "under"})
         section, roles = said["section"], self._roles(place, said["of"])
         if section not in SECTIONS:
-            raise BadProfile(f"{self._name}.{place}.section: {reprlib.repr(section)} is none of {', '.join(SECTIONS)}")
+            raise BadProfile(
+                f"{self._name}.{place}.section must be one of {', '.join(SECTIONS)} (got {reprlib.repr(section)})"
+            )
         if section in _OF_PEOPLE and not roles <= {"user", "system"}:
-            raise BadProfile(f"{self._name}.{place}.of: constraints are made by users and system prompts only")
+            raise BadProfile(
+                f"{self._name}.{place}.of must be user, system or both: only they make the section {section}"
+            )
         return StateRule(
             section=section,
             roles=roles,
@@ -406,7 +413,7 @@ class _Reading:
         """Return the pattern of a text, or of any in a list; letters of any case, with words put in."""
         several = said if isinstance(said, list) else [said]
         if not several or len(several) > _RULES_MAX:
-            raise BadProfile(f"{self._name}.{place}: is a pattern, or a list of up to {_RULES_MAX}")
+            raise BadProfile(f"{self._name}.{place} must be a pattern, or a list of 1 to {_RULES_MAX} patterns")
         pieces = []
         for number, one in enumerate(several):
             at = f"{place}[{number}]" if isinstance(said, list) else place
@@ -422,10 +429,12 @@ class _Reading:
         def piece(found: re.Match[str]) -> str:
             nonlocal chars
             if found[1] not in self._words:
-                raise BadProfile(f"{self._name}.{place}: {found[0]} is none of `words`")
+                raise BadProfile(f"{self._name}.{place} names {found[0]}, which is not in `words`")
             chars += len(self._words[found[1]])
             if chars > _PATTERN_CHARS_MAX:  # words of words may be of any length
-                raise BadProfile(f"{self._name}.{place}: has more than {_PATTERN_CHARS_MAX} characters with its words")
+                raise BadProfile(
+                    f"{self._name}.{place} must have at most {_PATTERN_CHARS_MAX:,} characters, its words included"
+                )
             return f"(?:{self._words[found[1]]})"
 
         return _WORD.sub(piece, self._text(place, said))
@@ -435,20 +444,20 @@ class _Reading:
         try:
             pattern = Pattern(text, any_case=any_case, bytes_max=bytes_max)
         except ValueError as error:
-            raise BadProfile(f"{self._name}.{place}: is no RE2 pattern: {error}") from None
+            raise BadProfile(f"{self._name}.{place} is not a valid RE2 pattern: {error}") from None
         self._patterns += 1
         self._size += pattern.size
         if self._is_own and (self._patterns > OWN_PATTERNS_MAX or self._size > OWN_SIZE_MAX):
             raise BadProfile(
-                f"{self._name}.{place}: with this pattern there are more than {OWN_PATTERNS_MAX}, or they are too large"
-                f" together: {self._size} instructions of {OWN_SIZE_MAX}"
+                f"{self._name}.{place}: a profile may have {OWN_PATTERNS_MAX:,} patterns of {OWN_SIZE_MAX:,} "
+                f"instructions together (with this pattern it has {self._patterns:,} of {self._size:,})"
             )
         return pattern
 
     def _list(self, key: str) -> list[Any]:
         said = self._said.get(key, [])
         if not isinstance(said, list) or len(said) > _RULES_MAX:
-            raise BadProfile(f"{self._name}.{key}: is a list of up to {_RULES_MAX} rules")
+            raise BadProfile(f"{self._name}.{key} must be a list of up to {_RULES_MAX} rules")
         return said
 
     def _mapping(self, key: str) -> dict[str, Any]:
@@ -458,21 +467,21 @@ class _Reading:
             or len(said) > _RULES_MAX
             or not all(isinstance(statement, str) for statement in said)
         ):
-            raise BadProfile(f"{self._name}.{key}: is up to {_RULES_MAX} texts, each with what it is")
+            raise BadProfile(f"{self._name}.{key} must be a mapping with up to {_RULES_MAX} keys, all of them texts")
         return dict(said)
 
     def _check(self, place: str, said: Any, needed: set[str], others: set[str]) -> None:
         if not isinstance(said, dict) or not needed <= said.keys() <= needed | others:
             may = f", and may have {', '.join(sorted(others))}" if others else ""
-            raise BadProfile(f"{self._name}.{place}: a rule has {', '.join(sorted(needed))}{may}")
+            raise BadProfile(f"{self._name}.{place}: a rule must have {', '.join(sorted(needed))}{may}")
 
     def _roles(self, place: str, said: Any) -> frozenset[str]:
         roles = said.split() if isinstance(said, str) else []
         if not roles or not set(roles) <= set(ROLES):
-            raise BadProfile(f"{self._name}.{place}.of: {reprlib.repr(said)} is not of {', '.join(ROLES)}")
+            raise BadProfile(f"{self._name}.{place}.of must name only {', '.join(ROLES)} (got {reprlib.repr(said)})")
         return frozenset(roles)
 
     def _text(self, place: str, said: Any) -> str:
         if not isinstance(said, str) or not said:
-            raise BadProfile(f"{self._name}.{place}: {reprlib.repr(said)} is no text")
+            raise BadProfile(f"{self._name}.{place} must be a text that is not empty (got {reprlib.repr(said)})")
         return said

@@ -137,7 +137,7 @@ class Learning:
             known = await self._rows.locked(transaction, base, app_id)
             if known is None:
                 raise LimitExceeded(
-                    f"a tenant learns for at most {LEARNINGS_MAX} profiles and apps",
+                    f"a tenant may learn for at most {LEARNINGS_MAX} pairs of profile and app",
                     limit="learnings",
                     limit_max=LEARNINGS_MAX,
                     value=LEARNINGS_MAX + 1,

@@ -79,7 +79,7 @@ class OwnProfiles:
         """
         check_name(name)
         if name in profile_names():
-            raise InvalidArgument(f"{name} comes with the service: take another name", field="name")
+            raise InvalidArgument(f"the profile {name} comes with the service; use another name", field="name")
         check_long_text("text", text, size_bytes_max=PROFILE_BYTES_MAX, required=True)
         door = self._database.of(principal)
         try:
@@ -144,7 +144,9 @@ class OwnProfiles:
                 stored = await self._rows.read(principal.tenant_id, name, int(number))
                 if stored and (not stored.app_id or not principal.app_ids or stored.app_id in principal.app_ids):
                     return said
-        raise InvalidArgument(f"{field} is none of {', '.join(profile_names())}, and none that was put", field=field)
+        raise InvalidArgument(
+            f"{field} must be one of {', '.join(profile_names())}, or a profile that was put", field=field
+        )
 
     async def of(self, kept: str, *, principal: Principal) -> Profile:
         """Return the profile of a window, by what `named` said."""
@@ -204,7 +206,10 @@ def check_name(name: str) -> None:
     """
     check_text("name", name, chars_max=NAME_CHARS_MAX, required=True)
     if not _NAME.fullmatch(name):
-        raise InvalidArgument("name is a small letter, and small letters, digits, _ and -", field="name")
+        raise InvalidArgument(
+            f"name must have only lowercase letters, digits, _ and -, and begin with a letter (got {name!r})",
+            field="name",
+        )
 
 
 def _shipped(name: str, *, with_text: bool) -> StoredProfile:

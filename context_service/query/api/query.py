@@ -180,7 +180,7 @@ def _known(field: str, number: int, values: Mapping[Any, _E]) -> _E:
     """
     if number not in values:
         names = ", ".join(dict.fromkeys(value.name for value in values.values() if isinstance(value, Enum)))
-        raise InvalidArgument(f"{field} is none of {names}", field=field)
+        raise InvalidArgument(f"{field} is {number}, which is not a known value; use one of {names}", field=field)
     return values[number]
 
 
@@ -324,7 +324,7 @@ def _tenants_memory_mode(setting: pb.MemoryOptions) -> MemoryMode:
     field = "setting.memory.query_mode"
     mode = _known(field, setting.query_mode, _MEMORY_MODES)
     if mode is None:
-        raise InvalidArgument(f"{field} is missing; `reset` takes it back", field=field)
+        raise InvalidArgument(f"{field} is required; to take it back, name it in reset", field=field)
     return mode
 
 

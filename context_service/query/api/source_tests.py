@@ -30,7 +30,7 @@ class SourceTestsServicer(source_tests_pb2_grpc.SourceTestsServicer):
         """Run a query and store its answer as a test."""
         principal = calls.principal()
         if request.HasField("question") == bool(request.replay_of):
-            raise InvalidArgument("give question or replay_of, one of them", field="question")
+            raise InvalidArgument("give either question or replay_of", field="question")
         replay_of = parse_optional_id("replay_of", request.replay_of)
         question, label = request.question, request.label
         if replay_of:

@@ -65,7 +65,7 @@ def _installed(entry_point: EntryPoint) -> ProviderEntry:
     except Exception as error:
         raise ProviderInvalid(f"{name} cannot be made: {type(error).__name__}: {error}") from error
     if not isinstance(provider, Provider) or type(info) is not ProviderInfo:
-        raise ProviderInvalid(f"{name} is none: it needs `info`, a ProviderInfo, and `search`")
+        raise ProviderInvalid(f"{name} is not a context provider: it needs `info`, a ProviderInfo, and `search`")
     _check(name, info)
     return ProviderEntry(provider=provider, info=info, is_installed=True, trust=1, waits=True)
 
@@ -73,10 +73,14 @@ def _installed(entry_point: EntryPoint) -> ProviderEntry:
 def _check(name: str, info: ProviderInfo) -> None:
     for what, text in (("id", info.id), ("family", info.family)):
         if type(text) is not str or not _NAME.fullmatch(text):
-            raise ProviderInvalid(f"{name}: its {what} is not of small letters, digits and hyphens, 63 at most")
+            raise ProviderInvalid(
+                f"{name}: its {what} must have only lowercase letters, digits and hyphens, 63 at most"
+            )
     if type(info.display_name) is not str or not 0 < len(info.display_name.strip()) <= _DISPLAY_CHARS_MAX:
-        raise ProviderInvalid(f"{name}: its display_name has not 1 to {_DISPLAY_CHARS_MAX} characters")
+        raise ProviderInvalid(f"{name}: its display_name must have 1 to {_DISPLAY_CHARS_MAX} characters")
     if not isinstance(info.scopes, frozenset) or not info.scopes or not info.scopes <= BOTH:
-        raise ProviderInvalid(f"{name}: its scopes are no frozenset of Scope with one at least")
+        raise ProviderInvalid(f"{name}: its scopes must be a frozenset of at least one Scope")
     if info.deadline_s is not None and not 0 < info.deadline_s <= DEADLINE_S_MAX:
-        raise ProviderInvalid(f"{name}: its deadline_s is not more than 0 and {DEADLINE_S_MAX:g} at most")
+        raise ProviderInvalid(
+            f"{name}: its deadline_s must be above 0 and at most {DEADLINE_S_MAX:g} (got {info.deadline_s:g})"
+        )

@@ -148,7 +148,7 @@ class SpecialistProvider:
                         case specialist_prompts.Cite(numbers=numbers):
                             return [folder_view.hits[number - 1] for number in numbers]
                         case _ if not left:
-                            raise specialist_prompts.NoStep("the model has taken its steps, and cites nothing")
+                            raise specialist_prompts.NoStep("the model used all its steps, and cited nothing")
                         case specialist_prompts.Search(query=query):
                             folder_view.add_search(query, await folder.found(query))
                         case specialist_prompts.Read(number=number):

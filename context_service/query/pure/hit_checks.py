@@ -58,11 +58,11 @@ def checked_answer(answered: object, request: ProviderQuery, *, now: datetime) -
         Malformed: it is not an `Answered`, or no hit of it can be used.
     """
     if type(answered) is not Answered:
-        raise Malformed(f"it answered {_type_of(answered)}, which is no Answered")
+        raise Malformed(f"it must return an Answered (got {_type_of(answered)})")
     if answered.state not in (State.OK, State.SKIPPED, State.STALE):
-        raise Malformed("its state is none of OK, SKIPPED and STALE")
+        raise Malformed("its state must be OK, SKIPPED or STALE")
     if not isinstance(answered.hits, list | tuple):
-        raise Malformed(f"its hits are {_type_of(answered.hits)}, and neither a list nor a tuple")
+        raise Malformed(f"its hits must be a list or a tuple (got {_type_of(answered.hits)})")
     hits: dict[str, Hit] = {}
     wrong = outside = 0
     for raw_hit in islice(answered.hits, LOOKED_AT_MAX):
@@ -74,9 +74,9 @@ def checked_answer(answered: object, request: ProviderQuery, *, now: datetime) -
         elif len(hits) < request.limit:
             hits[hit.source_id] = hit
     if wrong and not hits and not outside:
-        raise Malformed(f"none of its {len(answered.hits)} hits is one")
+        raise Malformed(f"none of its {len(answered.hits)} hits is valid")
     if answered.state is State.SKIPPED and hits:
-        raise Malformed("it says that it was skipped, and has hits")
+        raise Malformed("it must have no hits when its state is SKIPPED")
     state, reasons = answered.state, [text_of(answered.reason, chars_max=REASON_CHARS_MAX)]
     as_of = time_of(answered.as_of)
     if state is State.OK and _is_outdated(as_of, answered.ttl_s, now):

@@ -53,18 +53,18 @@ def grounded_answer(text: str, query: str, hits: Sequence[Fused]) -> QuotedAnswe
     """
     shown_hits = hits[:SHOWN_MAX]
     if len(text) > CHARS_MAX:
-        raise NotGrounded("the model wrote too much")
+        raise NotGrounded(f"the model wrote {len(text):,} characters; the limit is {CHARS_MAX:,}")
     if _LINK.search(text):
         raise NotGrounded("the model wrote a link")
     cited = list(dict.fromkeys(int(number) for number in _CITED.findall(text)))
     if not cited:
         raise NotGrounded("the model cited no source")
     if not all(1 <= number <= len(shown_hits) for number in cited):
-        raise NotGrounded("the model cited a source that there is not")
+        raise NotGrounded("the model cited a source that does not exist")
     there = {number for place in cited for number in _NUMBER.findall(_whole(shown_hits[place - 1]))}
     there.update(_NUMBER.findall(query))
     if not there.issuperset(_NUMBER.findall(_CITED.sub(" ", text))):
-        raise NotGrounded("the model wrote a number that no source of its has")
+        raise NotGrounded("the model wrote a number that none of its sources has")
     # Its numbers are places among what it saw; those of an answer are places among what it cites.
     text = _CITED.sub(lambda match: f"[{cited.index(int(match[1])) + 1}]", text)
     return QuotedAnswer(text=text, hit_refs=tuple(shown_hits[number - 1].best.ref for number in cited), method=METHOD)

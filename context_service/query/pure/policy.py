@@ -40,9 +40,13 @@ class Setting:
         if self.deadline_ms is not None:
             check_between("setting.deadline_ms", self.deadline_ms, 1, DEADLINE_MS_MAX)
         if self.node_ids is not None and provider_id != WORKSPACE:
-            raise InvalidArgument(f"setting.workspace is for the provider {WORKSPACE}", field="setting.workspace")
+            raise InvalidArgument(
+                f"setting.workspace is only for the provider {WORKSPACE} (got {provider_id})", field="setting.workspace"
+            )
         if self.memory_mode is not None and provider_id != MEMORY:
-            raise InvalidArgument(f"setting.memory is for the provider {MEMORY}", field="setting.memory")
+            raise InvalidArgument(
+                f"setting.memory is only for the provider {MEMORY} (got {provider_id})", field="setting.memory"
+            )
         check_count("setting.workspace.node_ids", len(self.node_ids or ()), NODES_MAX)
 
 

@@ -85,7 +85,7 @@ class Providers:
         self._entries: dict[str, ProviderEntry] = {}
         for entry in sorted(entries, key=lambda entry: entry.info.id):
             if entry.info.id in self._entries:
-                raise ProviderInvalid(f"there are two context providers {entry.info.id!r}")
+                raise ProviderInvalid(f"two context providers have the id {entry.info.id!r}")
             self._entries[entry.info.id] = entry
         if len(self._entries) > PROVIDERS_MAX:
             raise ProviderInvalid(

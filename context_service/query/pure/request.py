@@ -97,11 +97,11 @@ class QueryRequest:
             InvalidArgument, LimitExceeded: the field is named.
         """
         if not self.query.strip():
-            raise InvalidArgument("query is blank", field="query")
+            raise InvalidArgument("query must not be blank", field="query")
         check_text("query", self.query, chars_max=QUERY_CHARS_MAX)
         check_between("limit", self.limit, 1, LIMIT_MAX)
         if self.tokens_max < 0:
-            raise InvalidArgument("tokens_max is negative", field="tokens_max")
+            raise InvalidArgument(f"tokens_max must be 0 or more (got {self.tokens_max})", field="tokens_max")
         if self.time_from and self.time_to and self.time_from >= self.time_to:
             raise InvalidArgument("time_to must be later than time_from", field="time_to")
         selection = self.selection or Selection()
@@ -117,7 +117,7 @@ class QueryRequest:
         for place, ref in enumerate(self.expand_refs):
             field = f"expand_refs[{place}]"
             if not ref.strip():
-                raise InvalidArgument(f"{field} is blank", field=field)
+                raise InvalidArgument(f"{field} must not be blank", field=field)
             check_text(field, ref, chars_max=REF_CHARS_MAX)
 
 
@@ -161,7 +161,7 @@ def selected(question: QueryRequest, providers: Providers, policy: Policy) -> li
         if meant and meant[0].refused_by:
             raise _not_allowed(field, provider_id, meant[0].refused_by)
         if not meant or (meant[0].is_enabled and provider_id != CONTEXT):
-            raise InvalidArgument(f"{field} is for the provider {provider_id}, which is not selected", field=field)
+            raise InvalidArgument(f"{field} is only for the provider {provider_id}, which is not selected", field=field)
         by_id[provider_id] = meant[0]
     selected_ones = {
         provider_id: Selected(entry=ruling.entry, skipped=_not_asked(ruling, question.scope))
@@ -193,7 +193,7 @@ def provider_of(ref: str) -> str:
 
 def _named(selection: Selection, ruled: Mapping[str, Ruled]) -> list[Ruled]:
     if not (selection.ids or selection.families):
-        raise InvalidArgument("providers is given, and names none", field="providers")
+        raise InvalidArgument("providers must name at least one id or family", field="providers")
     chosen = []
     for place, provider_id in enumerate(selection.ids):
         field = f"providers.ids[{place}]"

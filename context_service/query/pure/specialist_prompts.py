@@ -136,7 +136,7 @@ class ShownFolder:
             case {"read": int(number)} if type(number) is int and 1 <= number <= len(self.hits):
                 return Read(number=number)
             case {"read": _}:
-                raise NoStep("the model reads what it was not shown")
+                raise NoStep("the model asked for a hit that it was not shown")
             case {"cite": list(cited)}:
                 numbers = dict.fromkeys(
                     cited_number
@@ -144,9 +144,9 @@ class ShownFolder:
                     if type(cited_number) is int and 1 <= cited_number <= len(self.hits)
                 )
                 if cited and not numbers:
-                    raise NoStep("the model cites nothing that it was shown")
+                    raise NoStep("the model cited only hits that it was not shown")
                 return Cite(numbers=tuple(numbers))
-        raise NoStep("the model says nothing that it may ask for")
+        raise NoStep("the model asked for a step that does not exist")
 
 
 def _object(text: str) -> Mapping[str, Any]:
@@ -156,7 +156,7 @@ def _object(text: str) -> Mapping[str, Any]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict) or len(answer) != 1:
-        raise NoStep("the model does not answer one JSON object")
+        raise NoStep("the model's answer is not a JSON object with one member")
     return answer
 
 

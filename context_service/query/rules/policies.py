@@ -147,14 +147,17 @@ class Policies:
         setting.check(provider_id)
         if is_own and setting.is_default is not None:
             # Kept in one place, so that it ends with the approval.
-            raise InvalidArgument("is_default is set where the provider is put or approved", field="setting.is_default")
+            raise InvalidArgument(
+                "setting.is_default of a tenant's own provider is set where the provider is put or approved",
+                field="setting.is_default",
+            )
         stored_fields = _json(setting)
         for place, name in enumerate(reset):
             field = f"reset[{place}]"
             if name not in FIELDS:
-                raise InvalidArgument(f"{field} is none of {', '.join(FIELDS)}", field=field)
+                raise InvalidArgument(f"{field} must be one of {', '.join(FIELDS)} (got {name[:100]!r})", field=field)
             if name in stored_fields:
-                raise InvalidArgument(f"{field}: {name} is given, too", field=field)
+                raise InvalidArgument(f"{field} names {name}, which setting gives; leave one of them out", field=field)
 
         async def work(transaction: Transaction) -> Setting:
             before = await self._rows.lock(transaction, provider_id)

@@ -195,7 +195,9 @@ class ContextQueries:
         except InvalidArgument:
             if isinstance(policy, ProviderResult) and policy.error is not None and question.selection is not None:
                 # It may be a provider of the tenant's own, which could not be read.
-                raise Unavailable("the policy of the tenant cannot be read", dependency="postgres") from policy.error
+                raise Unavailable(
+                    "the tenant's policy cannot be read; try again", dependency="postgres"
+                ) from policy.error
             raise
         expanded: Sequence[ExpandedRef] = ()
         if isinstance(policy, Policy):
@@ -209,7 +211,7 @@ class ContextQueries:
             statuses, candidates = _unruled(chosen, policy), []
             for status in statuses:
                 tell(ProviderProgress(status=status, candidates=()))
-            refused = {choice.entry.info.id: "the policy of the tenant cannot be read" for choice in chosen}
+            refused = {choice.entry.info.id: "the tenant's policy cannot be read; try again" for choice in chosen}
             expanded = expanding.expanded_refs(question.expand_refs, {}, refused)
         hits, scores = await self._fused(question, candidates, principal)
         shown_hits = hits[: question.limit]

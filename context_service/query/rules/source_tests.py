@@ -96,9 +96,13 @@ class SourceTests:
         """
         check_text("label", label, chars_max=LABEL_CHARS_MAX)
         if principal.bounds:
-            raise PermissionDenied("the key is bound: sources are tested for the whole tenant")
+            raise PermissionDenied(
+                "the key is bound, and sources are tested for the whole tenant; use a key without bounds"
+            )
         if question.expand_refs:
-            raise InvalidArgument("a test of sources expands no refs", field="question.expand_refs")
+            raise InvalidArgument(
+                "question.expand_refs must be empty in a test of sources", field="question.expand_refs"
+            )
         queried = await self._queries.query(replace(question, explain=True), principal=asking)
         answer, warnings = rendered(queried), warned(queried)
         most = max(map(len, queried.explained.values()), default=0)
@@ -129,7 +133,7 @@ class SourceTests:
         """
         test = await self._rows.read(test_id, principal=principal)
         if test is None:
-            raise SourceTestNotFound(f"there is no test {test_id}")
+            raise SourceTestNotFound(f"test {test_id} does not exist")
         return test
 
     async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[SourceTest], str]:
@@ -155,7 +159,7 @@ class SourceTests:
             SourceTestNotFound: there is none.
         """
         if not await self._rows.delete(test_id, principal=principal):
-            raise SourceTestNotFound(f"there is no test {test_id}")
+            raise SourceTestNotFound(f"test {test_id} does not exist")
 
     async def last(self, *, principal: Principal) -> dict[str, Last]:
         """Return the last result of each provider; nothing if the caller may not run tests."""

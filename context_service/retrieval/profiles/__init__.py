@@ -57,19 +57,19 @@ def parsed(name: str, document: Any) -> Profile:
         BadProfile: it says something else, or names a feature that is not there.
     """
     if not isinstance(document, dict) or document.keys() != {"words", "with_meaning"}:
-        raise BadProfile(f"{name}: a profile has `words` and `with_meaning`, and nothing else")
+        raise BadProfile(f"{name} must have `words` and `with_meaning`, and nothing else")
     words, with_meaning = (_weights(f"{name}.{key}", document[key]) for key in ("words", "with_meaning"))
     if of_vectors := _OF_VECTORS & words.keys():
-        raise BadProfile(f"{name}.words: without vectors there is no {', '.join(sorted(of_vectors))}")
+        raise BadProfile(f"{name}.words must not name {', '.join(sorted(of_vectors))}: they need vectors")
     return Profile(name=name, words=words, with_meaning=with_meaning)
 
 
 def _weights(path: str, document: Any) -> Mapping[str, float]:
     if not isinstance(document, dict) or not document:
-        raise BadProfile(f"{path}: names features with their weights")
+        raise BadProfile(f"{path} must name features with their weights")
     for feature, weight in document.items():
         if feature not in FEATURES:
             raise BadProfile(f"{path}: there is no feature {feature!r}; there are {', '.join(FEATURES)}")
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
-            raise BadProfile(f"{path}.{feature}: {weight!r} is no number")
+            raise BadProfile(f"{path}.{feature} must be a finite number (got {weight!r})")
     return {feature: float(weight) for feature, weight in document.items()}

@@ -173,7 +173,7 @@ class Verifying:
             if scope_id is None:
                 report.strays += await self._strays(tenant, mend=mend)
         if scope_id is not None and not report.scopes:
-            raise NotFound("there is nothing with this id", scope_id=scope_id)
+            raise NotFound(f"nothing has the id {scope_id}", scope_id=scope_id)
         return report
 
     async def _owned(

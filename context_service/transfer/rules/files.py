@@ -131,11 +131,11 @@ def file_of(piece: ArchivePiece) -> tuple[bytes, int]:
     if isinstance(piece.says.get("blob"), dict):
         sha256, size = piece.says["blob"].get("sha256"), piece.says["blob"].get("size")
     if not isinstance(sha256, str) or len(sha256) != _SHA256_CHARS or type(size) is not int or size < 0:
-        raise piece.refused("the sha256 or size of its file is missing or malformed")
+        raise piece.refused("its file must have a sha256 of 64 hexadecimal digits, and a size of 0 or more")
     try:
         return bytes.fromhex(sha256), size
     except ValueError:
-        raise piece.refused("the sha256 or size of its file is missing or malformed") from None
+        raise piece.refused("its file must have a sha256 of 64 hexadecimal digits, and a size of 0 or more") from None
 
 
 async def pieces_of(

@@ -236,7 +236,7 @@ class Importing:
         """Write lines of a graph; the Entity Service finds out which of them exist already."""
         name = piece.says.get("graph")
         if not isinstance(name, str) or work.run.open_context is not None or not work.run.manifest:
-            raise piece.refused("lines of a graph are not allowed here")
+            raise piece.refused("lines of a graph must come after the manifest, and outside of a context")
         counts: dict[str, tuple[int, int]] = {}
         if work.run.import_id is not None:
             try:
@@ -249,7 +249,7 @@ class Importing:
         """Read a file and its record, for one transaction, as an upload does."""
         _, size_bytes = file_of(first)
         if work.is_in_context or not work.has_manifest:
-            raise first.refused("a file is not allowed here")
+            raise first.refused("a file must come after the manifest, and outside of a context")
         work.limits.check_blob(size_bytes)
         if work.run.import_id is None:  # nothing is to be written
             async with aclosing(pieces_of(first, coming)) as those:
@@ -730,9 +730,9 @@ class _Import:
             try:
                 row = orjson.loads(line)
             except orjson.JSONDecodeError:
-                raise piece.refused("it is not JSON", line=number) from None
+                raise piece.refused("it is not valid JSON", line=number) from None
             if not isinstance(row, dict):
-                raise piece.refused("it is not an object", line=number)
+                raise piece.refused("it is not a JSON object", line=number)
             if not names:
                 names = list(row)
                 self._check_names(piece, table, allowed, names)
@@ -782,7 +782,7 @@ class _Import:
         names, (header,) = await beside_the_loop(len(piece.data), self._parsed, replace(piece, says=document), CONTEXT)
         _check_header(piece, header)
         if header["context_id"] != piece.says.get("context"):
-            raise piece.refused("its header belongs to another context than its line names")
+            raise piece.refused("its header has another context_id than its line")
         run.open_context = header
         run.is_there = await imports.there(transaction, header["context_id"])
         if not run.is_there and await self._is_erased(transaction, run, header["owner_user_id"]):
@@ -819,7 +819,10 @@ class _Import:
         context_id = header["context_id"]
         first_seq, last_seq = await imports.reached(transaction, context_id)
         if not last_seq <= header["last_seq"] <= rows.NUMBER_MAX:
-            raise piece.refused("it has messages after the last_seq of its header")
+            raise piece.refused(
+                f"last_seq of its header is {header['last_seq']}, but it must be from {last_seq}, the seq of its last "
+                f"message, to {rows.NUMBER_MAX}"
+            )
         if first_seq < 1:
             raise piece.refused(f"seq of its messages must be 1 or more (got {first_seq})")
         put = await self._header(transaction, header)
@@ -827,7 +830,9 @@ class _Import:
             _conflict(run, piece, CONTEXT, header, "taken")
             put = await self._header(transaction, {**header, "only_system": None, "only_id": None})
         if not put.written:
-            raise ImportMoved("the context was created meanwhile; start the import again", context_id=context_id)
+            raise ImportMoved(
+                "the context was created during the import; start the import again", context_id=context_id
+            )
         await imports.agree(transaction, context_id)
         _count(run, CONTEXT.name, written=1)
 
@@ -915,7 +920,7 @@ def _table_of(run: Run, piece: ArchivePiece) -> Table:
     if is_of_context != (run.open_context is not None):
         raise piece.refused("rows of a context must be between its header and its end, without other rows")
     if is_of_context and piece.says.get("context") != run.context_id:
-        raise piece.refused("its rows belong to another context than the open one")
+        raise piece.refused(f"its rows belong to another context than {run.context_id}, whose header came last")
     return table
 
 
@@ -938,7 +943,7 @@ def _manifest(run: Run, piece: ArchivePiece) -> None:
     if not is_known:
         raise piece.refused(f"the format of the archive must be {FORMAT}: a newer release wrote it")
     if len(piece.data) > archive.LINE_BYTES_MAX:
-        raise piece.refused("the manifest is too large")
+        raise piece.refused(f"the manifest has {len(piece.data):,} bytes; the limit is {archive.LINE_BYTES_MAX:,}")
     run.manifest = document
     run.report = {"rows": {}, "conflicts": [], "left_out": []}
 

@@ -144,7 +144,7 @@ class RowChecks:
                 case "wm_record":
                     self.records.check(_record(row), path="record")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InvalidArgument("a value has another form than those of its column") from error
+            raise InvalidArgument("a value does not have the type of its column") from error
 
     def _check_message(self, message: MessageInput) -> None:
         if message.content or message.parts:  # neither, where it was taken away

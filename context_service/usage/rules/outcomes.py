@@ -102,7 +102,11 @@ class Outcomes:
             step_to = outcome.step_to or window.step_count
             step_from = outcome.step_from or step_to
             if not 1 <= step_from <= step_to <= window.step_count:
-                raise InvalidArgument(f"the window has steps 1 to {window.step_count}", field="step_to")
+                raise InvalidArgument(
+                    f"step_from and step_to must be steps of the window, 1 to {window.step_count} "
+                    f"(got {step_from} to {step_to})",
+                    field="step_to",
+                )
             ending = Ending(step_from, step_to, outcome.score)
             return window, await self._written(window, ending, principal, request, is_whole=not outcome.lesson)
 
@@ -171,13 +175,13 @@ def _begun_before(answer: Mapping[str, int]) -> RecordedOutcome:
 def _check(outcome: Outcome, principal: Principal) -> None:
     for name in ("step_from", "step_to"):
         if getattr(outcome, name) < 0:
-            raise InvalidArgument(f"{name} is negative", field=name)
+            raise InvalidArgument(f"{name} must be 0 or more (got {getattr(outcome, name)})", field=name)
     if outcome.quality is not None:
         check_between("quality", outcome.quality, 0, 1)
     check_text("lesson", outcome.lesson, chars_max=LESSON_CHARS_MAX)
     if outcome.lesson:
         if not outcome.lesson.strip():
-            raise InvalidArgument("lesson is blank", field="lesson")
+            raise InvalidArgument("lesson must not be blank", field="lesson")
         principal.acting_for_somebody("")  # it will be a memory, which is always a user's
         if principal.context_id:
-            raise PermissionDenied("the key is bound to a context, and a memory would reach further")
+            raise PermissionDenied("the key is bound to a context, and a lesson becomes a memory outside of it")

@@ -82,7 +82,9 @@ class Billing:
                 raise window_not_found(window_id)
             of_epoch = window.epoch if epoch is None else epoch
             if not 0 <= of_epoch <= window.epoch:
-                raise InvalidArgument(f"the window has had no such epoch: it is at {window.epoch}", field="epoch")
+                raise InvalidArgument(
+                    f"epoch must be between 0 and {window.epoch}, the window's own (got {of_epoch})", field="epoch"
+                )
             await self._usage.add(transaction, window, of_epoch, billed)
             counted = billed.pack_tokens
             known = await self._usage.learn(
@@ -110,6 +112,7 @@ def _check(billed: Usage) -> None:
         check_between(name, getattr(billed, name), least, TOKENS_MAX)
     if billed.cached_tokens + billed.cache_write_tokens > billed.input_tokens:
         raise InvalidArgument(
-            "input_tokens is less than cached_tokens and cache_write_tokens: it is all of the prompt",
+            f"input_tokens must be at least cached_tokens and cache_write_tokens together, "
+            f"{billed.cached_tokens + billed.cache_write_tokens}: they are part of it (got {billed.input_tokens})",
             field="input_tokens",
         )

@@ -129,7 +129,7 @@ class Pages:
         mine = found.page_id if found and found.slug == said.slug else None
         for name, other in named.items():
             if other.page_id != mine:
-                raise PageNameTaken(f"{name!r} leads to the page {other.slug!r}", slug=other.slug)
+                raise PageNameTaken(f"{name!r} is already a name of the page {other.slug!r}", slug=other.slug)
         return await self._rows.newest(transaction, mine) if mine else None
 
     def _cut(self, said: PageInput, scope_id: UUID) -> PageIndexEntry:
@@ -230,7 +230,7 @@ class Pages:
 
 def not_found() -> PageNotFound:
     """Return the one error of a page that is not there, is another's, or has not this version."""
-    return PageNotFound("there is no such page, or not this version of it")
+    return PageNotFound("the page, or this version of it, does not exist")
 
 
 def _check_expected(expected_version: int | None, before: Newest | None) -> None:
@@ -238,12 +238,14 @@ def _check_expected(expected_version: int | None, before: Newest | None) -> None
         raise not_found()
     version = before.version if before else 0
     if expected_version is not None and expected_version != version:
-        raise VersionConflict(f"the page is at version {version}", version=version)
+        raise VersionConflict(
+            f"the page has version {version}, not the expected {expected_version}; read it again", version=version
+        )
 
 
 def _check_version(field: str, version: int) -> None:
     if not 0 <= version <= VERSION_MAX:
-        raise InvalidArgument(f"{field} is negative", field=field)
+        raise InvalidArgument(f"{field} must be between 0 and {VERSION_MAX:,} (got {version:,})", field=field)
 
 
 def _place(key: Sequence[object]) -> tuple[str, UUID]:

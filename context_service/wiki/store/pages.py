@@ -128,7 +128,9 @@ class PageRows:
         there = {row.memory_id for row in await transaction.query(_PUT_CITATIONS, parameters)}
         for memory_id in said.memory_ids:
             if memory_id not in there:
-                raise MemoryNotFound("the page cites a memory that is not there", memory_id=memory_id)
+                raise MemoryNotFound(
+                    f"the page cites the memory {memory_id}, which does not exist", memory_id=memory_id
+                )
 
     async def put(
         self,

@@ -7,6 +7,7 @@ the next pack on, and breaks no prefix by itself.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -107,10 +108,12 @@ def config_of(said: Mapping[str, Any]) -> Config:
     """
     shares = Shares(**_group("tier_ratios", Shares, said, most=1))
     if sum(getattr(shares, field.name) for field in fields(shares)) > 1 + _ROUNDING:
-        raise InvalidArgument("the shares of config.tier_ratios are over 1 together", field="config.tier_ratios")
+        raise InvalidArgument("the shares of config.tier_ratios must be at most 1 together", field="config.tier_ratios")
     weights = Weights(**_group("importance_weights", Weights, said, most=1))
     if not any(getattr(weights, field.name) for field in fields(weights)):
-        raise InvalidArgument("all of config.importance_weights are 0", field="config.importance_weights")
+        raise InvalidArgument(
+            "at least one of config.importance_weights must be above 0", field="config.importance_weights"
+        )
     config = Config(
         weights=weights,
         shares=shares,
@@ -137,17 +140,20 @@ def config_of(said: Mapping[str, Any]) -> Config:
     )
     if config.recovery_strategy not in (ROLLBACK, REREAD):
         raise InvalidArgument(
-            f"config.recovery_strategy is none of {ROLLBACK}, {REREAD}", field="config.recovery_strategy"
+            f"config.recovery_strategy must be {ROLLBACK} or {REREAD} (got {reprlib.repr(config.recovery_strategy)})",
+            field="config.recovery_strategy",
         )
     check_text("config.summarization_model", config.summarization_model, chars_max=MODEL_CHARS_MAX, required=True)
     check_text("config.summarization_prompt", config.summarization_prompt, chars_max=PROMPT_CHARS_MAX)
     if config.summarization_style not in STYLES:
         raise InvalidArgument(
-            f"config.summarization_style is none of {', '.join(STYLES)}", field="config.summarization_style"
+            f"config.summarization_style must be one of {', '.join(STYLES)} "
+            f"(got {reprlib.repr(config.summarization_style)})",
+            field="config.summarization_style",
         )
     if config.low_mark >= config.high_mark:
         raise InvalidArgument(
-            f"config.low_mark, {config.low_mark:g}, is not below config.high_mark, {config.high_mark:g}",
+            f"config.low_mark must be below config.high_mark (got {config.low_mark:g} and {config.high_mark:g})",
             field="config.low_mark" if "low_mark" in said else "config.high_mark",
         )
     return config
@@ -166,7 +172,9 @@ def check_model(config: Config, models: Sequence[str]) -> None:
     known = (BY_ANY_MODEL, NO_MODEL, *models)
     if config.summarization_model not in known:
         raise InvalidArgument(
-            f"config.summarization_model is none of {', '.join(known)}", field="config.summarization_model"
+            f"config.summarization_model must be one of {', '.join(known)} "
+            f"(got {reprlib.repr(config.summarization_model)})",
+            field="config.summarization_model",
         )
 
 
@@ -181,10 +189,13 @@ def limit_of(context_tokens: int, config: Config) -> int:
         InvalidArgument: the budget cannot be; it names the field.
     """
     if not 0 < config.token_budget <= 1:
-        raise InvalidArgument("token_budget is not above 0 and up to 1", field="token_budget")
+        raise InvalidArgument(
+            f"token_budget must be above 0 and at most 1 (got {config.token_budget:g})", field="token_budget"
+        )
     if not 0 < config.output_reservation < context_tokens:
         raise InvalidArgument(
-            f"output_reservation is not between 0 and {context_tokens}, what the model takes",
+            f"output_reservation must be above 0 and below {context_tokens}, the tokens that the model takes "
+            f"(got {config.output_reservation})",
             field="output_reservation",
         )
     return min(math.floor(config.token_budget * context_tokens), context_tokens - config.output_reservation)

@@ -123,7 +123,9 @@ def is_told_once(entry: Entry) -> bool:
 def _entry(said: StateStatement, field: str, last_seq: int, *, is_removed: bool = False) -> Entry:
     if said.section not in SAID:
         said_ones = ", ".join(sorted(SAID))
-        raise InvalidArgument(f"section is none that callers say: {said_ones}", field=f"{field}.section")
+        raise InvalidArgument(
+            f"section must be one of {said_ones} (got {said.section[:100]!r})", field=f"{field}.section"
+        )
     for name, text, chars_max in (
         ("key", said.key, KEY_CHARS_MAX),
         ("text", said.text, TEXT_CHARS_MAX),
@@ -131,26 +133,33 @@ def _entry(said: StateStatement, field: str, last_seq: int, *, is_removed: bool 
     ):
         check_text(f"{field}.{name}", text, chars_max=chars_max)
         if _CONTROL.search(text):
-            raise InvalidArgument("an entry is one line, without control characters", field=f"{field}.{name}")
+            raise InvalidArgument(f"{name} must be one line without control characters", field=f"{field}.{name}")
     text, value = said.text.strip(), said.value.strip()
     key = key_of(said.key) if said.section == "value" else said.key.strip()
     if said.section in _ONE:
         if key:
-            raise InvalidArgument(f"there is one {said.section}, and it has no key", field=f"{field}.key")
+            raise InvalidArgument(f"key must be empty: a window has only one {said.section}", field=f"{field}.key")
     elif not key and not (is_removed and text):
-        raise InvalidArgument("a key says what it is of, and what takes its place later", field=f"{field}.key")
+        raise InvalidArgument(
+            "key is required: a later entry with the same key replaces this one", field=f"{field}.key"
+        )
     if is_removed:
         return Entry(section=said.section, key=key, text=text, value="", ref="", seq=last_seq)
     if said.section == SUB_GOAL:
         value = value or STATUSES[0]
         if value not in STATUSES:
-            raise InvalidArgument(f"the value of a sub-goal is one of {', '.join(STATUSES)}", field=f"{field}.value")
+            raise InvalidArgument(
+                f"value of a sub-goal must be one of {', '.join(STATUSES)} (got {value[:100]!r})",
+                field=f"{field}.value",
+            )
     if said.section == "progress":
         value = value or per_cent_in(text)
         if value and not (value.isascii() and value.isdecimal() and int(value) <= 100):
-            raise InvalidArgument("the value of progress is its per cent: 0 to 100", field=f"{field}.value")
+            raise InvalidArgument(
+                f"value of progress must be a percentage from 0 to 100 (got {value[:100]!r})", field=f"{field}.value"
+            )
     if said.section == "value" and not value:
-        raise InvalidArgument("it is set to nothing: remove it", field=f"{field}.value")
+        raise InvalidArgument("value must not be empty; to remove the entry, name it in remove", field=f"{field}.value")
     if said.section == "value" and not text:
         text = f"{said.key.strip()}: {value}"
     if not text:

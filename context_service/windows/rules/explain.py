@@ -117,7 +117,9 @@ class Accounts:
         for section in sections:
             if section not in ENTRY_SECTIONS | _COUNTED:
                 known = ", ".join(sorted(ENTRY_SECTIONS | _COUNTED))
-                raise InvalidArgument(f"sections has one that there is not; there are {known}", field="sections")
+                raise InvalidArgument(
+                    f"sections names {section[:100]!r}, which does not exist; use {known}", field="sections"
+                )
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
         wanted = frozenset(sections) or ENTRY_SECTIONS | _COUNTED

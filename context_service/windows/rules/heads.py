@@ -40,7 +40,7 @@ def check_head(window: WindowInput, *, nesting_max: int) -> None:
     if window.tools_json:
         tools = parse_json("tools_json", window.tools_json, size_bytes_max=TOOLS_BYTES_MAX, nesting_max=nesting_max)
         if not isinstance(tools, list):
-            raise InvalidArgument("tools_json is no JSON list", field="tools_json")
+            raise InvalidArgument("tools_json must be a JSON list", field="tools_json")
 
 
 def counted(window: _Head) -> _Head:

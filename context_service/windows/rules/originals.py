@@ -117,7 +117,7 @@ class Originals:
         learns = learns and not forks
         named = refs.parsed(last_ref)
         if named is None:
-            raise InvalidArgument("ref is none of m37, m37/2, m37.0, m37..m58, a2.0, f3:m37", field="ref")
+            raise InvalidArgument("ref must be like m37, m37/2, m37.0, m37..m58, a2.0 or f3:m37", field="ref")
         for number in forks:
             fork = await self._forks.read(context_id, number, principal=principal)
             if fork is None:
@@ -145,7 +145,7 @@ class Originals:
             newest_first=False,
         )
         if not messages:
-            raise Erased("what it names was retracted", ref=ref)
+            raise Erased("the messages that ref names were retracted", ref=ref)
         if named.passage is not None:
             raise _no_ref(ref)
         original = _part(messages[0], named, ref) if named.part is not None else None
@@ -215,7 +215,7 @@ def _original(text: str, *, is_json: bool = False) -> Original:
 
 
 def _no_ref(ref: str) -> RefNotFound:
-    return RefNotFound("the context has nothing of this ref", ref=ref)
+    return RefNotFound("the context has no message with this ref", ref=ref)
 
 
 def _within(which: Filter, parts: Sequence[ViewPart], steps: StepRange) -> Filter:

@@ -195,10 +195,10 @@ class Editing:
             InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
         if bool(text.strip()) == bool(ref):
-            raise InvalidArgument("text or ref is needed, and not both", field="text")
+            raise InvalidArgument("give either text or ref", field="text")
         named = refs.parsed(ref) if ref else None
         if ref and (named is None or named.passage is not None or named.seq != named.last_seq):
-            raise InvalidArgument("ref is none of m37, m37/2", field="ref")
+            raise InvalidArgument("ref must be like m37 or m37/2", field="ref")
         check_long_text("text", text, size_bytes_max=PIN_BYTES_MAX)
         pin_id = new_id()
 
@@ -211,7 +211,7 @@ class Editing:
                 pins = [stored.entry for stored in await self._views.held_in(transaction, locked, [PIN])]
                 if len(pins) >= PINS_MAX:
                     raise LimitExceeded(
-                        f"the window has {len(pins)} pins: remove one",
+                        f"the window has {len(pins)} pins; the limit is {PINS_MAX}: remove one",
                         limit="pins",
                         limit_max=PINS_MAX,
                         value=len(pins) + 1,
@@ -248,7 +248,7 @@ class Editing:
                 pins = await self._views.held_in(transaction, locked, [PIN])
                 gone = [pin.number for pin in pins if pin.entry.key == str(pin_id)]
                 if not gone:
-                    raise PinNotFound("the window has no such pin", pin_id=pin_id)
+                    raise PinNotFound(f"the window has no pin {pin_id}", pin_id=pin_id)
                 await self._views.end(transaction, locked, gone)
                 left = [pin.entry for pin in pins if pin.number not in gone]
                 return {"pins_tokens": await self._write_pins(transaction, locked, left, "unpinned")}
@@ -302,7 +302,7 @@ class Editing:
                 count = await self._views.count_said(transaction, locked) + len(patch.entries)
                 if count > ENTRIES_MAX:
                     raise LimitExceeded(
-                        f"the window would hold {count} entries of callers: remove some",
+                        f"the window would hold {count} entries of callers; the limit is {ENTRIES_MAX}: remove some",
                         limit="entries",
                         limit_max=ENTRIES_MAX,
                         value=count,
@@ -407,12 +407,12 @@ class Editing:
             newest_first=False,
         )
         if not messages:
-            raise Erased("what it names was retracted", ref=ref)
+            raise Erased("the message that ref names was retracted", ref=ref)
         said = said_in(messages[0], named.part)
         if said is None:
             raise _no_ref(ref)
         if not said:
-            raise InvalidArgument("what ref names has no text", field="ref")
+            raise InvalidArgument("the message that ref names has no text", field="ref")
         check_size("ref", said, size_bytes_max=PIN_BYTES_MAX)
         return said
 
@@ -493,4 +493,4 @@ def _tokens_needed(window: Window, entries: Sequence[Entry]) -> int:
 
 
 def _no_ref(ref: str) -> RefNotFound:
-    return RefNotFound("the context has nothing of this ref", ref=ref)
+    return RefNotFound("the context has no message with this ref", ref=ref)

@@ -104,7 +104,7 @@ class WindowWatching:
         """
         for name, value in place._asdict().items():
             if value < 0:
-                raise InvalidArgument(f"{name} is negative", field=name)
+                raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
         principal = principal.without_admin()
         told: Window | None = None
         with self._lookout.slot(principal):

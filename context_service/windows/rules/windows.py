@@ -95,7 +95,7 @@ class Windows:
         context_tokens = said.context_tokens or known.context_tokens
         if not context_tokens:
             raise InvalidArgument(
-                f"{said.model} is not a model that is known: say in context_tokens how many tokens it takes",
+                f"model {said.model} is not known: give in context_tokens how many tokens it takes",
                 field="context_tokens",
             )
         check_between("context_tokens", context_tokens, 1, CONTEXT_TOKENS_MAX)
@@ -151,7 +151,7 @@ class Windows:
             count = await self._rows.count_open(transaction, context_id)
             if count >= WINDOWS_MAX:
                 raise LimitExceeded(
-                    f"the context has {count} open windows: close one",
+                    f"the context has {count} open windows; the limit is {WINDOWS_MAX}: close one",
                     limit="windows",
                     limit_max=WINDOWS_MAX,
                     value=count + 1,

@@ -49,7 +49,7 @@ class RecordName:
         """Return the error for a name that no record has."""
         if self.record_id is None:
             return BlobNotFound(f"no blob has the key {self.blob_key!r}")
-        return RecordNotFound(f"there is no record {self.record_id}")
+        return RecordNotFound(f"record {self.record_id} does not exist")
 
 
 class RecordReader:
@@ -159,7 +159,7 @@ class RecordReader:
             return dataclasses.replace(record, content_json=None, content_text=None), inline.encode()
         if stored.size_bytes > CONTENT_BYTES_MAX:
             raise AnswerTooLarge(
-                f"the blob has {stored.size_bytes} bytes, a response up to {CONTENT_BYTES_MAX}: stream it with GetBlob",
+                f"the blob has {stored.size_bytes} bytes; an answer may have up to {CONTENT_BYTES_MAX}: use GetBlob",
                 use="GetBlob",
                 size_bytes=stored.size_bytes,
                 size_bytes_max=CONTENT_BYTES_MAX,

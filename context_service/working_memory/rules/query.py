@@ -127,7 +127,7 @@ class _Statement:
 
         self._select = [self._column(name, f"select[{place}]") for place, name in enumerate(question.select)]
         if len(set(question.select)) < len(question.select):
-            raise InvalidArgument("select names a column twice", field="select")
+            raise InvalidArgument("select must name each column once", field="select")
         groups = [self._group(name, f"group_by[{place}]") for place, name in enumerate(question.group_by)]
         orders = [self._column(key.column, f"order_by[{place}].column") for place, key in enumerate(question.order_by)]
         grouped = bool(groups) or any(column.function for column in (*self._select, *orders))

@@ -176,7 +176,9 @@ class Fsck:
             async for chunk in chunks:
                 sha256.update(chunk)
         if not quick and sha256.digest() != blob.sha256:
-            raise BlobCorrupted("the stored bytes do not have the sha256 of their row", provider=blob.provider)
+            raise BlobCorrupted(
+                "the sha256 of the stored bytes differs from the one in their row", provider=blob.provider
+            )
 
     async def _heal(self, tenant: Tenant, blob: BlobRow) -> tuple[bool, str]:
         """Look for a sound copy and point the records to it; return whether that succeeded, and a message."""
