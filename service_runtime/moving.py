@@ -644,7 +644,7 @@ class _Move:
             numbers = [row.number for row in self._source.execute(_STILL_UNDER_WAY, {**named, "numbers": numbers})]
             if numbers and time.monotonic() > give_up_at:
                 raise Unavailable(
-                    f"a transaction of the tenant did not end in {DRAIN_S:.0f} s, so the tenant stays; run the move again"
+                    f"a transaction of the tenant did not end in {DRAIN_S:.0f} s; the tenant stays. Run the move again"
                 )
             if numbers:
                 time.sleep(0.01)

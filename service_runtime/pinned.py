@@ -65,7 +65,7 @@ class Watch:
 
     def too_much(self) -> Exception:
         """Return the error that ends a response that is too large."""
-        return self.failed(f"it answers more than {self.answer_bytes_max} bytes")
+        return self.failed(f"its answer has more than {self.answer_bytes_max:,} bytes")
 
     def count_request(self) -> None:
         """Count a request.

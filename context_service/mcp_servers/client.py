@@ -182,7 +182,7 @@ def origin_of(url: str) -> Origin:
 def _check(response: Response, watch: Watch) -> None:
     status = response.status_code
     if status in _ASKS_WHO:
-        raise watch.failed(f"it requires authentication, or refuses bearer_secret (HTTP {status})")
+        raise watch.failed(f"it asks for authentication, or refuses bearer_secret (HTTP {status})")
     if _REDIRECT <= status < _HTTP_ERROR:
         raise watch.failed(f"it redirects (HTTP {status}), and redirects are not followed")
 

@@ -104,7 +104,7 @@ def test_any_json_without_nul_is_taken_and_means_itself(value: object):
 
 @pytest.mark.parametrize("text", ["[]", '"text"', "1", "null"])
 def test_an_object_is_not_any_json(text: str):
-    with pytest.raises(InvalidArgument, match="not a JSON object"):
+    with pytest.raises(InvalidArgument, match="must be a JSON object"):
         parse_object("node.data_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
 
 

@@ -540,5 +540,5 @@ def test_what_postgres_refuses_an_operator_is_told_with_what_to_do(urls: Urls):
         KeyAdministration(urls.admin).keys()
     with pytest.raises(CannotAdminister, match="must name the role that owns the database"):
         KeyAdministration(urls.service).add_tenant("new")
-    with pytest.raises(CannotAdminister, match=r"cannot ask Postgres as DATABASE_ADMIN_URL: .*nobody"):
+    with pytest.raises(CannotAdminister, match=r"cannot reach Postgres at DATABASE_ADMIN_URL: .*nobody"):
         KeyAdministration(urls.admin.replace("postgresql://", "postgresql://nobody")).tenants()

@@ -233,10 +233,10 @@ def _said(texts: Sequence[str], value: object) -> dict[str, Any]:
         (lambda texts: web.Response(status=500, text="out of memory"), "500"),
         (lambda texts: web.Response(status=401, text="who are you?"), "401"),
         (lambda texts: web.Response(text="<html>"), "does not have the form of /embeddings"),
-        (lambda texts: embedded(texts, dimension=8), "has 8 values"),
+        (lambda texts: embedded(texts, dimension=8), "(got 8)"),
         (lambda texts: web.json_response({"data": []}), "does not have the form of /embeddings"),
         (lambda texts: web.json_response(_said(texts, 0.0)), "zero"),
-        (lambda texts: web.json_response(_said(texts, 1e300)), "past half precision"),
+        (lambda texts: web.json_response(_said(texts, 1e300)), "range of half precision"),
         (lambda texts: web.json_response(_said(texts, "much")), "does not have the form of /embeddings"),
     ],
 )

@@ -177,8 +177,8 @@ async def test_what_has_no_vector_yet_is_found_by_words_and_said_to_be_pending(s
         ),
         (lambda texts: web.Response(status=400, text="too long"), "too long"),
         (lambda texts: web.Response(text="<html>"), "does not have the form of /embeddings"),
-        (lambda texts: web.json_response({"data": [{"index": 0, "embedding": [1.0] * 8}]}), "has 8 values"),
-        (lambda texts: web.json_response({"data": [{"index": 0, "embedding": [0.0] * DIMENSION}]}), "is zero"),
+        (lambda texts: web.json_response({"data": [{"index": 0, "embedding": [1.0] * 8}]}), "(got 8)"),
+        (lambda texts: web.json_response({"data": [{"index": 0, "embedding": [0.0] * DIMENSION}]}), "not be zero"),
         (
             lambda texts: web.json_response({"data": [{"index": 0, "embedding": ["x"]}]}),
             "does not have the form of /embeddings",

@@ -69,13 +69,13 @@ async def test_a_tool_that_changed_vanished_or_is_there_twice_is_not_called(clie
     with fake_mcp() as server:
         (tool,) = (await client.discover(target(server.url))).tools
         for tools, twice, why in (
-            ({"search_tickets": FakeTool(description="Deletes tickets.")}, "", "another one than was approved"),
-            ({"search_tickets": FakeTool(read_only=False)}, "", "another one than was approved"),
-            ({"search_tickets": FakeTool(read_only=None)}, "", "another one than was approved"),
-            ({"search_tickets": FakeTool(meta=None)}, "", "another one than was approved"),
-            ({"another": FakeTool()}, "", "has the tool no more"),
-            ({}, "", "has the tool no more"),
-            ({"search_tickets": FakeTool()}, "search_tickets", "has the tool no more"),
+            ({"search_tickets": FakeTool(description="Deletes tickets.")}, "", "changed after it was approved"),
+            ({"search_tickets": FakeTool(read_only=False)}, "", "changed after it was approved"),
+            ({"search_tickets": FakeTool(read_only=None)}, "", "changed after it was approved"),
+            ({"search_tickets": FakeTool(meta=None)}, "", "changed after it was approved"),
+            ({"another": FakeTool()}, "", "no longer has the tool"),
+            ({}, "", "no longer has the tool"),
+            ({"search_tickets": FakeTool()}, "search_tickets", "no longer has the tool"),
         ):
             server.tools, server.twice = tools, twice
             with pytest.raises(ToolRefused, match=why):
@@ -278,7 +278,7 @@ _MIB = 1024 * 1024
         (b"[]", "lists and objects"),
         (b"1", "values"),
         (b'""', "values"),
-        (b'{"type":"text","text":"' + b"x" * 700 + b'"}', r"answers \d+ blocks; the limit is 500"),
+        (b'{"type":"text","text":"' + b"x" * 700 + b'"}', r"returned \d+ content blocks; the limit is 500"),
     ],
     ids=["texts", "objects", "lists", "numbers", "empty texts", "as many blocks as the brackets allow"],
 )
@@ -334,7 +334,10 @@ async def test_a_server_that_hangs_ends_with_the_time_of_who_asks(client: McpCli
 
 
 async def test_a_server_that_is_not_there_is_said_to_be(client: McpClient):
-    for url, why in (("http://127.0.0.1:1/mcp", "cannot be connected to"), ("http://no.such.invalid/", "looked up")):
+    for url, why in (
+        ("http://127.0.0.1:1/mcp", "cannot be connected to"),
+        ("http://no.such.invalid/", "cannot be resolved"),
+    ):
         with pytest.raises(McpServerFailed, match=why):
             await client.discover(target(url))
 
@@ -363,7 +366,7 @@ def test_a_list_of_addresses_admits_those_and_their_ports_only():
             listed.check(address, port)
     assert not listed.check("93.184.216.34", 443).is_listed
     for wrong in ("localhost", "10.0.0.0/33", "127.0.0.1:0", "127.0.0.1:99999", "10.0.0.1/8", "", "http://10.0.0.1"):
-        with pytest.raises(ValueError, match="neither an address"):
+        with pytest.raises(ValueError, match="must be an address or a network"):
             check_entries([wrong])
 
 
@@ -391,7 +394,7 @@ async def test_a_name_that_changes_its_address_between_check_and_call_reaches_on
             found = await client.discover(target(url))
             assert [one.name for one in found.tools] == ["search_tickets"]
             assert asked == ["rebinding.test"]  # several requests, one look
-            with pytest.raises(AddressRefused, match="not a public one") as refused:
+            with pytest.raises(AddressRefused, match="neither public") as refused:
                 await client.call(target(url), found.tools[0], {"query": "rust"})
     assert trap == [] and server.called == []
     assert "127.0.0.1" not in str(refused.value)  # callers learn no address of our network
@@ -410,7 +413,7 @@ async def test_a_public_address_is_not_called_without_tls():
     async def resolve(host: str, port: int) -> list[str]:
         return ["93.184.216.34"]
 
-    with pytest.raises(McpServerFailed, match="not https"):
+    with pytest.raises(McpServerFailed, match="begin with https"):
         await McpClient(Destinations([], resolve=resolve)).discover(target("http://public.test/mcp"))
 
 
@@ -515,5 +518,5 @@ async def test_many_tenants_whose_names_are_never_found_hold_up_no_other(
     for one in slow:
         one.cancel()
     monkeypatch.setattr(destinations, "_LOOKUP_S", 0.05)
-    with pytest.raises(OSError, match="not looked up within"):
+    with pytest.raises(OSError, match="not resolved within"):
         await slow_names.lookup("last.slow.test", 62)

@@ -751,7 +751,7 @@ async def test_arguments_are_checked_before_anything_is_done(context: AsyncConte
     with pytest.raises(InvalidArgument) as refused:
         await context.tools.execute("wm_upload", {"name": "a", "content_base64": "?"})
     assert refused.value.violations[0].field == "arguments_json.content_base64"
-    with pytest.raises(InvalidArgument, match="nothing to store: give the text as content") as refused:
+    with pytest.raises(InvalidArgument, match="give a text in content") as refused:
         await context.tools.execute("wm_upload", {"name": "a"})
     assert refused.value.violations[0].field == "arguments_json.content"
     with pytest.raises(ToolNotFound):

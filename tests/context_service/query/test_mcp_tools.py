@@ -197,10 +197,10 @@ async def test_what_changed_vanished_or_was_disabled_does_not_run_before_it_is_a
 
     # On the server only: it is seen when it is asked. Then by a discovery, too.
     server.tools[TOOL] = FakeTool(description="Finds and deletes tickets.")
-    assert "another one than was approved" in await refused()
+    assert "changed after it was approved" in await refused()
     (found,) = (await call(world, "DiscoverMcpTools", server_id=tool.server_id)).tools
     assert (found.state, found.definition_sha256 != tool.definition_sha256) == (pb.MCP_TOOL_STATE_CHANGED, True)
-    assert "another one than was approved" in await refused()
+    assert "changed after it was approved" in await refused()
     stale = await refusal(world, "ApproveMcpTool", **key, definition_sha256=tool.definition_sha256)
     assert stale.reason == "MCP_TOOL_CHANGED"
     await call(world, "ApproveMcpTool", **key, definition_sha256=found.definition_sha256)
@@ -208,10 +208,10 @@ async def test_what_changed_vanished_or_was_disabled_does_not_run_before_it_is_a
     server.called.clear()
 
     server.tools.clear()
-    assert "no more" in await refused()
+    assert "no longer" in await refused()
     (found,) = (await call(world, "DiscoverMcpTools", server_id=tool.server_id)).tools
     assert found.state == pb.MCP_TOOL_STATE_GONE
-    assert "no more" in await refused()
+    assert "no longer" in await refused()
     assert (await refusal(world, "ApproveMcpTool", **key)).reason == "MCP_TOOL_NOT_FOUND"
     server.tools[TOOL] = FakeTool(description="Finds and deletes tickets.")
     await call(world, "DiscoverMcpTools", server_id=tool.server_id)
@@ -389,7 +389,7 @@ async def test_the_answer_of_a_hostile_server_that_is_in_time_is_counted_and_not
     server.pieces = Pieces([b'{"jsonrpc":"2.0","id":1,"result":{"content":[' + members + b"]}}"], delay_s=0.0)
     status, hits = await asked(ask, tool)
     assert (status["state"], hits) == ("error", [])
-    assert "lists and objects in one message" in status["reason"]
+    assert "lists and objects" in status["reason"]
     assert "127.0.0.1" not in status["reason"]
 
 

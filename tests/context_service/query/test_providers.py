@@ -270,14 +270,14 @@ def class_with(**fields: Any) -> type[stubs.Stub]:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (object, "is none"),
+        (object, "is not a context provider"),
         (lambda: 1 / 0, "cannot be made"),
-        (class_with(id="A B"), "small letters"),
-        (class_with(family=""), "small letters"),
+        (class_with(id="A B"), "lowercase letters"),
+        (class_with(family=""), "lowercase letters"),
         (class_with(deadline_s=-1.0), "deadline_s"),
         (class_with(deadline_s=1e9), "deadline_s"),
         (class_with(scopes=frozenset()), "scopes"),
-        (class_with(info=7), "is none"),
+        (class_with(info=7), "is not a context provider"),
     ],
 )
 def test_one_that_does_not_say_what_it_is_keeps_the_service_from_starting(tmp_path, monkeypatch, made, said):

@@ -275,11 +275,11 @@ async def test_what_a_passage_asks_for_is_material_and_reaches_no_other_folder(t
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (says("The gears arrive on 12 March."), "does not answer one JSON object"),
-        (says('{"cite": [99]}'), "cites nothing that it was shown"),
-        (says('{"read": 99}'), "reads what it was not shown"),
-        (says('{"search": "gears"}'), "has taken its steps"),
-        (says('{"open": "https://evil.example"}'), "nothing that it may ask for"),
+        (says("The gears arrive on 12 March."), "not a JSON object with one member"),
+        (says('{"cite": [99]}'), "cited only hits that it was not shown"),
+        (says('{"read": 99}'), "asked for a hit that it was not shown"),
+        (says('{"search": "gears"}'), "used all its steps"),
+        (says('{"open": "https://evil.example"}'), "a step that does not exist"),
         (lambda _: web.Response(status=500, text="no"), "answered 500"),
     ],
     ids=range(6),

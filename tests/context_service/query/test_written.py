@@ -49,14 +49,14 @@ def test_what_is_cited_is_numbered_anew_in_the_order_in_which_it_is_cited():
     ("text", "why"),
     [
         ("It was signed on 12 March.", "cited no source"),
-        ("It was signed on 12 March [4].", "a source that there is not"),
-        ("It was signed on 12 March [0].", "a source that there is not"),
-        ("It was signed on 13 March [1].", "a number that no source"),
-        ("It was signed on 12 March by 40 people [1].", "a number that no source"),
+        ("It was signed on 12 March [4].", "a source that does not exist"),
+        ("It was signed on 12 March [0].", "a source that does not exist"),
+        ("It was signed on 13 March [1].", "a number that none of its sources"),
+        ("It was signed on 12 March by 40 people [1].", "a number that none of its sources"),
         ("It was signed on 12 March [1]. See https://evil.example", "a link"),
         ("It was signed [1], <img src=x>", "a link"),
         ("[It](evil) was signed on 12 March [1]", "a link"),
-        ("It was signed on 12 March [1]. " * 200, "too much"),
+        ("It was signed on 12 March [1]. " * 200, "the limit is"),
         ("", "cited no source"),
     ],
 )
@@ -151,7 +151,7 @@ def down(status: int) -> Callable[[dict[str, Any]], web.StreamResponse]:
 @pytest.mark.parametrize(
     ("server_says", "reason"),
     [
-        (says("On 13 March [1]."), "a number that no source"),
+        (says("On 13 March [1]."), "a number that none of its sources"),
         (says("Berta says so."), "cited no source"),
         (says(""), "an empty text"),
         (says(None), "an empty text"),

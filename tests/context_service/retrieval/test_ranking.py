@@ -224,15 +224,15 @@ def test_profiles_come_with_the_service():
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (None, "has `words` and `with_meaning`"),
-        ({"words": {"turn": 1}}, "has `words` and `with_meaning`"),
+        (None, "must have `words` and `with_meaning`"),
+        ({"words": {"turn": 1}}, "must have `words` and `with_meaning`"),
         ({"words": {"turn": 1}, "with_meaning": {"turn": 1}, "more": 1}, "nothing else"),
-        ({"words": {}, "with_meaning": {"turn": 1}}, "names features"),
+        ({"words": {}, "with_meaning": {"turn": 1}}, "must name features"),
         ({"words": {"turns": 1}, "with_meaning": {"turn": 1}}, "no feature 'turns'"),
-        ({"words": {"cos": 1}, "with_meaning": {"turn": 1}}, "without vectors"),
-        ({"words": {"turn": "1"}, "with_meaning": {"turn": 1}}, "no number"),
-        ({"words": {"turn": True}, "with_meaning": {"turn": 1}}, "no number"),
-        ({"words": {"turn": math.nan}, "with_meaning": {"turn": 1}}, "no number"),
+        ({"words": {"cos": 1}, "with_meaning": {"turn": 1}}, "need vectors"),
+        ({"words": {"turn": "1"}, "with_meaning": {"turn": 1}}, "must be a finite number"),
+        ({"words": {"turn": True}, "with_meaning": {"turn": 1}}, "must be a finite number"),
+        ({"words": {"turn": math.nan}, "with_meaning": {"turn": 1}}, "must be a finite number"),
     ],
 )
 def test_a_profile_that_is_not_of_the_form_is_refused(said, why):
