@@ -36,7 +36,7 @@ def check_vector(field: str, values: Sequence[float], *, dimension: int | None =
     elif not all(map(math.isfinite, values)):
         problem = "must have only finite values"
     elif (largest := max(map(abs, values))) >= _HALF_INFINITE:
-        problem = "has a value outside the range of half precision"
+        problem = "must have only values in the range of half precision"
     elif largest <= _HALF_ZERO:
         problem = "must not be zero, which has no direction"
     if problem:

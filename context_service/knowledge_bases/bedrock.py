@@ -37,10 +37,10 @@ _RESULTS_MAX = 100  # of the API
 _OK, _REDIRECT, _HTTP_ERROR = 200, 300, 400
 _TLS_PORT, _PORT = 443, 80
 _SAID = {
-    400: "it takes the question for malformed",
+    400: "it rejects the question as malformed",
     403: "it refuses the service's credentials",
     404: "it has no such knowledge base",
-    413: "it takes the question for too large",
+    413: "it rejects the question as too large",
     429: "it refuses further requests for now",
 }
 _KIND = re.compile(r"[A-Za-z]{1,60}")

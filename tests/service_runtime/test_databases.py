@@ -240,7 +240,7 @@ async def test_keys_of_contexts_are_at_home_wherever_the_tenant_lives(spread: Da
 def test_a_database_is_taken_for_no_other_one(two: Two):
     databases = two.databases
     databases.claim(EAST)  # again
-    with pytest.raises(WrongDatabase, match="is east"):
+    with pytest.raises(WrongDatabase, match="known as east"):
         Databases(two.home.admin, {"west": two.east.admin}).claim("west")
     with pytest.raises(WrongDatabase, match="home database"):
         Databases(two.home.admin, {"west": two.home.admin}).claim("west")

@@ -94,7 +94,7 @@ async def test_a_wrong_key_is_refused_and_what_the_api_says_is_not_repeated(fake
         (answering(200, body=[]), "its answer is not valid"),
         (answering(200, body={"retrievalResults": "many"}), "its answer is not valid"),
         (answering(200, body=b"x", headers="content-encoding: gzip\r\n"), "compresses"),
-        (answering(200, body=b" " * (4 * 2**20 + 1)), "more than 4194304 bytes"),
+        (answering(200, body=b" " * (4 * 2**20 + 1)), "more than 4,194,304 bytes"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -315,7 +315,7 @@ async def test_what_goes_wrong_on_a_server_is_a_clear_status_and_hides_nobody_el
     status, _ = await asked(ask, tool)
     assert (status["state"], status["reason"]) == ("error", "MCP_SERVER_FAILED: the tool failed: no such index")
     server.tools[TOOL].answer = lambda _: "x" * 2_000_000
-    assert "more than 1048576 bytes" in (await asked(ask, tool))[0]["reason"]
+    assert "more than 1,048,576 bytes" in (await asked(ask, tool))[0]["reason"]
     for behave, why in (
         (answering("307 Temporary Redirect", "location: http://169.254.169.254/latest/meta-data\r\n"), "redirects"),
         (answering("401 Unauthorized"), "asks for authentication"),
