@@ -149,7 +149,7 @@ _PRIMING = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: c
         (b"", b"HTTP/1.1 102 Processing\r\na: b\r\n\r\n", "head of its answer"),
         (_OK, b"a:\r\n", "head of its answer"),
         (_OK + b"a: ", b"a" * 64, "head of its answer"),
-        (_CHUNKED, b"1\r\n \r\n", "5000 chunks"),
+        (_CHUNKED, b"1\r\n \r\n", "5,000 chunks"),
         (_CHUNKED, b"1;" + b"e" * 4_000 + b"\r\n \r\n", "around its chunks"),
         (_CHUNKED + b"0\r\n", b"a:\r\n", "around its chunks"),
     ],
@@ -278,7 +278,7 @@ _MIB = 1024 * 1024
         (b"[]", "lists and objects"),
         (b"1", "values"),
         (b'""', "values"),
-        (b'{"type":"text","text":"' + b"x" * 700 + b'"}', r"returned \d+ content blocks; the limit is 500"),
+        (b'{"type":"text","text":"' + b"x" * 700 + b'"}', r"returned [0-9,]+ content blocks; the limit is 500"),
     ],
     ids=["texts", "objects", "lists", "numbers", "empty texts", "as many blocks as the brackets allow"],
 )
