@@ -25,7 +25,7 @@ class Ended(Enum):
 
     WELL = "well"
     TIMEOUT = "it took too long"
-    OUTPUT = "it answered too much"
+    OUTPUT = "its answer is too large"
     KILLED = "it was killed"  # by the kernel: the machine had no more memory
     BROKEN = "it broke"
 

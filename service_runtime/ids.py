@@ -31,7 +31,7 @@ def parse_id(field: str, text: str) -> UUID:
     except ValueError:
         value = None
     if value is None or text.lower() not in (str(value), value.hex):
-        raise InvalidArgument(f"{field} is not a UUID", field=field)
+        raise InvalidArgument(f"{field} must be a UUID", field=field)
     return value
 
 

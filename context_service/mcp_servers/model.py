@@ -154,11 +154,11 @@ class Tool:
         """Why it does not run; empty: it may."""
         state = self.state
         if state is ToolState.GONE:
-            return "its server has the tool no more"
+            return "its server no longer has the tool"
         if state is ToolState.FOUND:
             return self.undeclared or "it is not approved"
         if state is ToolState.CHANGED:
-            return "its definition, or the address of its server, is another one than was approved"
+            return "its definition, or its server's address, changed after it was approved; approve it again"
         if self.undeclared:
             return self.undeclared
         return "its server is disabled" if self.server_is_disabled else ""
@@ -167,7 +167,7 @@ class Tool:
     def undeclared(self) -> str:
         """What it lacks to be approved, besides that."""
         if not self.declares_read_only:
-            return "it does not declare that it is read-only"
+            return "it does not declare itself read-only"
         if not self.declares_search_safe and not self.search_safe_recorded_by:
             return "neither the tool nor an administrator declares that it is search-safe"
         return ""

@@ -46,7 +46,7 @@ class Specialists:
             SPECIALISTS,
             requests=requests,
             of_row=_specialist,
-            not_found=lambda name: SpecialistNotFound("there is no such specialist", specialist_id=name),
+            not_found=lambda name: SpecialistNotFound(f"specialist {name[:100]!r} does not exist", specialist_id=name),
             check_count=lambda count: check_stored("specialists", count, SPECIALISTS_MAX),
         )
 

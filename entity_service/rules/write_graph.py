@@ -157,7 +157,7 @@ class GraphWrites:
                 (node.graph_name, node.external_id or "")
             )
             if there is None:
-                raise hidden_row(transaction) or Aborted("the node was deleted meanwhile; try again")
+                raise hidden_row(transaction) or Aborted("the node was deleted during the call; try again")
             rows = await transaction.query(NODE, {"id": there.id}, named=False)
             if not rows:
                 raise NodeNotFound("the node was deleted during the call", node_id=there.id)

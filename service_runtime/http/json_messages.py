@@ -79,7 +79,7 @@ class JsonMessages:
             check_containers("request", text.decode(errors="replace"))
             payload = await self._elsewhere(READ, message_class, text, of)
         except WrongJson as wrong:
-            error_text = f"the request is no JSON of a {message_class.DESCRIPTOR.name}: {wrong}"
+            error_text = f"the request is not valid JSON of a {message_class.DESCRIPTOR.name}: {wrong}"
             raise InvalidArgument(error_text, field="request") from None
         return message_class.FromString(payload)
 

@@ -146,7 +146,7 @@ async def test_a_body_that_is_no_message_is_refused_without_a_fault(http, caplog
         with subtests.test(body=repr(body[:20]), beside=bool(rest)):
             answer = await post(http, "GetNode", body + rest)
             assert (answer.status_code, reason(answer)) == (400, "INVALID_ARGUMENT"), answer.text
-            assert answer.json()["message"].startswith("the request is no JSON of a GetNodeRequest: ")
+            assert answer.json()["message"].startswith("the request is not valid JSON of a GetNodeRequest: ")
             assert not errors(caplog)
 
 

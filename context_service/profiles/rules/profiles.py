@@ -168,7 +168,7 @@ class OwnProfiles:
             else:
                 made = await self._apart(principal.tenant_id, parsed, kept, stored.text, is_own=True)
         except BadProfile as error:  # of an older version of the service
-            _log.warning("profile is none any more", extra={"profile": kept, "why": str(error)})
+            _log.warning("profile is no longer valid", extra={"profile": kept, "why": str(error)})
             made = profile(DEFAULT)
         self._cached[key] = made
         while len(self._cached) > _KEPT_MAX:

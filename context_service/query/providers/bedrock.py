@@ -56,7 +56,7 @@ class BedrockKnowledgeBases:
         if not known:
             return Answered(state=State.SKIPPED, reason="no knowledge base of Amazon Bedrock is attached")
         if not bases:
-            reason = "the operator of the service lets the tenant ask none of its knowledge bases of Amazon Bedrock"
+            reason = "the tenant may use none of its Amazon Bedrock knowledge bases; ask the operator of the service"
             return Answered(state=State.SKIPPED, reason=reason)
         asking = bases[:BASES_MAX]
         seconds = ONE_DEEP_S if request.is_deep else ONE_QUICK_S

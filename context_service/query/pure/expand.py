@@ -25,11 +25,11 @@ from service_runtime.copying import copied
 
 BYTES_MAX = 1024 * 1024  # of all texts of an answer, in UTF-8
 
-NOT_FOUND = "there is nothing of this ref, or nothing that may be read"
+NOT_FOUND = "the ref does not exist, or may not be read"
 _CANNOT = "its provider has no whole texts"
 _NO_ROOM = f"the texts before have {BYTES_MAX} bytes already"
 _CUT = f"cut: all texts of an answer have {BYTES_MAX} bytes at most"
-_CUT_BY_PROVIDER = "cut: its provider gives no more of it"
+_CUT_BY_PROVIDER = "cut: its provider returned only a part"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,12 +33,12 @@ def text_of_pdf(data: bytes, pdfium: Any) -> Iterator[str]:
         Refused: it has too many of them, wants a password, or is none.
     """
     if b"%PDF-" not in data[:_HEAD_BYTES]:
-        raise Refused(Reason.NOT_AS_SAID, "it is no PDF")
+        raise Refused(Reason.NOT_AS_SAID, "it is not a PDF")
     document = pdfium.FPDF_LoadMemDocument64(data, len(data), None)
     if not document:
         if pdfium.FPDF_GetLastError() == _ERR_PASSWORD:
             raise Refused(Reason.PASSWORD, "it wants a password")
-        raise Refused(Reason.NOT_AS_SAID, "it is no PDF that could be read")
+        raise Refused(Reason.NOT_AS_SAID, "it is not a PDF that can be read")
     pages = pdfium.FPDF_GetPageCount(document)
     if pages > PAGES_MAX:
         raise Refused(Reason.TOO_MANY_PAGES, f"it has {pages} pages; {PAGES_MAX} are read")

@@ -35,7 +35,7 @@ def decoded(data: bytes, charset: str) -> str:
     try:
         return data.decode(charset)
     except UnicodeDecodeError as error:
-        raise Refused(Reason.NOT_AS_SAID, f"it is no text in {charset}, at byte {error.start}") from None
+        raise Refused(Reason.NOT_AS_SAID, f"it is not valid {charset} text, at byte {error.start}") from None
 
 
 def _known(charset: str) -> str:

@@ -125,7 +125,7 @@ class Originals:
             context_id = fork.fork_context_id
         context = await self._log.read(context_id, principal=principal)
         if context is None:
-            raise Erased("what it names is erased", ref=ref) if forks else window_not_found(window_id)
+            raise Erased("the messages that ref names were erased", ref=ref) if forks else window_not_found(window_id)
         if named.passage is not None:
             place = (named.seq, named.passage)
             texts = await self._passages.texts(principal, Scope.of_context(context_id), [place])
