@@ -158,7 +158,7 @@ class Tool:
         if state is ToolState.FOUND:
             return self.undeclared or "it is not approved"
         if state is ToolState.CHANGED:
-            return "its definition, or its server's address, changed after it was approved; approve it again"
+            return "its definition, or the address of its server, changed after it was approved; approve it again"
         if self.undeclared:
             return self.undeclared
         return "its server is disabled" if self.server_is_disabled else ""
