@@ -144,7 +144,7 @@ async def test_what_is_not_there_is_named_in_the_error(world, graph, context, ot
     client = of_either(method, graph, context)
     other = client.with_credential(other_key)
     for who, named in ((client, {"external_id": "thread-42", "graph_name": "default"}), (other, EXTERNAL_ID)):
-        with pytest.raises(NodeNotFound, match="external id") as raised:
+        with pytest.raises(NodeNotFound, match="external_id") as raised:
             await world.run(attrgetter(method)(who), **named)
         assert raised.value.metadata == named
 
