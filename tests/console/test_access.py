@@ -44,7 +44,7 @@ def test_a_key_gives_no_more_than_it_has_and_the_page_says_so(running: Running, 
     client = visitor(running, administrators)
     form = {"token": token_of(client), "subject": "more", "scope": ["read", "compile"]}
     refused = client.post("/access/keys", data=form)
-    assert (refused.status_code, "more than it has" in refused.text) == (403, True)
+    assert (refused.status_code, "grants less than the call needs" in refused.text) == (403, True)
     audited = client.get("/access/audit").text
     assert "Administration/CreateKey" in audited
     (call_id, *_) = re.findall(r"call=([0-9a-f]{16})", audited)
