@@ -44,7 +44,12 @@ OF_THINKWORK = {
     ("page", "protos", "known", "rows_min"),
     [
         ("cortex", "context_windows.proto", OF_CORTEX, 60),
-        ("corti", "contexts.proto message.proto tasks.proto artifacts.proto", {"user", "assistant", "system", "tool", "agent"}, 35),
+        (
+            "corti",
+            "contexts.proto message.proto tasks.proto artifacts.proto",
+            {"user", "assistant", "system", "tool", "agent"},
+            35,
+        ),
         ("thinkwork", "*.proto", OF_THINKWORK, 35),
     ],
     ids=["cortex", "corti", "thinkwork"],
