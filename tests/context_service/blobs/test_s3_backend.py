@@ -116,7 +116,7 @@ async def test_a_failed_upload_leaves_no_parts_to_pay_for(s3_backend: S3Backend,
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"working_memory_s3_bucket": ""}, "WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_S3_BUCKET is required"),
+        ({"working_memory_s3_bucket": ""}, "set WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_S3_BUCKET"),
         ({"aws_region": "", "aws_s3_endpoint": ""}, "AWS_REGION is required"),
         ({"aws_secret_access_key": ""}, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together"),
     ],
