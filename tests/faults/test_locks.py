@@ -114,7 +114,7 @@ async def test_what_no_caller_waits_for_does_not_wait_at_a_lock_with_a_connectio
                 database.tenant(PRINCIPAL.tenant_id).query(read),
                 database.tenant(PRINCIPAL.tenant_id).transaction(lambda transaction: transaction.query(read)),
             ):
-                with pytest.raises(Unavailable, match="locked"):
+                with pytest.raises(Unavailable, match="holds a lock"):
                     await background
             assert not await FirstStatistics(database).once()
         assert not calling.done()
