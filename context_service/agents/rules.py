@@ -40,7 +40,7 @@ class Agents:
 
     Args:
         database: Where they are.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
         is_template: Whether they are templates.
     """
 

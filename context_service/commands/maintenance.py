@@ -172,7 +172,7 @@ async def erase_subject(
     Args:
         settings: Those of the services.
         tenant: The name of the tenant.
-        user_id: The user.
+        user_id: The id of the user.
         dry_run: Only count.
         on_progress: Called with the contexts that are removed, and all contexts.
 

@@ -54,7 +54,7 @@ def result_of(
         step_count: The number of steps of its window.
         last_seq: The last message of its log.
         tokens_max: The most tokens of the result.
-        count: Counts the tokens of a text.
+        count: A function that counts the tokens of a text.
     """
     steps = "1 step" if step_count == 1 else f"{step_count} steps"
     all_of_it = within(fork, refs_between(1, last_seq))

@@ -75,7 +75,7 @@ class MappingStore:
         """Return mappings by app and name, from the one after `after`, and whether there are more.
 
         Args:
-            principal: Who asks.
+            principal: The caller; its tenant and bounds limit the rows.
             app_ids: Of these apps; None is all.
             after: App and name.
             count_max: Mappings at most.

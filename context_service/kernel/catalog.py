@@ -115,7 +115,7 @@ class Catalog(Generic[T]):
     Args:
         database: Where they are.
         table: Their rows.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
         of_row: Makes a thing of its row.
         not_found: Makes the error of an unknown name.
         check_count: Raises if a tenant has more things than it may.
@@ -210,7 +210,7 @@ class Catalog(Generic[T]):
         Args:
             page: Which.
             query: The parts that the page token is bound to.
-            principal: Who asks.
+            principal: The caller; its tenant and bounds limit the rows.
             listed: The parameters of `Table.listed`.
 
         Raises:

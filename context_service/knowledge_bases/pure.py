@@ -63,7 +63,7 @@ def cut_document(
         text: What it says.
         page_starts: Where its pages begin; empty: it is not known.
         scope_id: Of its base.
-        count: Counts the tokens of a text.
+        count: A function that counts the tokens of a text.
     """
     parts = list(sections(text)) if is_markdown(name, content_type) else []
     if not 0 < len(parts) <= SECTIONS_MAX:

@@ -73,7 +73,7 @@ class Checkpoints:
         views: What they show.
         checkpoints: What they were.
         log: Their contexts.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
         order: Who writes a window: of a process one at a time.
         packs: Read their logs.
         telemetry: Counts.
@@ -171,8 +171,8 @@ class Checkpoints:
             window_id: The window.
             number: The number of the checkpoint.
             expected_last_seq: The newest message of the log that the caller knows.
-            principal: The caller.
-            request: The request with its id.
+            principal: The caller; its tenant and bounds limit the rows.
+            request: The idempotency key of the call, and the hash of its request.
 
         Raises:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.
@@ -205,7 +205,7 @@ class Checkpoints:
             window_id: Which.
             chosen: Says where it goes back to, and what stays.
             expected_last_seq: The newest message of the log that the caller knows.
-            principal: Who asks.
+            principal: The caller; its tenant and bounds limit the rows.
             request: Its id.
             is_whole: False: the call has more to do.
 

@@ -66,7 +66,7 @@ class Recovery:
         rows: The windows.
         rows_of_checkpoints: What they were.
         log: Their contexts.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
         checkpoints: Go back.
         packs: Answer what to try again with.
     """
@@ -105,8 +105,8 @@ class Recovery:
             pack_id: The pack that the model got.
             is_invalid: The response is unusable.
             expected_last_seq: The newest message of the log that the caller knows, or None for the last of the pack.
-            principal: The caller.
-            request: The request with its id.
+            principal: The caller; its tenant and bounds limit the rows.
+            request: The idempotency key of the call, and the hash of its request.
 
         Raises:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.

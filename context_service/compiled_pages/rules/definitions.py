@@ -51,7 +51,7 @@ class Definitions:
         graph: Where what changes is kept once one is approved.
         making: Makes pages by them.
         limits: How large their expressions may be.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ class CompiledPages:
     Args:
         database: Where they are.
         rows: Their SQL.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
 
     def __init__(self, database: Database, rows: CompiledRows, *, requests: Requests) -> None:

@@ -63,7 +63,7 @@ class AskedFacets:
             limit: Passages.
             time_from: Only of facets that hold as of then or later.
             time_to: Only of those that hold as of before.
-            principal: Who asks.
+            principal: The caller; its tenant and bounds limit the rows.
         """
         found = await best(
             self._passages,

@@ -103,7 +103,7 @@ class CompiledRows:
     Args:
         database: Where they are.
         passages: What they are found by.
-        count: Counts the tokens of a text.
+        count: A function that counts the tokens of a text.
     """
 
     def __init__(self, database: Database, passages: Passages, *, count: Callable[[str], int]) -> None:

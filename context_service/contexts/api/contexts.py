@@ -96,7 +96,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         return await response(written)
 
     async def _recalled_behind(self, context_id: UUID, query: RecallQuery, principal: Principal) -> pb.Recalled:
-        """Return the recalled passages for a written message, or the reason of an error: the message stays written."""
+        """Return the recalled passages for a stored message, or the reason of an error: the message stays."""
         await calls.take_turn()  # after the write: a message does not wait for the searches of others
         recalled = await self._recalling.recalled_or_error(context_id, query, principal=principal)
         return pb.Recalled(error=recalled) if isinstance(recalled, str) else _recalled(recalled)
@@ -122,7 +122,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         return response(written)
 
     async def Recall(self, request: pb.RecallRequest, context: object) -> pb.RecallResponse:
-        """Find what matters to a text."""
+        """Find the passages of a context that matter to a text, within a budget of tokens."""
         recalled = await self._recalling.recall(
             parse_id("context_id", request.context_id),
             replace(
@@ -134,7 +134,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         return pb.RecallResponse(recalled=_recalled(recalled))
 
     async def SearchContext(self, request: pb.SearchContextRequest, context: object) -> pb.SearchContextResponse:
-        """Find passages by words."""
+        """Find the passages of a context that contain the words of a query."""
         query = RecallQuery(
             text=request.query,
             items_max=request.limit or ITEMS_DEFAULT,
@@ -253,7 +253,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         return pb.RetractMessagesResponse(retracted_count=count)
 
     async def SyncHistory(self, request: pb.SyncHistoryRequest, context: object) -> pb.SyncHistoryResponse:
-        """Fill a context from a history."""
+        """Write the messages of a chat history of the entity graph to a context."""
         writer = principal_of(request.subject_user_id)
         target = _target(request)
         if not target.context_id and not target.only:
@@ -282,7 +282,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         )
 
     async def IssueContextKey(self, request: pb.IssueContextKeyRequest, context: object) -> pb.IssueContextKeyResponse:
-        """Make a key of one context."""
+        """Issue a short-lived API key that reaches only one context."""
         issued = await self._messaging.issue_key(
             parse_id("context_id", request.context_id),
             principal=principal_of(request.subject_user_id),
@@ -312,7 +312,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         return pb.DeleteContextResponse(erasure=_erasure(erasure))
 
     async def GetErasure(self, request: pb.GetErasureRequest, context: object) -> pb.GetErasureResponse:
-        """Read a receipt."""
+        """Read the receipt of a deleted context."""
         erasure = await self._erasing.receipt(
             parse_id("erasure_id", request.erasure_id), principal=principal_of(request.subject_user_id)
         )
@@ -354,7 +354,7 @@ def _asked_behind(request: pb.SendMessageRequest, draft: MessageInput) -> Recall
 
 
 def _until(query: RecallQuery, seq: int) -> RecallQuery:
-    """Return the query, limited to places up to a `seq`."""
+    """Return the query, limited to messages up to a `seq`."""
     seq_to = seq if query.which.seq_to is None else min(query.which.seq_to, seq)
     return replace(query, which=replace(query.which, seq_to=seq_to))
 
@@ -409,7 +409,10 @@ def _external_id(message: pb.ExternalId) -> ExternalId:
 
 
 def _sent(written: SentMessages, draft: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
-    """Yield each sent message with its redacted parts, matched by id, or by order for messages without an id."""
+    """Yield a `SentMessage` for each written message, with the numbers of its redacted parts.
+
+    Drafts and written messages are paired by id; drafts without an id are paired in their order.
+    """
     by_id = {item.message_id: item.redacted for item in draft if item.message_id}
     unnamed = iter([item.redacted for item in draft if not item.message_id])
     for item in written.messages:

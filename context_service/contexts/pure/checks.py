@@ -40,8 +40,8 @@ class MessageChecks:
         """Refuse messages that cannot be stored.
 
         Args:
-            messages: In their order.
-            sizes: `size_of` each message.
+            messages: The messages of one request, in their order.
+            sizes: The `size_of` of each message, in the same order.
             paths: Path of each message in its request, for the error.
 
         Raises:
@@ -100,6 +100,12 @@ class MessageChecks:
             parse_object(field, text, size_bytes_max=self.metadata_bytes_max, nesting_max=self.nesting_max)
 
     def _check_part(self, part: Part, *, path: str) -> None:
+        """Refuse a part whose fields are too long, malformed or missing, for the kind of its content.
+
+        Raises:
+            InvalidArgument: a field is malformed, or the part has no content.
+            LimitExceeded: a field is too large.
+        """
         check_text(f"{path}.media_type", part.media_type, chars_max=_MEDIA_TYPE_CHARS_MAX)
         check_text(f"{path}.file_name", part.file_name, chars_max=self.name_chars_max)
         self.check_metadata(f"{path}.metadata_json", part.metadata_json)

@@ -28,17 +28,19 @@ FROM unnest(%(prefixes)s::text[]) p (prefix)
 
 
 def id_prefix(node_id: UUID | str) -> str:
-    """Return the prefix of the ids of messages that were read from a node."""
+    """Return the prefix of the message ids that `sync_history` gives to the messages of a node."""
     return f"{ID_PREFIX}{node_id}:"
 
 
 async def seqs_about(door: Tenant, context_id: UUID, node_ids: Collection[UUID]) -> frozenset[int]:
-    """Return the places of the messages, and of the artifacts (below zero), that are about any of some nodes.
+    """Return the places of the messages and artifacts of a context that are about any of some nodes.
+
+    A message's place is its `seq`; the place of an artifact is below zero.
 
     Args:
-        door: To the rows of the context.
-        context_id: The context.
-        node_ids: The nodes; at most `NODES_MAX`.
+        door: The tenant's connection to the database; it limits the rows to one caller.
+        context_id: The id of the context.
+        node_ids: The ids of the nodes, at most `NODES_MAX`.
     """
     parameters = {
         "context_id": context_id,

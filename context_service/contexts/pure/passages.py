@@ -39,11 +39,11 @@ def passages_of_artifact(
     """Return the passages of an artifact, in order: part by part, so that chunks give the same passages as the whole.
 
     Args:
-        name: Each passage can be found by it, as by the author of a message.
-        description: The first text.
-        parts: All parts, or those of a chunk.
-        parts_before: Number of parts in earlier chunks, which had the description.
-        count: Counts the tokens of a text.
+        name: The artifact's name. It is part of each passage, so that each can be found by it.
+        description: The artifact's description, which becomes the first passage.
+        parts: All parts of the artifact, or the parts of one chunk.
+        parts_before: The number of parts in earlier chunks; above 0, the description was already written.
+        count: A function that counts the tokens of a text.
     """
     texts = [] if parts_before or not description else [(0, PartText("text", description))]
     texts += [(number, of) for number, part in enumerate(parts, parts_before + 1) if (of := part_text(part))]

@@ -13,12 +13,17 @@ _REF = re.compile(r"([am])([1-9][0-9]{0,17})\.([0-9]{1,9})")
 
 
 def ref_of(place: int, ordinal: int) -> str:
-    """Return the ref of the passage with a number, of the message or artifact at a place."""
+    """Return the ref of a passage, such as "m12.0".
+
+    Args:
+        place: The place of the message or artifact in its context; negative for artifacts.
+        ordinal: The number of the passage in the message or artifact, from 0.
+    """
     return f"a{-place}.{ordinal}" if place < 0 else f"m{place}.{ordinal}"
 
 
 def place_of(ref: str, *, field: str) -> int:
-    """Return the place of the message or artifact of a ref.
+    """Return the place of the message or artifact that a ref names; negative for artifacts.
 
     Raises:
         InvalidArgument: the ref is malformed.

@@ -37,12 +37,12 @@ class Artifacts:
     """Writes and reads artifacts; each call acts for its principal.
 
     Args:
-        rows: Where they are.
-        log: Their contexts.
-        tasks: The tasks that make them.
-        references: Finds the contexts of tasks.
-        requests: The request ids of this service.
-        checks: Checks parts and metadata.
+        rows: The SQL statements on artifacts.
+        log: The contexts that the artifacts belong to.
+        tasks: The tasks that make the artifacts.
+        references: Finds the context of a task.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
+        checks: Checks the sizes and forms of parts and metadata.
         check_record: Checks a record that a part names.
         tokens: Counts the tokens of parts and passages.
     """
@@ -80,11 +80,11 @@ class Artifacts:
         """Write the next version of an artifact, or a chunk of the newest one.
 
         Args:
-            context_id: None takes that of the task.
-            task_id: The task that makes it.
+            context_id: The id of the context; None takes the context of the task.
+            task_id: The id of the task that makes the artifact.
             draft: The artifact or chunk, with at least one part.
-            principal: The caller.
-            request: The idempotency key of the call.
+            principal: The caller; its tenant and bounds limit the rows.
+            request: The idempotency key of the call; None if the call has none.
 
         Raises:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
@@ -162,7 +162,7 @@ class Artifacts:
     def _new(
         self, context_id: UUID, draft: ArtifactInput, size_bytes: int, before: Artifact | None
     ) -> tuple[NewArtifact, list[list[int]]]:
-        """Return the artifact to write, and the index numbers of the terms of its passages."""
+        """Return the artifact to write, and the numbers of the indexed terms of each of its passages."""
         count = self._tokens.count
         first = before if draft.append and before else None
         passages = passages_of_artifact(
@@ -197,11 +197,19 @@ def _as_message(draft: ArtifactInput) -> MessageInput:
 
 
 def named(said_id: str) -> str:
-    """Return the id of an artifact: that of the sender, or a new one."""
+    """Return the artifact id that the caller gave, or a new one."""
     return said_id or str(new_id())
 
 
 def _check_chunk(before: Artifact | None, draft: ArtifactInput, size_bytes: int, bytes_max: int) -> None:
+    """Refuse a chunk of an artifact that does not exist, is complete, or would become too large.
+
+    Args:
+        before: The newest version of the artifact; None if there is none.
+        draft: The chunk.
+        size_bytes: The size of the chunk.
+        bytes_max: The limit for the whole artifact.
+    """
     if before is None:
         raise _not_found(draft.artifact_id)
     if before.is_complete:

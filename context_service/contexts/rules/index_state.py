@@ -76,7 +76,7 @@ class IndexState:
 
 
 class Owing(Protocol):
-    """One kind of pending work of contexts."""
+    """One kind of background work of contexts, such as making vectors, that can be pending."""
 
     async def owed_from(self, tenant: Tenant, context_ids: Sequence[UUID]) -> Mapping[UUID, int]:
         """Return which of some contexts have pending work, each with the first `seq` that may need it.
@@ -92,11 +92,11 @@ _STATE_SEEN = Across(sql=STATE, administrators=True, why="an administrator reads
 
 
 class VectorsOwed:
-    """Vectors of passages, as `Owing`.
+    """The making of vectors of passages, as a kind of pending work (`Owing`).
 
     Args:
-        database: Where they are.
-        model: Of the embedder; empty without an embedder: then no work is pending.
+        database: The database that holds the passages and their vectors.
+        model: The name of the embedding model; empty if the service has none: then no work is ever pending.
     """
 
     def __init__(self, database: Database, *, model: str) -> None:
@@ -143,9 +143,9 @@ class IndexStates:
     """Reads the indexing state of contexts, and waits for it.
 
     Args:
-        database: Where they are.
-        log: The contexts.
-        owing: Their pending work, by kind.
+        database: The database that holds the contexts.
+        log: The contexts whose state is read.
+        owing: The kinds of pending work, by name.
     """
 
     def __init__(self, database: Database, log: Log, owing: Sequence[Owing]) -> None:
@@ -173,10 +173,10 @@ class IndexStates:
         """Wait until no work up to a `seq` is pending, or a timeout; return the state, and whether none is pending.
 
         Args:
-            context_id: The context.
-            seq: Of the last message; 0 takes the newest one now.
-            timeout_s: 0 takes `TIMEOUT_S`.
-            principal: The caller.
+            context_id: The id of the context.
+            seq: Wait for the messages up to this `seq`; 0 waits for the newest message at the time of the call.
+            timeout_s: Seconds to wait at most; 0 takes `TIMEOUT_S`.
+            principal: The caller; its tenant and bounds limit the rows.
 
         Raises:
             ContextNotFound: there is no such context, or it was deleted meanwhile.
@@ -207,6 +207,13 @@ class IndexStates:
         )
 
     async def _wait(self, tenant_id: UUID, context_id: UUID, seq: int, give_up_at: float) -> None:
+        """Wait until the poller finds no pending work of a context up to `seq`, or until `give_up_at` (monotonic time).
+
+        One poller serves all waiting calls of the process; it starts with the first of them.
+
+        Raises:
+            LimitExceeded: too many calls wait, of this tenant or of all.
+        """
         for name, limit, waiting in (
             ("waits_max", WAITS_MAX, len(self._waits)),
             ("waits_of_tenant_max", WAITS_OF_TENANT_MAX, self._of_tenant[tenant_id]),

@@ -84,13 +84,13 @@ class Messaging:
     """Writes contexts and their messages, and reads them; each call acts for its principal.
 
     Args:
-        log: Where they are.
-        requests: The request ids of this service.
-        checks: Checks messages and headers.
+        log: The SQL statements on contexts and their messages.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
+        checks: Checks the sizes and forms of messages and headers.
         tokens: Counts the tokens of messages and passages.
         check_record: Checks a record that a part names.
         references: Checks the tasks that messages name.
-        writer_locks: Order the writers of a context.
+        writer_locks: Locks by context: in this process, one call at a time appends to a context.
     """
 
     def __init__(
@@ -134,11 +134,11 @@ class Messaging:
         Idempotent by message id: a message that is already in the log is not written again.
 
         Args:
-            target: The context.
-            messages: The messages.
+            target: The context to write to, or how to begin a new one.
+            messages: The messages to write, in their order.
             paths: Path of each message in its request, for errors.
             principal: The caller, acting for a user or not.
-            request: The idempotency key of the call.
+            request: The idempotency key of the call; None if the call has none.
 
         Raises:
             ContextNotFound: there is no such context for the principal.
@@ -188,12 +188,17 @@ class Messaging:
     async def ids_beginning(
         self, context_id: UUID, prefixes: Sequence[str], *, principal: Principal
     ) -> dict[str, bool]:
-        """Return the message ids that begin with one of the prefixes, and whether each message is retracted."""
+        """Return the message ids of a context that begin with one of the prefixes, and whether each is retracted."""
         return await self._log.ids_beginning(context_id, prefixes, principal=principal)
 
     async def _begin(
         self, target: SendTarget, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
     ) -> SentMessages:
+        """Write messages to a new context, or to the only context of an external id if there is one.
+
+        The insert may lose against a concurrent call, or meet an expired context that still has the external id: then
+        it is retried.
+        """
         self._checks.check_context(target.new, path="context")
         _check_expiry(target.new)
         draft = _within_bounds(target.new, principal)
@@ -226,6 +231,16 @@ class Messaging:
     async def _append(
         self, context_id: UUID, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
     ) -> SentMessages:
+        """Append messages to an existing context, without those that are already in its log.
+
+        The insert is tried first. If it is refused, the messages that the log already has are read: they were written
+        by an earlier call with the same content, and the insert is retried without them.
+
+        Raises:
+            ContextNotFound, ContextClosed: the context takes no messages.
+            TaskNotFound, TaskEnded: a message names a task that cannot take it.
+            MessageExists: the log has other content under the same message id.
+        """
         known: dict[str, Known] = {}
 
         async def appended() -> SentMessages:
@@ -268,7 +283,7 @@ class Messaging:
     async def _refused_by_task(
         self, context_id: UUID, principal: Principal, error: TaskNotFound | TaskEnded
     ) -> ContextKeepError:
-        """Return the error of the context if it has one, else that of a task that a message names."""
+        """Return the error of the context if it takes no messages, else the given error of a task."""
         context = await self._log.read(context_id, principal=principal.without_admin())
         if context is None or context.closed_at:
             return await self._refusal(context_id, principal)
@@ -324,7 +339,7 @@ class Messaging:
         )
 
     async def prepared(self, draft: MessageInput, *, path: str) -> NewMessage:
-        """Prepare a message without references, for a write that another rule makes.
+        """Return a message without references, ready for a write that other code makes in its own transaction.
 
         Raises:
             InvalidArgument, LimitExceeded: it cannot be stored.

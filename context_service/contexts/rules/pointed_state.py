@@ -19,10 +19,10 @@ _WITHOUT_TEXT_SEEN = Across(sql=WITHOUT_TEXT, administrators=True, why=_WHY)
 
 
 class RecordsOwed:
-    """Records that wait to be read, as `Owing`.
+    """The reading of records that messages and artifacts name, as a kind of pending work (`Owing`).
 
     Args:
-        database: Where they are.
+        database: The database that holds the queue of these records.
     """
 
     def __init__(self, database: Database) -> None:

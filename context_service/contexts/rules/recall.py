@@ -147,13 +147,13 @@ class Recalling:
     Administrators can read messages of all users, but recall and search return nothing that users own.
 
     Args:
-        log: The contexts.
-        artifacts: The artifacts of their tasks.
-        passages: The passages of both.
-        tokens: Counts the tokens of quotations.
-        index: The indexing state of contexts.
+        log: The contexts that are searched, and their messages.
+        artifacts: The artifacts of those contexts' tasks.
+        passages: The search index of messages and artifacts.
+        tokens: Counts the tokens of quotations, for the budget.
+        index: Tells how much of a context is not indexed yet.
         meaning: Compares texts by their vectors; None compares words only.
-        timed: Times each recall.
+        timed: A context manager that measures the time of each recall.
     """
 
     def __init__(
@@ -232,10 +232,10 @@ class Recalling:
         """Return the passages that a query finds, the best first, `items_max` at most; raises as `recall`.
 
         Args:
-            context_id: The context.
-            query: The query.
-            principal: The caller.
-            context: Its header, as the principal sees it; None reads it.
+            context_id: The id of the context to search.
+            query: The text to search for, with its filter and limits.
+            principal: The caller; its tenant and bounds limit the rows.
+            context: The header of the context, if the call has read it; None reads it.
         """
         _check(query, field="query")
         hits = await self._found(context_id, query, limit=query.items_max, principal=principal, context=context)
@@ -246,6 +246,16 @@ class Recalling:
     async def _found(
         self, context_id: UUID, query: RecallQuery, *, limit: int, principal: Principal, context: Context | None = None
     ) -> RecallHits:
+        """Return the `limit` best passages for a query, with their texts.
+
+        Passages of the tasks that the query references come first, then the results of the search by words and by
+        meaning. Passages of messages that were retracted meanwhile are left out.
+
+        Raises:
+            ContextNotFound: the principal sees no such context.
+            TaskNotFound: the context does not have all referenced tasks.
+            InvalidArgument: there is no such recall profile.
+        """
         principal = principal.without_admin()
         context = context or await self._log.read(context_id, principal=principal)
         if context is None:
@@ -292,7 +302,10 @@ class Recalling:
         )
 
     async def _about(self, context: Context, which: Filter, principal: Principal) -> Filter:
-        """Return the filter with the places about its nodes; a context of one of these nodes passes as a whole."""
+        """Return the filter with the places of messages and artifacts about its nodes.
+
+        If the context itself is about one of these nodes, all its passages pass.
+        """
         if not which.entity_node_ids or context.entity_node_id in which.entity_node_ids:
             return which
         door = self._log.of(principal, context.context_id)
@@ -320,7 +333,7 @@ class Recalling:
 
 
 def _first(referred: Mapping[tuple[int, int], Row], best: Sequence[Ranked]) -> list[Ranked]:
-    """Return the referenced passages, the best first, and then the other candidates."""
+    """Return the passages of referenced tasks, the best first, and then the other candidates."""
     if not referred:
         return list(best)
     ranks = {(item.row.seq, item.row.ordinal): item for item in best}
@@ -330,7 +343,7 @@ def _first(referred: Mapping[tuple[int, int], Row], best: Sequence[Ranked]) -> l
 
 
 def _item(item: Ranked, text: str, of: str | Artifact) -> RecalledItem:
-    """Return the item of a passage `of` a message, given by its id, or of an artifact."""
+    """Return the result item of a passage; `of` is the id of its message, or its artifact."""
     row = item.row
     is_artifact = isinstance(of, Artifact)
     return copied(

@@ -17,7 +17,7 @@ class References:
     """Checks references to tasks. A task of another context or caller gives the same error as one that never existed.
 
     Args:
-        rows: The tasks.
+        rows: The SQL statements on tasks.
     """
 
     def __init__(self, rows: TaskRows) -> None:
@@ -27,8 +27,8 @@ class References:
         """Return the context of a task that is named alone.
 
         Args:
-            task_id: The task.
-            principal: The caller.
+            task_id: The id of the task.
+            principal: The caller; its tenant and bounds limit the rows.
             reads: The call only reads, so an administrator may read tasks of any user.
 
         Raises:

@@ -79,7 +79,7 @@ class Syncing:
 
     Args:
         assembly: Reads histories, with the node of each message.
-        messaging: Writes contexts.
+        messaging: Writes the messages to contexts.
     """
 
     def __init__(self, assembly: ContextAssembly, messaging: Messaging) -> None:
@@ -95,7 +95,7 @@ class Syncing:
 
         Args:
             target: The context; the first message begins a new one.
-            question: The history.
+            question: The chat history to read: its node and mapping.
             reader: The principal that reads the graph.
             writer: The principal that writes the context, which may act for a user.
 
@@ -120,6 +120,18 @@ class Syncing:
     async def _write(
         self, target: SendTarget, nodes: Sequence[AssembledNode], synced: Synced, *, mapping: str, writer: Principal
     ) -> Synced:
+        """Write the new messages of a page of nodes, retract the outdated ones, and return the results so far.
+
+        A message is outdated if its node has another version now. Its older version stays if the new one could not be
+        written. Nodes whose mapping failed change nothing.
+
+        Args:
+            target: The context; the first batch may begin it.
+            nodes: A page of nodes with the messages that the mapping made of them.
+            synced: The results of the pages before.
+            mapping: The hash of the mapping, which is part of the message ids.
+            writer: The principal that writes the context.
+        """
         failed = [entry for entry in nodes if any(skip.reason is SkipReason.FAILED for skip in entry.outcome.skips)]
         read = [entry for entry in nodes if entry not in failed]
         draft = [message for entry in read for message in await _messages(entry, mapping)]
@@ -226,18 +238,24 @@ def _input(message: ChatMessage, message_id: str) -> MessageInput:
 
 
 def _mapping(message_id: str) -> str:
-    """Return the hash of the mapping in a message id of ours; empty for other ids."""
+    """Return the mapping's hash from a message id that `sync_history` made; empty for other ids."""
     pieces = message_id.split(":")
     return pieces[3] if len(pieces) == 5 else ""
 
 
 def _origin(message_id: str) -> tuple[str, str]:
-    """Return the node of a message id of ours, and its rule and position there, without the version."""
+    """Return the node, and the rule and position in it, from a message id that `sync_history` made.
+
+    The version of the node is left out, so that versions of the same message compare equal.
+    """
     return message_id.split(":")[1], message_id.rpartition("-")[2]
 
 
 def _source(rule_message: RuleMessage) -> str:
-    """Return the hash of a message and its rule: the version of a node does not change with its input and output."""
+    """Return the hash of a message and of the rule that made it.
+
+    It tells versions of a message apart: the version number of a node does not change with its input and output.
+    """
     message = rule_message.message
     content = [message.role, message.content, to_json(message.parts), message.name, message.metadata_json]
     number = _NUMBER.search(rule_message.rule)

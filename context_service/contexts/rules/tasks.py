@@ -31,13 +31,13 @@ class Tasks:
     """Begins, changes and reads tasks; each call acts for its principal.
 
     Args:
-        rows: Where they are.
-        log: Their contexts and messages.
-        references: Checks the tasks that they name.
-        requests: The request ids of this service.
-        checks: Checks messages and metadata.
+        rows: The SQL statements on tasks.
+        log: The contexts of the tasks, and their messages.
+        references: Checks the tasks that a task names.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
+        checks: Checks the sizes and forms of messages and metadata.
         check_record: Checks a record that a part names.
-        writer_locks: Order the writers of a context.
+        writer_locks: Locks by context: in this process, one call at a time changes a context.
     """
 
     def __init__(
@@ -95,13 +95,13 @@ class Tasks:
         """Change the fields `names` of a task.
 
         Args:
-            context_id: None takes that of the task.
-            task_id: The task.
-            draft: The new values.
-            names: Fields of `CHANGEABLE`.
+            context_id: The id of the context; None takes the context of the task.
+            task_id: The id of the task.
+            draft: The new values of the fields in `names`.
+            names: The fields to change, from `CHANGEABLE`.
             expected_version: The version that the task must have; 0 accepts any.
-            principal: The caller.
-            request: The idempotency key of the call.
+            principal: The caller; its tenant and bounds limit the rows.
+            request: The idempotency key of the call; None if the call has none.
 
         Raises:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
@@ -258,10 +258,10 @@ class Tasks:
         """Run a change of a context's tasks, one at a time and idempotently, and return the result of `work`.
 
         Args:
-            context_id: The context.
+            context_id: The id of the task's context.
             work: The change; if it returns None, because the header was not updated, it is rolled back.
-            principal: The caller.
-            request: The idempotency key of the call.
+            principal: The caller; its tenant and bounds limit the rows.
+            request: The idempotency key of the call; None if the call has none.
             refused: Makes the error for a rolled back change, if the context exists and is open.
 
         Raises:

@@ -31,7 +31,7 @@ Change = Retracted | Context | Task | Artifact  # events that are numbered among
 
 
 class Mark(NamedTuple):
-    """The newest positions of a context."""
+    """The newest `seq` and change number of a context."""
 
     seq: int
     change: int
@@ -60,9 +60,9 @@ class Watching:
 
     Args:
         lookout: Reports the newest positions of contexts.
-        log: Their messages.
-        tasks: Their tasks.
-        artifacts: Their artifacts.
+        log: The messages and headers of the contexts.
+        tasks: The tasks of the contexts.
+        artifacts: The artifacts of those tasks.
     """
 
     def __init__(self, lookout: Lookout, *, log: Log, tasks: TaskRows, artifacts: ArtifactRows) -> None:
@@ -87,11 +87,11 @@ class Watching:
         state, and retractions, ordered by the number of the newest change: several changes of one thing are one event.
 
         Args:
-            context_id: The context.
-            seq_from: The first message; 0 begins with the oldest.
-            change_after: The number of the last change that the caller has.
+            context_id: The id of the context.
+            seq_from: The `seq` of the first message to send; 0 begins with the oldest.
+            change_after: The number of the last change that the caller has; later changes are sent.
             until_now: End when all current events were sent.
-            principal: The caller.
+            principal: The caller; its tenant and bounds limit the rows.
             check: Raises if the caller may no longer watch.
 
         Raises:

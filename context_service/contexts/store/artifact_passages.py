@@ -19,7 +19,7 @@ _ROWS = SQL["rows"]
 
 
 def artifact_source(count_tokens: Callable[[str], int]) -> PassageFeed:
-    """Return the feed of artifacts."""
+    """Return the feed that gives the index the passages of the newest version of each artifact."""
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows

@@ -50,8 +50,8 @@ class ArtifactRows:
     """The artifacts of tasks.
 
     Args:
-        log: Their contexts.
-        passages: Their passages.
+        log: The contexts of the artifacts; its checks of writes apply.
+        passages: The search index, which gets the passages of new versions.
     """
 
     def __init__(self, log: Log, passages: Passages) -> None:
@@ -84,13 +84,13 @@ class ArtifactRows:
         """Write a version, or a chunk of the newest one, with its passages; those of the version before are removed.
 
         Args:
-            transaction: Has locked the task.
-            context_id: The context.
-            task_id: The task.
-            new: The artifact or chunk.
-            numbers: Of the terms of its passages.
-            before: The newest version until now.
-            created_by: The subject of the caller.
+            transaction: The transaction that has locked the task.
+            context_id: The id of the context.
+            task_id: The id of the task that makes the artifact.
+            new: The artifact or chunk to write, with its passages.
+            numbers: For each passage, the numbers of its indexed terms.
+            before: The newest version before this write; None if there is none.
+            created_by: The subject of the caller, stored with the version.
 
         Returns:
             None, and nothing is written, if the context does not exist, is closed, or has too many artifacts.

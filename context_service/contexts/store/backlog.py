@@ -32,7 +32,7 @@ class IndexGauges:
     """Reads the metrics once a minute; every replica reports the same values for its database.
 
     Args:
-        database: Where contexts are.
+        database: The database of the contexts and the index.
     """
 
     def __init__(self, database: Database) -> None:

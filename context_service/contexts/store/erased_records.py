@@ -46,9 +46,9 @@ async def remove_records(
 
     Args:
         tenant: The tenant; statements may be `Across` users.
-        context_id: The context.
+        context_id: The id of the deleted context.
         purge: Removes records with their vectors and passages, and releases their files.
-        after: The result of the previous call.
+        after: The result of the previous call; the first call takes the default.
         until: Stop after this time of the monotonic clock, but remove some records before.
 
     Returns:

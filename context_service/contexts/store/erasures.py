@@ -190,9 +190,9 @@ class Erasing:
     """Deletes contexts for callers, and reads receipts.
 
     Args:
-        database: Where contexts are.
-        requests: The request ids of this service.
-        eraser: Removes their data.
+        database: The database that holds the contexts and receipts.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
+        eraser: Removes the data of deleted contexts; told to begin at once if the call asks for it.
     """
 
     def __init__(self, database: Database, *, requests: Requests, eraser: Eraser) -> None:
@@ -205,9 +205,9 @@ class Erasing:
 
         Args:
             context_id: The context, which may have expired.
-            principal: The caller.
+            principal: The caller; its tenant and bounds limit the rows.
             now: Begin to remove its rows at once, not with the next pass.
-            request: The idempotency key of the call.
+            request: The idempotency key of the call; None if the call has none.
 
         Raises:
             ContextNotFound: there is, and was, no such context for the principal.
@@ -262,8 +262,8 @@ class Eraser:
     """Removes the data of deleted contexts; any number of replicas may run it at once.
 
     Args:
-        database: Where contexts are.
-        passages: Their index.
+        database: The database that holds the contexts and receipts.
+        passages: The search index of the contexts.
         purge: Removes the records that were uploaded for them.
     """
 
@@ -287,8 +287,8 @@ class Eraser:
         """Erase due contexts until cancelled, at random intervals, so that replicas drift apart.
 
         Args:
-            interval_s: Between two passes.
-            failed: Called for each pass that fails.
+            interval_s: Seconds between two passes, on average.
+            failed: Called, without arguments, for each pass that fails.
         """
         loop = asyncio.get_running_loop()
         pass_at = loop.time() + background.apart(interval_s, 0.5, 1.0)
@@ -347,8 +347,8 @@ class Eraser:
         """Remove the data of all deleted contexts of a tenant, and return how many were finished.
 
         Args:
-            tenant: The tenant.
-            on_finished: Called after each context.
+            tenant: The tenant whose contexts are removed.
+            on_finished: Called after each removed context, to show progress.
         """
         finished, after = 0, UUID(int=0)
         while due := await tenant.query(_UNFINISHED, {"after": after, "count": _DUE_MAX}):
@@ -364,9 +364,9 @@ class Eraser:
         """Remove the passages of a user's scopes, after the rows that they were made of.
 
         Args:
-            tenant: The tenant.
-            user_id: The user.
-            pause: Awaited between bounded steps.
+            tenant: The tenant of the user.
+            user_id: The user whose passages are removed.
+            pause: Awaited between bounded steps, so that other work of the process gets a turn.
         """
         for kind in OF_USERS:
             scope = Scope.of_user(kind, tenant.tenant_id, user_id)
@@ -432,11 +432,11 @@ async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, req
     """Remove all contexts of a user, except those under a hold. Receipts stay.
 
     Args:
-        tenant: The tenant.
+        tenant: The tenant of the user.
         user_id: Must not be empty, which would mean all contexts without an owner.
-        eraser: Removes contexts.
-        requested_by: The subject for the receipts.
-        pause: Awaited between bounded steps.
+        eraser: Removes the data of each context.
+        requested_by: The subject that the receipts name as the requester.
+        pause: Awaited between bounded steps, so that other work of the process gets a turn.
     """
     named = {"user_id": user_id}
     while await tenant.query(_MARK_OWNED, {**named, "count": _DUE_MAX, "requested_by": requested_by}):

@@ -154,9 +154,9 @@ class Log:
     """Contexts and their messages.
 
     Args:
-        database: Where they are.
-        passages: Their passages.
-        queued_max: Records of a tenant that messages and artifacts point at, and that may wait to be read.
+        database: The database that holds the contexts and messages.
+        passages: The search index, which gets the passages of new messages.
+        queued_max: The limit for a tenant's records that wait to be read because messages or artifacts name them.
     """
 
     def __init__(self, database: Database, passages: Passages, *, queued_max: int = QUEUED_MAX) -> None:
@@ -169,7 +169,7 @@ class Log:
         self._putting_more = f"{_MORE}, {puts} SELECT"
 
     def of(self, principal: Principal, context_id: UUID) -> Tenant:
-        """Return the door to the rows of a context, for a principal."""
+        """Return the connection that limits statements to the rows of a context that a principal may see."""
         return self._database.of(principal, context_id=context_id)
 
     async def take_room_for_records(self, tenant_id: UUID, parts: Sequence[Part]) -> None:
@@ -197,15 +197,15 @@ class Log:
         """Insert a context with its first messages.
 
         Args:
-            context_id: Its new id.
-            draft: Its header.
-            messages: At least one.
+            context_id: The id of the new context.
+            draft: The header of the new context.
+            messages: The first messages; at least one.
             principal: Its owner and bounds become those of the context.
             only: The external id for which the owner may have only this context.
             parent: The context that it is forked from, whose owner it gets.
             hold: Runs before the insert, in the same transaction; its errors are raised.
             then: Runs after the insert, in the same transaction.
-            request: The idempotency key of the call.
+            request: The idempotency key of the call; None if the call has none.
 
         Raises:
             AlreadyThere: there is such a context, or the request was answered.
@@ -241,13 +241,13 @@ class Log:
         """Append messages, in one statement; an empty result means that the context does not exist or is closed.
 
         Args:
-            context_id: The context.
-            messages: At least one.
+            context_id: The id of the context.
+            messages: The messages to append; at least one.
             known: Other messages of the request, which are in the log already: its stored answer names them, too.
             hold: Runs before the append, in the same transaction; its errors are raised.
             then: Runs after the append, in the same transaction, unless none were written.
-            principal: The caller.
-            request: The idempotency key of the call.
+            principal: The caller; its tenant and bounds limit the rows.
+            request: The idempotency key of the call; None if the call has none.
 
         Raises:
             AlreadyThere: one of the messages is in the log, or the request was answered.
@@ -272,6 +272,15 @@ class Log:
         then: Then | None = None,
         request: Request | None,
     ) -> list[Sent]:
+        """Write messages with the statement of `begin` or `append`; return the written ones, with ids and places.
+
+        A transaction is only used if more than one statement is needed: for `hold`, for `then`, for a message with very
+        many passages, or for parts that name records. The order is `hold`, the statement, further passages, the queue
+        of named records, `then`.
+
+        Raises:
+            AlreadyThere: a unique constraint refused the write.
+        """
         size_bytes = sum(message.size_bytes + putting_bytes(message.passages) for message in messages)
         draft, more = await beside_the_loop(size_bytes, _log_parameters, context_id, messages)
         named = {"tenant_id": door.tenant_id, "context_id": context_id}
@@ -339,7 +348,7 @@ class Log:
         return _context(rows[0]) if rows else None
 
     async def lock(self, transaction: Transaction, context_id: UUID) -> Context | None:
-        """Return the header of a context, locked until the transaction ends; None if there is none."""
+        """Return the header of a context, and lock it until the transaction ends; None if there is none."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id))
         return _context(rows[0]) if rows else None
 
@@ -402,14 +411,14 @@ class Log:
         A single message may be larger than `bytes_max`.
 
         Args:
-            context_id: The context.
-            principal: The caller.
-            seq_from: The first place.
-            seq_to: The last place.
-            count: Messages at most.
+            context_id: The id of the context.
+            principal: The caller; its tenant and bounds limit the rows.
+            seq_from: The `seq` of the first message of the range.
+            seq_to: The `seq` of the last message of the range.
+            count: The number of messages to return at most.
             newest_first: The order; must be true with `task_id`.
-            task_id: Only messages of this task.
-            bytes_max: Size of all messages together.
+            task_id: Return only messages of this task; None returns all.
+            bytes_max: The limit for the sizes of all returned messages together.
         """
         if task_id:
             statement = _PAGE_OF_TASK_SEEN
@@ -437,10 +446,10 @@ class Log:
         """Return the newest messages, the oldest of them first; None if there is no such context.
 
         Args:
-            context_id: The context.
-            principal: The caller.
-            count: Messages at most; None reads as many as fit.
-            task_id: Only messages of this task.
+            context_id: The id of the context.
+            principal: The caller; its tenant and bounds limit the rows.
+            count: The number of messages to return at most; None returns as many as fit into a page.
+            task_id: Return only messages of this task; None returns all.
         """
         messages = await self.page(
             context_id,
@@ -493,7 +502,9 @@ class Log:
 def _log_parameters(
     context_id: UUID, messages: Sequence[NewMessage]
 ) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """Return the parameters of messages with their first passages, and those of further portions of passages.
+    """Return the statement's parameters for messages and their first passages, and those of further portions.
+
+    In a portion, a passage has the number of its message in the request, because its `seq` is not known yet.
 
     A passage has the number of its message instead of its `seq`.
     """
@@ -532,6 +543,10 @@ def _header_parameters(draft: ContextInput) -> dict[str, Any]:
 
 
 def _message_parameters(messages: Sequence[NewMessage]) -> dict[str, Any]:
+    """Return the parameters of the insert: the message rows, and the values that update the header.
+
+    The header counts sessions and tokens, and remembers the times of the first and the last message.
+    """
     draft = [message.draft for message in messages]
     named = [place for place, item in enumerate(draft, start=1) if item.session]
     sessions = _sessions(messages)
@@ -550,6 +565,7 @@ def _message_parameters(messages: Sequence[NewMessage]) -> dict[str, Any]:
 
 
 def _row(message: NewMessage, session: int) -> dict[str, object]:
+    """Return the row of a message, as JSON for the insert; `session` counts from the session of the first message."""
     draft = message.draft
     return {
         "message_id": draft.message_id,
@@ -570,10 +586,10 @@ def _row(message: NewMessage, session: int) -> dict[str, object]:
 
 
 def _sessions(messages: Sequence[NewMessage]) -> list[int]:
-    """Return for each message how many sessions begin between the first message and it.
+    """Return for each message how many sessions have begun since the first message of the request.
 
-    Whether the first one begins a session, and the first one that names its session, the header must tell: they are not
-    counted here.
+    Whether the first message begins a session depends on the header, which only the statement reads. The same holds for
+    the first message that names its session. So neither is counted here.
     """
     sessions, name = [0], messages[0].draft.session
     now = datetime.now(UTC)  # only to tell a pause of hours from none, where some say their time and others do not
@@ -597,7 +613,7 @@ def _context(row: Row) -> Context:
 
 
 async def _messages(rows: Iterable[Row]) -> list[Message]:
-    """Return the messages of a page; pages with thousands of parts give other calls a turn in between."""
+    """Return the messages of a page; for pages with thousands of parts, yield to the event loop in between."""
     statement: list[Message] = []
     length = 0
     for row in rows:
@@ -622,7 +638,7 @@ def _message(row: Row) -> Message:
 
 
 def messages_of(text: str) -> list[Message]:
-    """Return messages from `MESSAGES_JSON`."""
+    """Return the messages of a JSON text that the SQL fragment `MESSAGES_JSON` selects."""
     messages = []
     for *ids, content, parts, name, agent_id, metadata, created_at, said_at, tokens, task_id, tasks in orjson.loads(
         text

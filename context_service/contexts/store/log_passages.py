@@ -49,7 +49,11 @@ CONTEXTS = Owners(
 
 
 def log_source(count_tokens: Callable[[str], int]) -> PassageFeed:
-    """Return what the messages of contexts are found by; their tokens are counted as where messages are written."""
+    """Return the feed that gives the index the passages of each message.
+
+    Args:
+        count_tokens: Counts the tokens of a text, as the writers of messages count them.
+    """
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows

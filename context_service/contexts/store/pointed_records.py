@@ -97,8 +97,8 @@ async def owe(
     """Queue the records that messages or an artifact point at, in the transaction that writes them.
 
     Args:
-        transaction: The transaction.
-        context_id: The context.
+        transaction: The transaction that writes the messages or the artifact.
+        context_id: The id of the context.
         walls: The columns of the header that decide who may see it, such as those of a written row.
         pointed: Records, by the `seq` of the message or artifact and by its part.
     """
@@ -131,10 +131,10 @@ class PointedRecords:
     """The worker; any number of replicas may run it at once.
 
     Args:
-        database: Where the rows are.
-        passages: The passages of contexts.
-        read: Reads a record.
-        count: Counts the tokens of a text.
+        database: The database that holds the queue of records to read.
+        passages: The search index of the contexts.
+        read: Reads a record and returns its passages, or why it has none.
+        count: A function that counts the tokens of a text.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class PointedRecords:
 
 
 class _LockedRows(NamedTuple):
-    """The locked rows of a step, and the audience of its passages."""
+    """The locked rows of a step, and the audience (the scopes that may see them) of its passages."""
 
     pointing: Row  # the message or artifact
     audience: Audience
@@ -275,7 +275,7 @@ class _ClaimedRow:
         )
 
     async def hold(self, transaction: Transaction, *, done: int) -> _LockedRows | None:
-        """Lock the rows until the transaction ends; None if one is gone, or another worker is further."""
+        """Lock the rows until the transaction ends; None if one is gone, or if another worker wrote more."""
         for header in await transaction.query(_HOLD, self._named()):
             for row in await transaction.query(_LOCK, self._named()):
                 if row.passages != done:
@@ -291,27 +291,27 @@ class _ClaimedRow:
         return None
 
     async def go_on(self, transaction: Transaction, passages: int) -> None:
-        """Store the number of written passages."""
+        """Store how many passages are written, so that another worker continues there."""
         lease = timedelta(seconds=LEASE_S)
         await transaction.query(_GO_ON, {**self._named(), "passages": passages, "lease": lease})
 
     async def renew(self) -> None:
-        """Renew the lease."""
+        """Renew the lease of the claimed row, so that no other worker claims it."""
         lease = timedelta(seconds=LEASE_S)
         await self.door.query(_RENEW, {**self._named(), "attempts": self.attempts, "lease": lease})
 
     async def forget(self, transaction: Transaction) -> None:
-        """Remove the row."""
+        """Remove the claimed row from the queue."""
         await transaction.query(_FORGET, self._named())
 
     async def finish(self, unread: Unread | None) -> None:
-        """Store the result."""
+        """Store that the record was read, or why it could not be read."""
         state = "INDEXED" if unread is None else "NO_TEXT" if unread.reason in _NOTHING_TO_READ else "FAILED"
         parameters = {**self._named(), "state": state, **_why(unread)}
         await self.door.query(_FINISH, parameters)
 
     async def postpone(self, unread: Unread) -> None:
-        """Make the row due again later."""
+        """Make the row due again later, and store why it failed this time."""
         delay = timedelta(seconds=min(DELAY_S * 2.0 ** min(self.attempts - 1, 20), DELAY_S_MAX))
         await self.door.query(_POSTPONE, {**self._named(), "delay": delay, **_why(unread)})
 

@@ -49,8 +49,8 @@ class TaskRows:
     """The tasks of contexts.
 
     Args:
-        database: Where they are.
-        log: Their contexts.
+        database: The database that holds the tasks.
+        log: The contexts of the tasks.
     """
 
     def __init__(self, database: Database, log: Log) -> None:
@@ -81,11 +81,11 @@ class TaskRows:
         """Write the changeable values of a locked task; None if the context does not exist or is closed.
 
         Args:
-            transaction: Has locked the task.
-            context_id: The context.
-            task_id: The task.
-            draft: All changeable values.
-            is_status: The status is new, as of now.
+            transaction: The transaction that has locked the task.
+            context_id: The id of the task's context.
+            task_id: The id of the task.
+            draft: The values of all changeable fields.
+            is_status: Whether the status is new; then its time becomes now.
         """
         parameters = {**_parameters(transaction, context_id, task_id, draft), "is_status": is_status}
         rows = await transaction.query(_UPDATE, parameters)
@@ -165,7 +165,7 @@ def _stored(draft: MessageInput) -> str:
 
 
 def read_message(text: str) -> MessageInput:
-    """Return the stored message of a status."""
+    """Return the message of a task's status from its stored JSON text."""
     stored = orjson.loads(text)
     return MessageInput(**{**stored, "parts": of_json(stored["parts"])})
 

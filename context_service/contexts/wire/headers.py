@@ -9,7 +9,7 @@ from service_runtime.copying import copied
 
 
 def header_of(context: Context) -> pb.Context:
-    """Return the protobuf message of a header, without its index."""
+    """Return the protobuf message of a context's header, without its indexing state."""
     return copied(
         pb.Context,
         context,

@@ -51,7 +51,7 @@ def lifetime_of(field: str, ttl_s: int) -> timedelta:
 
 
 def somebody_of(subject_user_id: str) -> Principal:
-    """Return `principal_of` for data that always has an owner; see `Principal.acting_for_somebody`."""
+    """Return the principal of the call for data that must have an owner; see `Principal.acting_for_somebody`."""
     return calls.act_for_somebody(subject_user_id)
 
 

@@ -16,7 +16,7 @@ STATE_NAME = "TASK_STATE_{}".format
 
 
 def task_of(task: Task) -> pb.Task:
-    """Return a task."""
+    """Return the protobuf message of a task."""
     status = pb.TaskStatus(
         state=cast("pb.TaskState", pb.TaskState.Value(STATE_NAME(task.state.name))),
         time=times.timestamp(task.status_at),
@@ -27,7 +27,7 @@ def task_of(task: Task) -> pb.Task:
 
 
 def artifact_of(artifact: Artifact) -> artifacts_pb.Artifact:
-    """Return an artifact without its parts and metadata."""
+    """Return the protobuf message of an artifact, without its parts and metadata."""
     return copied(
         artifacts_pb.Artifact, artifact, imported=imported_of(artifact.imported_json), parts=None, metadata_json=None
     )

@@ -62,7 +62,7 @@ class Holds:
 
     Args:
         database: Where they are.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
 
     def __init__(self, database: Database, *, requests: Requests) -> None:

@@ -128,7 +128,7 @@ class Subjects:
         database: Where receipts are.
         graph: The Entity Service.
         eraser: Does the erasures that are begun.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
 
     def __init__(self, database: Database, graph: OwnedInGraph, eraser: SubjectEraser, *, requests: Requests) -> None:

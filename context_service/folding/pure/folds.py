@@ -178,7 +178,7 @@ def fold(
         limits: The limits of the window.
         state_tokens: The tokens of the state that is written again.
         goal: The goal of the window.
-        count: Counts the tokens of a text.
+        count: A function that counts the tokens of a text.
         cost: Counts the tokens of a text as a piece of a request.
         weights: The weights of the features of importance.
         endings: The recorded outcomes of steps.

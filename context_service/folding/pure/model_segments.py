@@ -175,7 +175,7 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
     Args:
         answer: What it wrote.
         steps: What it was asked about.
-        count: Counts the tokens of a text.
+        count: A function that counts the tokens of a text.
         cost: Counts those of a text as a piece of a request.
 
     Raises:

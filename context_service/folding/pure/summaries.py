@@ -81,7 +81,7 @@ def summary(
         tokens_max: Of its text.
         seen: The inputs of the importance of units.
         weights: The weights of its features.
-        count: Counts the tokens of a text.
+        count: A function that counts the tokens of a text.
         chose: Called for each unit with its worth, and whether the text has it.
         whole_max: The most tokens of the text if texts of users need more than `tokens_max`.
     """

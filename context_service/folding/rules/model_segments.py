@@ -102,7 +102,7 @@ class Writing:
             before: Its view before the fold.
             fold: The prepared fold.
             state_tokens: The tokens of the state that is written with it.
-            principal: The caller.
+            principal: The caller; its tenant and bounds limit the rows.
         """
         segments = [summary for summary in fold.made if summary.level == SEGMENT][-SEGMENTS_MAX:]
         if not segments or window.config.summarization_model == NO_MODEL:

@@ -49,7 +49,7 @@ class FoldPlanning:
 
         Args:
             caught_up: The window.
-            principal: The caller.
+            principal: The caller; its tenant and bounds limit the rows.
             prepared: The fold, if it was prepared.
 
         Raises:

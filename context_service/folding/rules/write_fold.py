@@ -29,7 +29,7 @@ class FoldWriting:
         rows: The windows.
         views: Their stored parts.
         log: Their contexts.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
         checkpoints: The checkpoints of windows: a window makes one before a fold.
         telemetry: Counts folds.
         learning: Counts the lines that folds remove, for windows that learn.

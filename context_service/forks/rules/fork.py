@@ -92,7 +92,7 @@ class Forks:
         forks: Their forks.
         log: Their contexts.
         messaging: Writes the messages of tasks, and issues keys.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
         order: Who writes a context or a window: of a process one at a time.
         packs: Read their logs.
         telemetry: Counts.
@@ -134,8 +134,8 @@ class Forks:
             window_id: The parent.
             task: The task.
             lifetime: The lifetime of the key.
-            principal: The caller.
-            request: The request with its id.
+            principal: The caller; its tenant and bounds limit the rows.
+            request: The idempotency key of the call, and the hash of its request.
 
         Raises:
             WindowNotFound, WindowClosed, ContextClosed: the window does not exist, or it or its context is closed.

@@ -57,7 +57,7 @@ class Merges:
         forks: Their forks.
         log: Their contexts.
         messaging: Writes the messages of results.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
         order: Who writes a context or a window: of a process one at a time.
         packs: Read their logs.
         telemetry: Counts.
@@ -93,8 +93,8 @@ class Merges:
             window_id: The window of the fork.
             tokens_max: The most tokens of the result; 0 takes the default. It has at most a share of the limit.
             tool_call_id: The call that the message is the result of; empty if there is none.
-            principal: The caller.
-            request: The request with its id.
+            principal: The caller; its tenant and bounds limit the rows.
+            request: The idempotency key of the call, and the hash of its request.
 
         Raises:
             WindowNotFound: the window does not exist.

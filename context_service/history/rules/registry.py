@@ -88,7 +88,7 @@ class MappingRegistry:
         """Return the mapping of that name that the caller sees.
 
         Args:
-            principal: Who asks.
+            principal: The caller; its tenant and bounds limit the rows.
             app_id: Scope; empty: the key's app if it has exactly one, else the tenant's shared scope.
             name: Empty: `simple_chat`.
 

@@ -49,7 +49,7 @@ class KnowledgeBases:
         rows: Of the bases.
         documents: Of their documents.
         bedrock_ids: The knowledge bases of Amazon Bedrock that tenants may name.
-        requests: The request ids of this service.
+        requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
 
     def __init__(

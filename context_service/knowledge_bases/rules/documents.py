@@ -53,7 +53,7 @@ class DocumentTexts:
         rows: Of the documents.
         records: Reads those of working memory.
         reader: Reads bytes.
-        count: Counts the tokens of a text.
+        count: A function that counts the tokens of a text.
     """
 
     def __init__(

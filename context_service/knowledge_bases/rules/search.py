@@ -88,7 +88,7 @@ class AskedBases:
             limit: Passages.
             time_from: Only of documents that were added from then on.
             time_to: Only of those that were added before.
-            principal: Who asks.
+            principal: The caller; its tenant and bounds limit the rows.
         """
         principal = principal.without_admin()
         with_text = await self._passages.scopes_with_passages(
