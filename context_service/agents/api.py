@@ -23,7 +23,7 @@ class AgentsServicer(agents_pb2_grpc.AgentsServicer):
         self._agents = agents
 
     async def PutAgent(self, request: pb.PutAgentRequest, context: object) -> pb.PutAgentResponse:
-        """Write an agent."""
+        """Create or replace an agent."""
 
         def response(agent: Agent) -> pb.PutAgentResponse:
             return pb.PutAgentResponse(agent=_agent(agent, with_callers=True))
@@ -74,7 +74,7 @@ class AgentTemplatesServicer(agent_templates_pb2_grpc.AgentTemplatesServicer):
     async def PutAgentTemplate(
         self, request: templates_pb.PutAgentTemplateRequest, context: object
     ) -> templates_pb.PutAgentTemplateResponse:
-        """Write a template."""
+        """Create or replace a template of agents."""
 
         def response(template: Agent) -> templates_pb.PutAgentTemplateResponse:
             return templates_pb.PutAgentTemplateResponse(template=_template(template))
@@ -97,14 +97,14 @@ class AgentTemplatesServicer(agent_templates_pb2_grpc.AgentTemplatesServicer):
     async def GetAgentTemplate(
         self, request: templates_pb.GetAgentTemplateRequest, context: object
     ) -> templates_pb.GetAgentTemplateResponse:
-        """Read a template."""
+        """Read a template of agents."""
         template = await self._templates.get(request.template_id, principal=calls.principal())
         return templates_pb.GetAgentTemplateResponse(template=_template(template))
 
     async def ListAgentTemplates(
         self, request: templates_pb.ListAgentTemplatesRequest, context: object
     ) -> templates_pb.ListAgentTemplatesResponse:
-        """List templates."""
+        """List templates of agents."""
         page = PageRequest(size=request.page_size, token=request.page_token)
         found, token = await self._templates.page(page, principal=calls.principal())
         return templates_pb.ListAgentTemplatesResponse(templates=map(_template, found), next_page_token=token)
@@ -112,7 +112,7 @@ class AgentTemplatesServicer(agent_templates_pb2_grpc.AgentTemplatesServicer):
     async def DeleteAgentTemplate(
         self, request: templates_pb.DeleteAgentTemplateRequest, context: object
     ) -> templates_pb.DeleteAgentTemplateResponse:
-        """Remove a template."""
+        """Remove a template of agents."""
         asked = request_of(
             "DeleteAgentTemplate", request, response=lambda _: templates_pb.DeleteAgentTemplateResponse()
         )

@@ -9,7 +9,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderNames:
-    """Providers of context query: all that are in either list."""
+    """Providers of context query, named by id or by family: all that are in either list."""
 
     ids: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Callers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInput:
-    """What an administrator says of an agent, or of a template."""
+    """The values that an administrator writes for an agent or a template."""
 
     agent_id: str
     display_name: str = ""

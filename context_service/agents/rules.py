@@ -1,7 +1,7 @@
 """Agents, as context query knows them: the place of their files, the providers that they may query, and their callers.
 
-An agent may have a template, which says the same for many. Both are a tenant's, and written by its administrators: what
-an agent may ask is nothing that the agent itself decides.
+An agent may have a template, which holds the same values for many agents. Agents and templates belong to a tenant, and
+only its administrators write them: an agent must not decide for itself what it may query.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _PROVIDER = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
 
 class Agents:
-    """The agents of tenants, or the templates of them; each time for a principal.
+    """Reads and writes the agents of tenants, or their templates; each call acts for its principal.
 
     Args:
-        database: Where they are.
+        database: The database that holds the agents and templates.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
-        is_template: Whether they are templates.
+        is_template: Whether this instance handles templates; otherwise it handles agents.
     """
 
     def __init__(self, database: Database, *, requests: Requests, is_template: bool = False) -> None:
@@ -57,7 +57,7 @@ class Agents:
 
     @property
     def changes(self) -> int:
-        """See `Catalog`."""
+        """The number of changes that this process has seen; see `Catalog`."""
         return self._catalog.changes
 
     async def put(self, said: AgentInput, *, principal: Principal, request: Request | None) -> Agent:
@@ -155,6 +155,12 @@ class Agents:
         check_text(f"{self._what}_id", agent_id, chars_max=ID_CHARS_MAX, required=True)
 
     def _check(self, said: AgentInput) -> None:
+        """Refuse an agent or template with a field that is malformed or too large.
+
+        Raises:
+            InvalidArgument: a field is malformed.
+            LimitExceeded: a field is too long, or a list has too many entries.
+        """
         check_text(self._field(f"{self._what}_id"), said.agent_id, chars_max=ID_CHARS_MAX, required=True)
         check_text(self._field("template_id"), said.template_id, chars_max=ID_CHARS_MAX)
         check_text(self._field("display_name"), said.display_name, chars_max=_NAME_CHARS_MAX)
@@ -180,7 +186,7 @@ class Agents:
 
 
 def no_agent(agent_id: str) -> AgentNotFound:
-    """Return the one answer about an agent that is not there, and about one that may not be named."""
+    """Return the error for an agent that does not exist, and for one that the caller may not name: it is the same."""
     return AgentNotFound(f"agent {agent_id[:100]!r} does not exist", agent_id=agent_id)
 
 
@@ -211,7 +217,7 @@ def _callers_json(callers: Callers) -> dict[str, tuple[str, ...]]:
 
 
 def _said(agent_id: str, body: Mapping[str, Any], *, template_id: str, callers: Mapping[str, Any] | None) -> AgentInput:
-    """Return what `_body` and `_callers_json` gave."""
+    """Return the agent input that `_body` and `_callers_json` were made of."""
 
     def names(which: str) -> ProviderNames | None:
         given = body.get(which)

@@ -14,7 +14,7 @@ _IN_USE = SQL["in_use"]
 
 
 def agents_of(*, is_template: bool) -> Table:
-    """Return the rows of agents, or of templates."""
+    """Return the table of agents, or of templates."""
     return Table(
         name="context.agent",
         kind={"is_template": is_template},
@@ -27,11 +27,11 @@ def agents_of(*, is_template: bool) -> Table:
 
 
 async def lock_template(transaction: Transaction, template_id: str) -> bool:
-    """Let a template stay as it is until the transaction ends, and say whether it is there."""
+    """Lock a template against removal until the transaction ends, and return whether it exists."""
     return bool(await transaction.query(_TEMPLATE, (transaction.tenant_id, template_id)))
 
 
 async def is_in_use(transaction: Transaction, template_id: str) -> bool:
-    """Say whether an agent has a template."""
+    """Return whether an agent uses a template."""
     rows = await transaction.query(_IN_USE, (transaction.tenant_id, template_id))
     return bool(rows[0].is_in_use)

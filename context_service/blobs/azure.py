@@ -110,7 +110,7 @@ def _identity() -> Any:
 
 
 class AzureBackend:
-    """A `BlobBackend` on a container. Its client is the caller's."""
+    """A `BlobBackend` on a container. The caller opens and closes its client."""
 
     def __init__(self, container: ContainerClient, signer: _Signer | None, last_requests: LastRequests) -> None:
         self._container = container
@@ -329,6 +329,7 @@ def _our_errors() -> Iterator[None]:
 
 
 def _ours(error: HttpResponseError) -> Exception:
+    """Return our exception for an error of the Azure SDK, by its code and status."""
     code, status = str(getattr(error, "error_code", "") or ""), error.status_code
     if code == "ContainerNotFound":
         return _misconfigured("the container of Azure does not exist: WORKING_MEMORY_STORAGE_CONTAINER")

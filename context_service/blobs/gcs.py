@@ -120,7 +120,7 @@ def _credentials(settings: Settings) -> Any:
 
 
 class GcsBackend:
-    """A `BlobBackend` on a bucket. Its sessions and threads are the caller's."""
+    """A `BlobBackend` on a bucket. The caller opens and closes its sessions and threads."""
 
     def __init__(
         self, bucket: Bucket, uploads: requests.Session, threads: ThreadPoolExecutor, last_requests: LastRequests
@@ -283,6 +283,7 @@ class GcsBackend:
         return url
 
     def _fetch(self, key: str, position: int, length: int) -> bytes:
+        """Return `length` bytes of a blob from `position`: fewer at the end of the blob, and none after it."""
         try:
             part: bytes = self._bucket.blob(key).download_as_bytes(
                 start=position,
@@ -309,6 +310,11 @@ class GcsBackend:
         return (blob.metadata or {}).get(_WRITER) == writer
 
     def _sign(self, key: str, download: Download) -> str:
+        """Return a V4 signed URL for downloading a blob.
+
+        Raises:
+            NoDownloadUrl: the credentials cannot sign URLs.
+        """
         credentials = self._bucket.client._credentials
         options: dict[str, Any] = {}
         if not isinstance(credentials, Signing):
@@ -424,12 +430,12 @@ def _our_errors() -> Iterator[None]:
 def _of_status(
     status: int, message: str | None, retry_after: str | None, reasons: Collection[str | None] = ()
 ) -> Exception:
-    """Return our error for a status.
+    """Return our exception for an HTTP status of GCS.
 
     Args:
-        status: HTTP status.
+        status: The HTTP status of the answer.
         message: Body of the answer, or the message in it.
-        retry_after: The header.
+        retry_after: The `Retry-After` header of the answer, if there is one.
         reasons: Reasons that the JSON of the answer lists.
     """
     message = message or ""

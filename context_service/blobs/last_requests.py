@@ -15,7 +15,7 @@ SETTLE_S = 1.0  # how long a cancelled write waits for the cleanup; then it cont
 
 
 class LastRequests:
-    """The last requests of a backend's writes."""
+    """The requests that publish the blobs of a backend, and the cleanups that follow the cancelled ones."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -24,7 +24,7 @@ class LastRequests:
         """Wait for the request that publishes a blob; if that fails or is cancelled, remove the blob.
 
         Args:
-            publishing: Publishes the blob, or fails.
+            publishing: The task of the request that makes the blob visible.
             withdraw: Removes the blob of this write. If it cannot, the sweeper does.
         """
         try:

@@ -65,7 +65,7 @@ async def opened(settings: Settings) -> AsyncIterator[LocalBackend]:
 
 
 class LocalBackend:
-    """A `BlobBackend` on a folder that exists. Its threads are the caller's."""
+    """A `BlobBackend` on a folder that exists. The caller opens and closes its threads."""
 
     def __init__(self, root: Path, threads: ThreadPoolExecutor) -> None:
         self._root = root
@@ -131,7 +131,7 @@ class LocalBackend:
             yield page
 
     async def download_url(self, key: str, download: Download) -> str:
-        """Raise: a file has no URL."""
+        """Raise `NoDownloadUrl`: a file has no URL."""
         raise NoDownloadUrl("a file has no URL; use GetBlob", provider="local", use="GetBlob")
 
     async def check(self) -> None:

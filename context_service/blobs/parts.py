@@ -38,9 +38,9 @@ async def fetched_ahead(
 
     Args:
         fetch: Returns a number of bytes from a position; fewer at the end of the blob, and none after it.
-        start_bytes: The first byte.
-        end_bytes: The byte after the last one.
-        part_bytes: Size of a part.
+        start_bytes: The offset of the first byte.
+        end_bytes: The offset after the last byte.
+        part_bytes: The size of a part that is fetched at once.
         at_once: Parts that are fetched or held at the same time.
     """
     ahead: deque[asyncio.Task[bytes]] = deque()

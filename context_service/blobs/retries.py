@@ -47,7 +47,7 @@ class Retries:
         """Send a request, and retry while the provider is unavailable.
 
         Args:
-            request: An idempotent request.
+            request: Sends the request once. It must be idempotent.
 
         Raises:
             Unavailable: the last attempt failed, too. Other errors are raised at once.

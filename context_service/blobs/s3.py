@@ -94,9 +94,9 @@ class S3Backend:
     """A `BlobBackend` on a bucket.
 
     Args:
-        store: For requests that this backend retries.
-        parts: For uploads in parts, which the library retries.
-        last_requests: The last requests of its writes.
+        store: The client for requests that this backend retries.
+        parts: The client for uploads in parts, which the library retries.
+        last_requests: Cleans up after writes that are cancelled while they publish.
     """
 
     def __init__(self, store: S3Store, parts: S3Store, last_requests: LastRequests) -> None:

@@ -103,13 +103,13 @@ class Download:
 
 
 class BlobBackend(Protocol):
-    """One store for blobs. Keys pass `check_key`, are written only once, and none is a folder of another.
+    """One store of blobs. Each key passes `check_key` and is written only once; no key is a folder of another.
 
     Every method raises `Unavailable` when the store does not answer and `ProviderNotConfigured` when it refuses the
     credentials or lacks the container, and can be cancelled.
 
     Attributes:
-        retries: The retries of requests to it.
+        retries: The policy of retries of requests to this store.
     """
 
     retries: Retries
@@ -121,7 +121,7 @@ class BlobBackend(Protocol):
         nothing can be read under the key. `delete` removes the remains of a write that was killed.
 
         Args:
-            key: A new one.
+            key: A key that was never used before.
             blocks: `BLOCK_BYTES` each, except the last. Their errors end the write and are raised.
 
         Raises:
@@ -153,8 +153,8 @@ class BlobBackend(Protocol):
         A blob that exists during the whole listing is in it once; one that is written or removed meanwhile may be.
 
         Args:
-            prefix: Of the keys; empty: all of them.
-            page_size: Blobs of a page at most.
+            prefix: The beginning of the keys; empty lists all blobs.
+            page_size: The number of blobs of a page at most.
             unfinished: Include unfinished writes, if the store shows them.
         """
         ...
@@ -180,9 +180,9 @@ class BlobStorage:
     """All configured backends, with the checks that all of them need.
 
     Args:
-        backends: By provider name.
-        provider: Where new blobs are stored.
-        absent: By the names of the other providers, why each is not configured.
+        backends: The configured backends, by the name of the provider.
+        provider: The name of the provider that stores new blobs.
+        absent: For each provider without a backend, why it is not configured.
     """
 
     def __init__(
@@ -224,10 +224,10 @@ class BlobStorage:
         """Store the chunks as a blob of the current provider, and return their size and hashes.
 
         Args:
-            key: From `new_key`.
-            chunks: Of any size.
-            declared: The size and hash that they must have.
-            size_bytes_max: Refuse more bytes.
+            key: A key that `new_key` returned.
+            chunks: The bytes of the blob, in chunks of any size.
+            declared: The size and hash that the bytes must have.
+            size_bytes_max: The upload is refused as soon as it has more bytes.
 
         Raises:
             BlobTooLarge, SizeMismatch, ChecksumMismatch: nothing is stored.
@@ -255,7 +255,7 @@ class BlobStorage:
         """Return where a range ends in a blob of `size_bytes`.
 
         Args:
-            size_bytes: Of the blob.
+            size_bytes: The size of the blob.
             start_bytes: First byte. The range of an empty blob starts at 0; of any other before its end.
             length_bytes: Bytes to read; 0 reads to the end, and so does more than there are.
 
@@ -357,9 +357,9 @@ class BlobStorage:
         """Yield everything that is stored with a provider, in pages without an order.
 
         Args:
-            provider: The provider.
-            prefix: Of the keys; empty: all of them.
-            unfinished: Include unfinished writes.
+            provider: The name of a configured provider.
+            prefix: The beginning of the keys; empty lists everything.
+            unfinished: Whether unfinished writes are listed, too.
 
         Raises:
             ProviderNotConfigured, Unavailable: at any page.

@@ -1,1 +1,1 @@
-"""Checkpoints, rollbacks and recovery: what a window was, and the way back to it."""
+"""Checkpoints, rollbacks and recovery: stored states of a window, and the return to one of them."""

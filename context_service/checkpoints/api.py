@@ -33,7 +33,7 @@ class CheckpointsServicer(context_windows_pb2_grpc.CheckpointsServicer):
     async def CreateCheckpoint(
         self, request: pb.CreateCheckpointRequest, context: object
     ) -> pb.CreateCheckpointResponse:
-        """Keep what a window is."""
+        """Store the current state of a window as a checkpoint."""
 
         def response(made: Checkpoint) -> pb.CreateCheckpointResponse:
             return pb.CreateCheckpointResponse(checkpoint=_checkpoint(made))
@@ -56,7 +56,7 @@ class CheckpointsServicer(context_windows_pb2_grpc.CheckpointsServicer):
         return pb.ListCheckpointsResponse(checkpoints=map(_checkpoint, found), next_page_token=next_page_token)
 
     async def Rollback(self, request: pb.RollbackRequest, context: object) -> pb.RollbackResponse:
-        """Make a window what it was."""
+        """Return a window to a checkpoint."""
 
         def response(done: RolledBack) -> pb.RollbackResponse:
             return pb.RollbackResponse(
@@ -75,7 +75,7 @@ class CheckpointsServicer(context_windows_pb2_grpc.CheckpointsServicer):
         return response(done)
 
     async def ReportResponse(self, request: pb.ReportResponseRequest, context: object) -> pb.ReportResponseResponse:
-        """Take back what led to a response that is of no use."""
+        """Roll a window back after an invalid response of the model."""
         recovered = await self._recovery.report(
             parse_id("window_id", request.window_id),
             request.pack_id,

@@ -14,14 +14,14 @@ BY_STEPS, BY_FOLD, BY_CALLER = "steps", "fold", "caller"  # reasons
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """What a window was.
+    """A stored state of a window, to which it can be rolled back.
 
     Attributes:
-        number: From 1, of the window; none is given twice.
+        number: The number within the window, from 1; it is never used again.
         reason: `BY_STEPS`, `BY_FOLD` or `BY_CALLER`.
-        epoch: That the window had.
-        reached_seq: All messages up to it were read.
-        created_by: Who made it; empty: the window itself.
+        epoch: The epoch that the window had; a fold or rollback begins a new one.
+        reached_seq: The window had read all messages up to this `seq`.
+        created_by: The subject of the caller that made it; empty if the window made it itself.
     """
 
     number: int
@@ -36,7 +36,7 @@ class Checkpoint:
 
 
 class LeftOutMessages(NamedTuple):
-    """Messages that are left out now and were not before; of very many the ids of the first."""
+    """Messages that a rollback leaves out and that were not left out before; of very many, only the first ids."""
 
     left_out: LeftOut
     message_ids: Sequence[str]

@@ -34,10 +34,10 @@ _ROLL_BACK = SQL["roll_back"]
 
 
 class CheckpointRows:
-    """The checkpoints of windows. Writers hold the window's lock; readers act for their principal.
+    """The SQL statements on checkpoints. Writers hold the window's lock; readers act for their principal.
 
     Args:
-        log: The contexts.
+        log: The contexts of the windows.
     """
 
     def __init__(self, log: Log) -> None:
@@ -66,16 +66,16 @@ class CheckpointRows:
         return _checkpoint(rows[0]) if rows else None
 
     async def prune(self, transaction: Transaction, window: Window) -> None:
-        """Remove blocks that neither a window that is locked nor a checkpoint of it shows."""
+        """Remove the blocks that neither a locked window nor any of its checkpoints shows."""
         await transaction.query(_PRUNE, {"window_id": window.window_id})
 
     async def locked(self, transaction: Transaction, window: Window, number: int) -> Checkpoint | None:
-        """Return a checkpoint of a locked window, or None if it has none of this number, or no longer."""
+        """Return a checkpoint of a locked window; None if there is none, or no longer."""
         rows = await transaction.query(_READ, (transaction.tenant_id, window.window_id, number))
         return _checkpoint(rows[0]) if rows else None
 
     async def newest(self, window: Window, *, epoch: int, seq: int, principal: Principal) -> Checkpoint | None:
-        """Return the newest one of an epoch or before it, that has read up to a message at most."""
+        """Return the newest checkpoint up to an epoch that has read messages up to `seq` at most."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_NEWEST, (door.tenant_id, window.window_id, epoch, seq))
         return _checkpoint(rows[0]) if rows else None
@@ -83,13 +83,13 @@ class CheckpointRows:
     async def page(
         self, window: Window, *, principal: Principal, before: int | None, count: int
     ) -> Sequence[Checkpoint]:
-        """Return checkpoints of a window, the newest first, of numbers below one."""
+        """Return checkpoints of a window with numbers below `before`, the newest first."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_LIST, (door.tenant_id, window.window_id, before, before, count))
         return list(map(_checkpoint, rows))
 
     async def message_ids(self, window: Window, left_out: LeftOut, *, principal: Principal) -> list[str]:
-        """Return the ids of messages that are left out, of very many the first."""
+        """Return the ids of the messages that a window leaves out; of very many, only the first."""
         if not left_out.ranges:
             return []
         door = self._log.of(principal, window.context_id)
@@ -100,13 +100,13 @@ class CheckpointRows:
     async def leave_out(
         self, transaction: Transaction, window: Window, *, keep_to: int, last_seq: int
     ) -> LeftOutMessages:
-        """Let a window that is locked leave out messages.
+        """Make a locked window leave out messages, and return those that were not left out before.
 
         Args:
             transaction: The transaction that holds the lock.
-            window: The window.
-            keep_to: The last message that stays.
-            last_seq: The last message that is left out; later messages stay, too.
+            window: The locked window.
+            keep_to: The `seq` of the last message that stays.
+            last_seq: The `seq` of the last message to leave out; later messages stay, too.
         """
         named = {"window_id": window.window_id}
         done = LeftOutMessages(NOTHING, [], 0)
@@ -132,7 +132,7 @@ class CheckpointRows:
         pins: Sequence[Rendered],
         pins_tokens: int,
     ) -> str:
-        """Write what a window is since it was rolled back, and return its state as a model reads it."""
+        """Write the row of a window that is rolled back, and return its state text as a model reads it."""
         named = {
             "window_id": window.window_id,
             "number": checkpoint.number,

@@ -83,14 +83,14 @@ def stack(
     clients of this account find it; otherwise the key is in this process's environment during the block.
 
     Args:
-        folder: Where its data and logs are.
-        context_port: Port of the Context Service; 0: any free one.
-        entity_port: Port of the Entity Service; 0: any free one.
-        mcp_port: Port of MCP; None takes that of MCP_PORT.
+        folder: The folder of the stack's data and logs.
+        context_port: The port of the Context Service; 0 takes any free one.
+        entity_port: The port of the Entity Service; 0 takes any free one.
+        mcp_port: The port of MCP; None takes that of MCP_PORT.
         http_ports: HTTP ports of the Context Service and of the Entity Service; None turns HTTP off.
-        console_port: Port of the console; None starts none.
-        keep: False removes the database and the key at the end.
-        others: Names of other databases, each on a Postgres of its own.
+        console_port: The port of the console; None starts no console.
+        keep: Whether the database and the key stay when the stack ends.
+        others: The names of other databases; each gets a Postgres of its own.
         run_with: Arguments of Python before a service's name, such as a module that watches it.
 
     Raises:
@@ -171,7 +171,7 @@ def stay_up(fill: Callable[[Stack], None] | None = None) -> None:
     """Run the stack until Ctrl-C, for `make run`.
 
     Args:
-        fill: Writes example data first.
+        fill: Called with the running stack before the welcome text, to write example data; None writes none.
     """
     folder = state_folder()
     started = time.monotonic()
@@ -315,6 +315,7 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 def _welcome(running: Stack, folder: Path, seconds: float) -> str:
+    """Return the text that `make run` prints when the stack is ready: addresses, folders, and what to try next."""
     python = ".venv/bin/python" if Path(".venv/bin/python").exists() else shlex.quote(sys.executable)
     addresses = []
     if running.context_address != f"127.0.0.1:{CONTEXT_PORT}":
@@ -398,6 +399,10 @@ def _in_environment(name: str, value: str) -> Iterator[None]:
 
 @contextmanager
 def _service(command: Sequence[str], log_path: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a service as a child process during the block, and yield the process.
+
+    Its output goes to a log file. At the end it gets SIGTERM, and is killed if it has not ended after `STOP_TIMEOUT_S`.
+    """
     with embedded_postgres.open_log(log_path) as log:
         process = subprocess.Popen(
             command,
@@ -420,6 +425,11 @@ def _service(command: Sequence[str], log_path: Path, environment: dict[str, str]
 
 
 def _wait_until_ready(name: str, address: str, process: subprocess.Popen[bytes], log_path: Path) -> None:
+    """Wait until the health check of a service answers that it serves.
+
+    Raises:
+        StackError: the process ended, or was not ready within `READY_TIMEOUT_S`.
+    """
     give_up_at = time.monotonic() + READY_TIMEOUT_S
     key = os.environ.get("API_KEY")
     metadata = [("authorization", f"Bearer {key}")] if key else None  # HEALTH_WITHOUT_KEY=false asks for it

@@ -170,11 +170,11 @@ async def erase_subject(
     It does the same as `Erasures/Erase`, but not in the Entity Service.
 
     Args:
-        settings: Those of the services.
-        tenant: The name of the tenant.
+        settings: The same settings as those of the running services.
+        tenant: The name of the user's tenant.
         user_id: The id of the user.
-        dry_run: Only count.
-        on_progress: Called with the contexts that are removed, and all contexts.
+        dry_run: Only count the data, and remove nothing.
+        on_progress: Called with the number of removed contexts, and of all contexts.
 
     Raises:
         InvalidArgument: the user is empty, which would mean all data without an owner.
@@ -228,7 +228,7 @@ async def replay_erasures(settings: Settings, lines: Sequence[Erased]) -> Replay
 def _erasing(
     settings: Settings, database: Database, storage: BlobStorage
 ) -> tuple[SubjectEraser, Callable[[], Awaitable[object]]]:
-    """Return the eraser of subjects, and the work that removes passages of erased records from others' contexts."""
+    """Return the eraser of subjects, and the follow-up work that removes passages of erased records from contexts."""
     eraser = subject_eraser_of(settings, database, storage, context_eraser_of(settings, database))
     tokens, reader = TokenCounter(), document_reader_of(settings)
     pointed = PointedRecords(database, Passages(database), read=RecordTexts(storage, reader).read, count=tokens.count)
@@ -246,11 +246,11 @@ async def verify_index(
     """Compare the index of passages with the texts that it is made of, and rewrite differences.
 
     Args:
-        settings: Those of the services.
-        tenant: The name of a tenant; None checks all.
-        context_id: A context; None checks all.
+        settings: The same settings as those of the running services.
+        tenant: The name of the tenant to check; None checks all.
+        context_id: The id of the context to check; None checks all.
         mend: Rewrite differences; otherwise nothing is changed.
-        on_progress: Called after each context.
+        on_progress: Called with the results so far, after each context.
 
     Raises:
         NotFound: there is no such context.

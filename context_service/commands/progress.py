@@ -11,8 +11,8 @@ def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
     """Show a progress bar during the block; yield the function that sets the done and total counts.
 
     Args:
-        what: The things that are counted.
-        quiet: Show nothing.
+        what: The plural of what is counted, as the bar shows it.
+        quiet: Whether nothing is shown.
     """
     from rich.console import Console  # `serve` starts without it
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -86,6 +86,7 @@ def run_retrieval(settings: Settings, arguments: argparse.Namespace) -> None:
 
 
 def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
+    """Run `retrieval verify` or `retrieval rebuild`, print the result, and return whether the index is correct now."""
     mend = arguments.retrieval_command == "rebuild"
     with progress_bar("contexts and nodes", quiet=arguments.json) as show:
 

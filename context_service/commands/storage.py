@@ -95,6 +95,7 @@ def _sweep(settings: Settings, arguments: argparse.Namespace) -> bool:
 
 
 def _copy(settings: Settings, arguments: argparse.Namespace) -> bool:
+    """Run `storage copy`, print the result, and return whether all blobs of all tenants could be copied."""
     source, target, dry_run = arguments.source, arguments.target, arguments.dry_run
     with _progress(f"{source} to {target}", shown=not arguments.json) as show:
 
@@ -116,6 +117,7 @@ def _copy(settings: Settings, arguments: argparse.Namespace) -> bool:
 
 
 def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
+    """Run `storage fsck`, print the problems, and return whether there are none."""
     with _progress("checking", shown=not arguments.json) as show:
 
         def on_progress(report: Report) -> None:

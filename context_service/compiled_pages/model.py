@@ -29,7 +29,7 @@ LABEL_CHARS_MAX, URI_CHARS_MAX = 500, 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audience:
-    """Who compiles: keys with the same bounds."""
+    """The bounds of the keys that compile a page: keys with the same bounds share pages."""
 
     id: UUID
     is_unbound: bool
@@ -46,11 +46,11 @@ class Audience:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
-    """What a compile found of a node.
+    """The result of compiling the page of one node.
 
     Attributes:
-        page: None: there is none, or it is not known.
-        trouble: Why it is not known; empty: it is.
+        page: The page; None if the node has none, or if compiling failed.
+        trouble: Why compiling failed; empty if it did not.
     """
 
     definition_name: str
@@ -63,7 +63,7 @@ class Compiled:
 
 @dataclass(slots=True, kw_only=True)
 class Counts:
-    """What a compile did so far."""
+    """What a compile has done so far, as numbers."""
 
     compile_id: UUID
     nodes_read: int = 0
@@ -79,7 +79,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedSource:
-    """What a facet is from that was put."""
+    """The source that the author of an added facet names."""
 
     label: str = ""
     uri: str = ""
@@ -143,7 +143,7 @@ class KeptFacet:
 
     @property
     def trust(self) -> int:
-        """How far it is trusted."""
+        """Return how far the facet is trusted, as a number that search ranks by."""
         return TRUST[self.kind]
 
 
@@ -178,7 +178,7 @@ class FacetNode(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A rule that failed on a node, or a walk that came too far."""
+    """A rule that failed on a node, or a walk that reached a limit."""
 
     rule: str
     node_id: str
@@ -203,7 +203,7 @@ class PageFacet:
 
     @property
     def trust(self) -> int:
-        """How far it is trusted."""
+        """Return how far the facet is trusted, as a number that search ranks by."""
         return TRUST[self.kind]
 
 
@@ -220,13 +220,13 @@ class CompiledPage:
 
     @property
     def size_bytes(self) -> int:
-        """Return about what it takes to write it."""
+        """Return about how many bytes it takes to write the page."""
         of_facets = sum(utf8_bytes(facet.text) + _SOURCE_BYTES * len(facet.sources) for facet in self.facets)
         return of_facets + _SOURCE_BYTES * len(self.depends_on)
 
     @property
     def sha256(self) -> bytes:
-        """What it is known by: the same again is written no second time."""
+        """Return a hash of the page: a page with the same hash as the stored one is not written again."""
         node = self.node
         named = (node.graph_name, node.agent_bundle_id, node.entity["type"], self.title, self.aliases)
         said = (named, self.facets, sorted(self.depends_on.items()), sorted(self.owners.items()))
@@ -235,13 +235,13 @@ class CompiledPage:
 
 @dataclass(slots=True)
 class CompiledNode:
-    """What came of a node.
+    """The page that the rules made of a node, and the problems that they had.
 
     Attributes:
-        page: None: it has none, or it `failed`.
-        failed: A rule of the page itself failed: nothing is known of the page.
-        problems: The first of them.
-        problems_left_out: How many more there are.
+        page: The page; None if the node has none, or if `failed`.
+        failed: Whether a rule of the page itself failed, so that it is not known whether the node has a page.
+        problems: The first problems, up to a limit.
+        problems_left_out: The number of problems after the limit.
     """
 
     page: CompiledPage | None = None
@@ -250,7 +250,7 @@ class CompiledNode:
     problems_left_out: int = 0
 
     def note(self, rule: str, node_id: str, error: object) -> None:
-        """Add a problem."""
+        """Add a problem; after the limit, only count it."""
         if len(self.problems) == PROBLEMS_MAX:
             self.problems_left_out += 1
         else:
@@ -272,7 +272,7 @@ class CompileRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidByFacet:
-    """What a facet says to a question."""
+    """A passage of a facet that a search found."""
 
     page_id: UUID
     definition_name: str
@@ -298,7 +298,7 @@ class SaidByFacet:
 
     @property
     def trust(self) -> int:
-        """How far it is trusted."""
+        """Return how far the facet is trusted, as a number that search ranks by."""
         return TRUST[self.kind]
 
 
@@ -312,7 +312,7 @@ class FoundFacets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeFacet:
-    """All that a facet says."""
+    """A facet with its whole text."""
 
     title: str
     heading: str
@@ -323,7 +323,7 @@ class WholeFacet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCounts:
-    """How many pages were written, were as they are, went, and could not be made."""
+    """The numbers of pages that were written, unchanged, removed, and could not be made."""
 
     written: int
     unchanged: int
@@ -332,7 +332,7 @@ class PageCounts:
 
 
 class Unseen(NamedTuple):
-    """A page whose node a compile of all nodes did not come by."""
+    """A page whose node was not among the nodes of a compile of all nodes."""
 
     page_id: UUID
     node_id: UUID
@@ -340,7 +340,7 @@ class Unseen(NamedTuple):
 
 
 class MentioningPage(NamedTuple):
-    """A page that says something of a user's nodes, or may."""
+    """A page that has, or may have, text from a user's nodes."""
 
     page_id: UUID
     is_own: bool  # it is the page of such a node
@@ -349,7 +349,7 @@ class MentioningPage(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walls:
-    """What policies read."""
+    """The columns that row-level security compares with the bounds of a caller."""
 
     graph_name: str
     agent_bundle_id: str
@@ -358,10 +358,10 @@ class Walls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompileProgress:
-    """How far compiling is.
+    """How far a compile has come.
 
     Attributes:
-        place: Behind which changes are not compiled yet; empty: it is not known.
+        place: The position in the list of changes up to which all is compiled; empty if it is not known.
         definitions: The version of each definition, by name, that was compiled for all nodes.
     """
 

@@ -1,1 +1,1 @@
-"""All that happened to an entity, from where each thing is kept: above the rooms that it asks."""
+"""The history of an entity: all events that happened to it, read from the services and tables that hold them."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class EventKind(Enum):
-    """What it was; in the order of events of one time."""
+    """The kind of an event. Events of the same time are sorted by the order of the kinds."""
 
     NODE_CREATED = "node_created"
     NODE_CHANGED = "node_changed"  # the last change; those before it are not kept

@@ -1,8 +1,8 @@
-"""All that happened to an entity: its node, its timeline, its edges, and the logs of its records, as one list.
+"""The history of an entity: its node, its timeline, its edges, and the log of actions on its records, as one list.
 
-Nothing is copied for it: each source is read in its own order and they are merged by time. A page token holds, for each
-source, its current page and the last row returned from it; so each row is returned once, whatever the others
-bring meanwhile.
+Nothing is copied for it: each source is read in its own order, and the sources are merged by time. A page token holds,
+for each source, its current page and the last row that was returned from it. So each row is returned once, even if the
+other sources get new rows meanwhile.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Read = Callable[[str, Key | None], Awaitable[EventPage]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityQuestion:
-    """Which page of whose history."""
+    """The entity whose history is read, and the page of it."""
 
     node_id: str
     descending: bool  # the newest first
@@ -39,7 +39,7 @@ class EntityQuestion:
 
 
 class EntityHistory:
-    """Reads histories of entities."""
+    """Reads the history of entities as one list, merged from several sources."""
 
     def __init__(self, events: GraphEvents, log: ActionLog) -> None:
         self._events = events
@@ -77,6 +77,11 @@ class EntityHistory:
     async def _sources(
         self, principal: Principal, question: EntityQuestion, size: int, places: list[_StreamPosition]
     ) -> list[_EventStream]:
+        """Return the four sources of events of a node, each at its place in the page token.
+
+        The sources are the node itself, its timeline, its edges, and the actions on its records. If the node does not
+        exist, the first three are empty: records may outlive their node.
+        """
         node_id, descending = question.node_id, question.descending
         of_node = await self._events.of_node(node_id)
         of_node = of_node[::-1] if of_node and descending else of_node
@@ -114,7 +119,7 @@ class _StreamPosition(NamedTuple):
 
 
 class _EventStream:
-    """One source of events, from a place on."""
+    """One source of events, read from a given place."""
 
     def __init__(self, read: Read, place: _StreamPosition, *, descending: bool) -> None:
         self._read = read

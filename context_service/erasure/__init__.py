@@ -1,1 +1,1 @@
-"""Subjects that are forgotten, and holds that forbid it: above the rooms whose rows go."""
+"""Erasure of subjects, and legal holds that forbid it. This package uses those whose rows it removes."""

@@ -36,7 +36,7 @@ SUBJECTS_OF_KEYS = SQL["subjects_of_keys"]
 
 
 def of_all(sql: str) -> Across:
-    """Return a statement of the background, which sees all rows of the tenant."""
+    """Return a statement for background work, which sees all rows of the tenant."""
     return Across(sql=sql, contexts=True, subjects=True, why=WHY)
 
 

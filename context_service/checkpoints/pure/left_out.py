@@ -1,4 +1,4 @@
-"""Messages of a log that a window leaves out since it was rolled back. They stay in the log. Values in, values out."""
+"""Messages of a log that a window leaves out because it was rolled back. They stay in the log."""
 
 from __future__ import annotations
 
@@ -12,35 +12,38 @@ _RANGE = re.compile(r"\[(\d+),(\d+)\)")
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Places in a log.
+    """The places (`seq`) of the messages that a window leaves out, as ranges.
 
     Attributes:
-        ranges: Of each the first and the last; they do not touch, and the lowest stands first.
+        ranges: The first and the last place of each range, in ascending order; ranges do not touch.
     """
 
     ranges: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def parsed(cls, text: str) -> LeftOut:
-        """Return what Postgres writes of an `int8multirange`."""
+        """Return the ranges that Postgres wrote as an `int8multirange`."""
         return cls(tuple((int(first), int(end) - 1) for first, end in _RANGE.findall(text)))
 
     @property
     def stored(self) -> str:
-        """As Postgres reads it."""
+        """Return the ranges as text that Postgres reads as an `int8multirange`."""
         return "{" + ",".join(f"[{first},{last + 1})" for first, last in self.ranges) + "}"
 
     @property
     def refs(self) -> list[str]:
-        """What `Expand` answers the messages of."""
+        """Return the refs with which `Expand` returns these messages."""
         return [refs_between(first, last) for first, last in self.ranges]
 
     def __contains__(self, seq: int) -> bool:
-        """Say whether a message is left out."""
+        """Return whether the message at a place is left out."""
         return any(first <= seq <= last for first, last in self.ranges)
 
     def stretch(self, seq_from: int, seq_to: int) -> tuple[int, int]:
-        """Return the first row of places up to `seq_to` that are not left out; a last one below the first: none."""
+        """Return the first range of places from `seq_from` to `seq_to` that are not left out.
+
+        If all are left out, the last place of the result is below its first.
+        """
         for first, last in self.ranges:
             if last < seq_from:
                 continue

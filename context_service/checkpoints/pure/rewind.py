@@ -1,6 +1,7 @@
-"""Where a window goes back to when messages are retracted: to the steps in front of them, if those stand as they were.
+"""Finds the step to which a window returns when messages are retracted: the last step before them that did not change.
 
-What a fold made may hold words of any step in front of it: then all is made anew from the log.
+A fold may have taken words from any step before it. If a retracted message may be in a fold, the window is made again
+from the log.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 
 class StepPlace(NamedTuple):
-    """A step that a window shows, and its messages."""
+    """A step that a window shows, and the places of its messages."""
 
     number: int  # of its block
     step: int
@@ -19,7 +20,7 @@ class StepPlace(NamedTuple):
 
 
 class Rewound(NamedTuple):
-    """What stays: blocks in front of `number`, which are of messages in front of `seq`."""
+    """The parts of a window that stay: blocks below `number`, which come from messages below `seq`."""
 
     number: int
     step: int  # the first that is gone
@@ -33,11 +34,11 @@ def rewound(steps: Sequence[StepPlace], seq: int, *, folded_step: int, seq_folde
     messages on both sides.
 
     Args:
-        steps: The shown steps, in their order.
-        seq: The first retracted message.
-        folded_step: The last step at the last fold.
-        seq_folded: The last message that summaries cover.
-        end: The place after all steps, if no step is affected.
+        steps: The steps that the window shows, in their order.
+        seq: The place of the first retracted message.
+        folded_step: The number of the last step at the time of the last fold.
+        seq_folded: The place of the last message that summaries cover.
+        end: The result if no shown step is affected: the place after all steps.
     """
     first = next((place for place, one in enumerate(steps) if one.seq_to >= seq), None)
     if first is None:

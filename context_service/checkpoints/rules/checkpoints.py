@@ -1,8 +1,8 @@
-"""Checkpoints and rollbacks: what a window was, and the way back to it. The log is never changed.
+"""Checkpoints and rollbacks: stored states of a window, and the return to one of them. The log is never changed.
 
-A window says of each block, summary and entry since when it is as it is, so a checkpoint is one row, and a rollback
-undoes what came behind it, in one transaction. Messages behind the checkpoint are left out: they stay in the log, and
-other windows of the context see them.
+A window stores for each block, summary and entry since when it has its value. So a checkpoint is one row, and a
+rollback undoes the later changes in one transaction. The window leaves out the messages after the checkpoint: they stay
+in the log, and other windows of the context see them.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ LEFT_OUT_MAX = 1_000  # ranges of messages that a window leaves out: each call r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolledBack:
-    """What a rollback did.
+    """The result of a rollback.
 
     Attributes:
-        receipt: The account of it.
-        left_out: Messages that are left out since, and were not before.
-        message_ids: Of those that are not retracted; of very many the first.
-        message_count: How many there are.
+        receipt: The account of the rollback: what the window had before and has now.
+        left_out: The messages that the window leaves out since this rollback.
+        message_ids: The ids of those messages, without retracted ones; of very many, only the first.
+        message_count: The number of those messages.
     """
 
     receipt: Receipt
@@ -59,25 +59,25 @@ class RolledBack:
 
 
 class Way(NamedTuple):
-    """Where a window goes back to."""
+    """The state to which a window is rolled back."""
 
     number: int | None  # of the checkpoint, or None if there is none and the window reads its log again
     keep_to: int  # messages up to it are not left out; those after the checkpoint are read again
 
 
 class Checkpoints:
-    """Makes checkpoints, and goes back to them; each call acts for its principal.
+    """Makes checkpoints of windows, and rolls windows back; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        views: What they show.
-        checkpoints: What they were.
-        log: Their contexts.
+        rows: The SQL statements on windows.
+        views: The SQL statements on the blocks, summaries and entries of windows.
+        checkpoints: The SQL statements on checkpoints.
+        log: The contexts of the windows, and their messages.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
-        order: Who writes a window: of a process one at a time.
-        packs: Read their logs.
-        telemetry: Counts.
-        endings: How steps ended.
+        order: Locks by window: in this process, one call at a time writes a window.
+        packs: Reads the new messages of the log into a window.
+        telemetry: Counts rollbacks for the metrics.
+        endings: The recorded outcomes of steps.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Checkpoints:
         self._endings = endings
 
     async def create(self, window_id: UUID, label: str, *, principal: Principal, request: Request | None) -> Checkpoint:
-        """Keep what a window is when it has read its log, but for a step that waits for results.
+        """Store the state of a window after it has read its log, without a step that still waits for results.
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
@@ -122,10 +122,10 @@ class Checkpoints:
             return await until_written(made, what="the window")
 
     async def _made(self, window: Window, label: str, principal: Principal, request: Request | None) -> Checkpoint:
-        """Write a checkpoint and return it.
+        """Write a checkpoint, and return it.
 
         Raises:
-            Moved: the window is another one meanwhile.
+            Moved: the window changed since it was read.
         """
 
         async def work(transaction: Transaction) -> Checkpoint:
@@ -168,9 +168,10 @@ class Checkpoints:
         """Roll a window back to a checkpoint, and leave out the messages after it.
 
         Args:
-            window_id: The window.
-            number: The number of the checkpoint.
-            expected_last_seq: The newest message of the log that the caller knows.
+            window_id: The id of the window.
+            number: The number of the checkpoint to return to.
+            expected_last_seq: The `seq` of the newest message that the caller knows; the call fails if there are newer
+                ones.
             principal: The caller; its tenant and bounds limit the rows.
             request: The idempotency key of the call, and the hash of its request.
 
@@ -199,15 +200,17 @@ class Checkpoints:
         request: Request | None,
         is_whole: bool = True,
     ) -> RolledBack:
-        """Make a window what it was, in its turn, once for a request.
+        """Roll a window back to a state that `chosen` returns; idempotent by request.
 
         Args:
-            window_id: Which.
-            chosen: Says where it goes back to, and what stays.
-            expected_last_seq: The newest message of the log that the caller knows.
+            window_id: The id of the window.
+            chosen: Returns the state to go back to, and the messages that stay.
+            expected_last_seq: The `seq` of the newest message that the caller knows; the call fails if there are newer
+                ones.
             principal: The caller; its tenant and bounds limit the rows.
-            request: Its id.
-            is_whole: False: the call has more to do.
+            request: The idempotency key of the call; None if the call has none.
+            is_whole: Whether the rollback is all that the call does. If not, the stored answer is that of an unfinished
+                call.
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
@@ -251,7 +254,7 @@ class Checkpoints:
     async def gone_back_before(
         self, window_id: UUID, *, principal: Principal, request: Request | None
     ) -> RolledBack | None:
-        """Return the rollback that an unfinished request has already done, or None.
+        """Return the rollback that an earlier, unfinished call with the same request has done, or None.
 
         Raises:
             WindowNotFound: there is no such window.
@@ -263,10 +266,10 @@ class Checkpoints:
         return await self._rolled_back_before(window_id, answer, principal) if answer and "epoch" in answer else None
 
     async def _locked(self, transaction: Transaction, window: Window) -> Window:
-        """Return a window, locked, that may be rolled back.
+        """Lock a window, and refuse it if it cannot be rolled back.
 
         Raises:
-            WindowNotFound, WindowClosed, LimitExceeded: it may not.
+            WindowNotFound, WindowClosed, LimitExceeded: it cannot be rolled back.
         """
         locked = await self._rows.lock(transaction, window.context_id, window.window_id)
         if locked is None:
@@ -285,10 +288,10 @@ class Checkpoints:
     async def _undone(
         self, transaction: Transaction, locked: Window, number: int, last_seq: int, keep_to: int
     ) -> RolledBack:
-        """Make a window that is locked what it was at a checkpoint.
+        """Return a locked window to its state at a checkpoint.
 
         Raises:
-            CheckpointNotFound: it has none of this number.
+            CheckpointNotFound: the window has no checkpoint with this number.
         """
         checkpoint = await self._checkpoints.locked(transaction, locked, number)
         if checkpoint is None:
@@ -314,7 +317,7 @@ class Checkpoints:
         return RolledBack(receipt=receipt, **undone._asdict())
 
     async def _begun_anew(self, transaction: Transaction, locked: Window, last_seq: int, keep_to: int) -> RolledBack:
-        """Leave out messages, and let a locked window without a checkpoint read its log again."""
+        """Leave out messages of a locked window that has no checkpoint; it then reads its log from the beginning."""
         before = await self._tokens(transaction, locked)
         undone = await self._checkpoints.leave_out(transaction, locked, keep_to=keep_to, last_seq=last_seq)
         await self._endings.forget(transaction, locked, step_to=0)
@@ -355,13 +358,13 @@ class Checkpoints:
         return seen + window.head_tokens + window.pins_tokens + window.state_tokens
 
     async def _pins(self, transaction: Transaction, locked: Window) -> Pinned:
-        """Return the pins of a window as a model sees them, without those of messages that are retracted."""
+        """Return the pins of a window as a model sees them, without the pins of retracted messages."""
         pins = [kept_pin.entry for kept_pin in await self._views.kept_pins(transaction, locked)]
         size = sum(len(pin.text) for pin in pins)
         return await beside_the_loop(RENDERING * size, pinned, pins, locked)
 
     async def _rolled_back_before(self, window_id: UUID, answer: Any, principal: Principal) -> RolledBack:
-        """Return what a rollback did that a request was answered with."""
+        """Return the result of the rollback that answered the same request before."""
         window = await self._rows.find(window_id, principal=principal)
         (receipt,) = await self._views.receipts(window, principal=principal, before=answer["epoch"] + 1, count=1)
         left_out = LeftOut(tuple((first, last) for first, last in receipt.account.left_out))
@@ -374,7 +377,7 @@ class Checkpoints:
 
 
 def check_last_seq(standing: WindowSnapshot, expected: int) -> None:
-    """Refuse a caller who does not know all messages of a log.
+    """Refuse a caller that does not know all messages of a log.
 
     Raises:
         WindowClosed: the window is closed.

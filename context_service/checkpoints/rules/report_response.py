@@ -32,14 +32,14 @@ _PACK_ID = re.compile(r"([0-9]{1,9})\.([0-9]{1,18})")
 
 
 class PackId(NamedTuple):
-    """Which pack of a window is meant: all of an epoch and a log are the same."""
+    """The pack of a window that a caller names, by epoch and last message: with these, a pack is always the same."""
 
     epoch: int
     last_seq: int
 
     @classmethod
     def of(cls, pack: Pack) -> PackId:
-        """Return that of a pack."""
+        """Return the id of a pack."""
         return cls(pack.window.epoch, pack.last_seq)
 
     def __str__(self) -> str:
@@ -51,8 +51,8 @@ class Recovered:
     """The answer to an invalid response.
 
     Attributes:
-        pack: The next pack, or None if it does not exist yet.
-        done: The rollback, or None if an earlier report of an earlier pack did it.
+        pack: The next pack, or None if it is not made yet.
+        done: The rollback, or None if an earlier report about the same pack did it.
     """
 
     pack: Pack | None
@@ -60,15 +60,15 @@ class Recovered:
 
 
 class Recovery:
-    """Recovers windows; each call acts for its principal.
+    """Rolls windows back after invalid responses of models; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        rows_of_checkpoints: What they were.
-        log: Their contexts.
+        rows: The SQL statements on windows.
+        rows_of_checkpoints: The SQL statements on checkpoints.
+        log: The contexts of the windows, and their messages.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
-        checkpoints: Go back.
-        packs: Answer what to try again with.
+        checkpoints: Does the rollbacks.
+        packs: Makes the pack for the next attempt.
     """
 
     def __init__(
@@ -101,10 +101,11 @@ class Recovery:
         """Roll back a window after an invalid response, and return the next pack, or None if the response was valid.
 
         Args:
-            window_id: The window.
-            pack_id: The pack that the model got.
-            is_invalid: The response is unusable.
-            expected_last_seq: The newest message of the log that the caller knows, or None for the last of the pack.
+            window_id: The id of the window.
+            pack_id: The id of the pack that the model got.
+            is_invalid: Whether the response is unusable; if not, nothing happens.
+            expected_last_seq: The `seq` of the newest message that the caller knows; None takes the last message of the
+                pack.
             principal: The caller; its tenant and bounds limit the rows.
             request: The idempotency key of the call, and the hash of its request.
 
@@ -159,7 +160,9 @@ class Recovery:
     async def _changed_nothing(
         self, window: Window, recovered: Recovered | None, principal: Principal, request: Request | None
     ) -> None:
-        """Store the answer of a call that rolled nothing back; if a pack follows, the part that is known before it.
+        """Store the answer of a call that rolled nothing back.
+
+        If the call still has to make a pack, the stored answer has only what is known before.
 
         Raises:
             RequestIdReused: see the contract.
@@ -198,7 +201,7 @@ class Recovery:
 
 
 def _begun(request: Request | None) -> Request | None:
-    """Return a request whose stored response has the rollback, before there is a pack."""
+    """Return a request that stores the rollback as the answer of an unfinished call, before there is a pack."""
     if request is None or request.response is None:
         return request
     render = request.response
@@ -210,15 +213,15 @@ class _DoneBefore(Exception):
 
 
 def _is_done(window: Window, named: PackId) -> bool:
-    """Say whether a window was rolled back since a pack: what led to a response to it is taken back."""
+    """Return whether a window was rolled back since a pack: then a response to that pack no longer matters."""
     return window.rolled_back_epoch > named.epoch
 
 
 def parsed(text: str) -> PackId:
-    """Return which pack an id is of.
+    """Return the pack that an id names.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: the id is malformed.
     """
     found = _PACK_ID.fullmatch(text)
     if not found:
@@ -229,11 +232,11 @@ def parsed(text: str) -> PackId:
 
 
 def check_had(standing: WindowSnapshot, named: PackId) -> None:
-    """Refuse a pack that a window has not had.
+    """Refuse the id of a pack that a window never had.
 
     Raises:
         WindowClosed: the window is closed.
-        InvalidArgument: it is of a later epoch, or has read more than there is.
+        InvalidArgument: its epoch or its last message is later than that of the window.
     """
     window = standing.window
     if window.closed_at:

@@ -44,7 +44,7 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
         self._names = names
 
     async def PutDefinition(self, request: pb.PutDefinitionRequest, context: object) -> pb.PutDefinitionResponse:
-        """Write a draft."""
+        """Write a draft of a definition."""
 
         def response(put: Definition) -> pb.PutDefinitionResponse:
             return pb.PutDefinitionResponse(definition=_definition(put))
@@ -60,7 +60,7 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
     async def ApproveDefinition(
         self, request: pb.ApproveDefinitionRequest, context: object
     ) -> pb.ApproveDefinitionResponse:
-        """Have pages compiled by a version."""
+        """Approve a version of a definition, so that pages are compiled by it."""
 
         def response(approved: Definition) -> pb.ApproveDefinitionResponse:
             return pb.ApproveDefinitionResponse(definition=_definition(approved))
@@ -74,7 +74,7 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
     async def RetireDefinition(
         self, request: pb.RetireDefinitionRequest, context: object
     ) -> pb.RetireDefinitionResponse:
-        """End a version."""
+        """Retire a version of a definition, so that no pages are compiled by it."""
 
         def response(retired: Definition) -> pb.RetireDefinitionResponse:
             return pb.RetireDefinitionResponse(definition=_definition(retired))
@@ -100,7 +100,7 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
         return pb.ListDefinitionsResponse(definitions=map(_definition, found), next_page_token=token)
 
     async def TestDefinition(self, request: pb.TestDefinitionRequest, context: object) -> pb.TestDefinitionResponse:
-        """Make a page that is kept nowhere."""
+        """Compile the page of one node by the rules of the request, without storing it."""
         rules = _rules(request.rules)
         node_id = await self._names.id_of("node_id", request.node_id, request)
         made = await self._definitions.tried(rules, node_id, principal=calls.principal())
@@ -117,6 +117,7 @@ def _rules(message: pb.DefinitionRules) -> DefinitionRules:
 
 
 def _facet(place: int, facet: pb.FacetRules) -> FacetRules:
+    """Return the rules of a facet of a request; `place` is its index in the definition, for errors."""
     walk = facet.walk
     return copied(
         FacetRules,
@@ -134,10 +135,10 @@ def _facet(place: int, facet: pb.FacetRules) -> FacetRules:
 
 
 def kind_of(field: str, kind: compiled_pages_pb.FacetKind) -> FacetKind:
-    """Return a kind of facets.
+    """Return the kind of a facet that a request names.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: the kind is not set or unknown.
     """
     if kind not in KINDS:
         raise InvalidArgument(f"{field} is {kind}, which is not a known kind of facets", field=field)

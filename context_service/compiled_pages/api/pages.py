@@ -57,7 +57,7 @@ class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
     async def CompilePages(
         self, request: pb.CompilePagesRequest, context: object
     ) -> AsyncIterator[pb.CompilePagesResponse]:
-        """Compile pages, and tell how far it is."""
+        """Compile pages, and stream the progress."""
         check_text("definition_name", request.definition_name, chars_max=NAME_CHARS_MAX)
         check_count("node_ids", len(request.node_ids), NODES_MAX)
         wanted = CompileRequest(
@@ -89,7 +89,7 @@ class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
         return pb.ListCompiledPagesResponse(pages=map(_page, found), next_page_token=token)
 
     async def PutFacet(self, request: pb.PutFacetRequest, context: object) -> pb.PutFacetResponse:
-        """Put a facet on a page."""
+        """Add a facet to a page, or replace or delete an added one."""
 
         def response(facet: KeptFacet | None) -> pb.PutFacetResponse:
             return pb.PutFacetResponse(facet=_facet(facet) if facet else None)
@@ -115,7 +115,7 @@ class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
 
 
 def tried_page(rules: DefinitionRules, made: CompiledNode) -> definitions_pb.TestDefinitionResponse:
-    """Return what came of rules that were tried.
+    """Return the page that the rules under test made, or why they made none.
 
     Raises:
         AnswerTooLarge: the page does not fit one message.
@@ -159,6 +159,7 @@ def _problem(problem: Problem) -> pb.RuleProblem:
 
 
 def _made_facet(facet: PageFacet) -> pb.Facet:
+    """Return the protobuf message of a facet that a definition made."""
     return pb.Facet(
         slug=facet.slug,
         heading=facet.heading,

@@ -42,7 +42,7 @@ _EDGE_FIELDS = frozenset({"type", "depth", "data"})
 
 
 class FacetKind(Enum):
-    """What a facet is."""
+    """The kind of statement that a facet makes, such as a fact."""
 
     OPERATIONAL = "operational"
     RELATIONSHIP = "relationship"
@@ -63,7 +63,7 @@ TRUST = {
 
 
 class DefinitionState(Enum):
-    """What a version is good for."""
+    """The state of a version of a definition."""
 
     DRAFT = "DRAFT"
     APPROVED = "APPROVED"
@@ -141,18 +141,18 @@ class CompiledFacet:
 
     @property
     def read(self) -> frozenset[tuple[str, ...]]:
-        """What the expressions read: variables, or fields of them."""
+        """Return the variables, and fields of variables, that the expressions read."""
         rules = (self.when, self.text, self.confidence, self.as_of, self.time_to_live)
         return frozenset(path[:2] for rule in rules if rule is not None for path in rule.expression.paths)
 
     def reads(self, variable: str, field: str) -> bool:
-        """Say whether an expression may read a field of a variable."""
+        """Return whether an expression may read a field of a variable."""
         return (variable, field) in self.read or (variable,) in self.read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledDefinition:
-    """Rules that pages are made by."""
+    """Compiled rules, ready to make pages."""
 
     rules: DefinitionRules
     when: Rule | None
@@ -162,7 +162,7 @@ class CompiledDefinition:
 
 
 def check_name(name: str) -> None:
-    """Refuse what no definition can be called.
+    """Refuse a name that a definition cannot have.
 
     Raises:
         InvalidArgument, LimitExceeded: the field is named.
@@ -205,10 +205,10 @@ def check_rules(rules: DefinitionRules, limits: HistoryLimits) -> None:
 
 
 def check_slug(field: str, slug: str) -> None:
-    """Refuse what no facet can be known by.
+    """Refuse a slug that a facet cannot have.
 
     Raises:
-        InvalidArgument, LimitExceeded: it is none.
+        InvalidArgument, LimitExceeded: the slug is malformed or too long.
     """
     check_text(field, slug, chars_max=SLUG_CHARS_MAX, required=True)
     if not _SLUG.fullmatch(slug):
@@ -219,10 +219,10 @@ def check_slug(field: str, slug: str) -> None:
 
 
 def check_heading(field: str, heading: str) -> None:
-    """Check a heading.
+    """Refuse a heading that a facet cannot have.
 
     Raises:
-        InvalidArgument, LimitExceeded: it is none.
+        InvalidArgument, LimitExceeded: the heading is malformed or too long.
     """
     check_text(field, heading, chars_max=HEADING_CHARS_MAX, required=True)
     if not heading.strip() or "\n" in heading:
@@ -256,6 +256,13 @@ def compile_definition(rules: DefinitionRules, budget: CompileBudget) -> Compile
 
 
 def _compile_facet(place: str, facet: FacetRules, budget: CompileBudget) -> CompiledFacet:
+    """Compile the expressions of a facet; an optional expression that is empty becomes None.
+
+    Args:
+        place: The path of the facet in the definition, for errors.
+        facet: The checked rules of the facet.
+        budget: The limits that all expressions of the definition share.
+    """
     of_entity = ENTITY_FIELDS if facet.walk else _PLAIN
     known = {"entity": of_entity, "root": _PLAIN, "edge": _EDGE_FIELDS}
 
@@ -277,6 +284,12 @@ def _compile_facet(place: str, facet: FacetRules, budget: CompileBudget) -> Comp
 
 
 def _check_walk(place: str, walk: FacetWalk, limits: HistoryLimits) -> None:
+    """Refuse a walk with an unknown direction, or with types or a depth beyond the limits.
+
+    Raises:
+        InvalidArgument: a field is malformed.
+        LimitExceeded: the walk is too deep, or names too many types.
+    """
     for name in ("edge_types", "entity_types"):
         types: Sequence[str] = getattr(walk, name)
         check_texts(f"{place}.{name}", types, count_max=limits.types_max, chars_max=limits.name_chars_max)

@@ -1,13 +1,12 @@
 """Compile pages from the graph as the caller sees it, and only the pages that changed since the last compile.
 
-What changed is read in the order of the list of changes, and how far that is goes into the database once it is dealt
-with: if a compile ends early, the next one continues there, and repeats at most one batch. Before changes are
-listed, a definition that was not compiled in its approved version is compiled of all nodes; what changes meanwhile is
-listed after that.
-
-A compile of all nodes asks the Entity Service for the nodes of pages that it did not come by, and removes the pages of
-those that are gone. A node never changes its graph or its agent bundle, and a page has those of its node: so a caller
-who sees the page would see the node, if it were still there.
+The Entity Service keeps a list of changes. A compile reads it in order, and stores its position after the changes
+before that position are compiled. If a compile ends early, the next one continues there, and repeats at most one batch.
+Before that, a definition whose approved version was never compiled is compiled for all nodes; changes that happen
+meanwhile are in the list.
+A compile of all nodes also looks for pages whose nodes it did not meet. It asks the Entity Service for those nodes, and
+removes the pages of nodes that are gone. A node never changes its graph or its agent bundle, and a page has those of
+its node. So a caller that sees a page would also see its node, if the node still existed.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ready:
-    """A definition that makes pages."""
+    """An approved definition, compiled."""
 
     definition: Definition
     rules: CompiledDefinition
@@ -72,7 +71,7 @@ class _Ready:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Batch:
-    """Pages that were made together."""
+    """Pages that were made together, and will be written together."""
 
     read_at: float  # when the first of their nodes was read, by the monotonic clock
     nodes: int  # that were read
@@ -98,16 +97,16 @@ class _Run:
 
 
 class Compiling:
-    """Compiles pages; each time for a principal.
+    """Compiles pages; each call acts for its principal.
 
     Args:
-        database: Where pages are.
-        approved: Stored definitions; only approved ones count.
-        definitions: Compiles their rules.
-        rows: Of the pages.
-        states: How far compiling is.
-        graph: The graph, read as the caller.
-        making: Makes a page of a node.
+        database: The database that holds the pages.
+        approved: The stored definitions, of which only approved versions are used.
+        definitions: Compiles the rules of definitions.
+        rows: The SQL statements on compiled pages.
+        states: Stores how far each compile has come.
+        graph: The Entity Service, read as the caller.
+        making: Makes the page of a node by compiled rules.
     """
 
     def __init__(
@@ -134,7 +133,7 @@ class Compiling:
         Raises:
             InvalidArgument: the request has both a definition and nodes.
             DefinitionNotFound: there is no such definition that is approved.
-            CompileUnderWay: another compile of this audience is.
+            CompileUnderWay: another compile of this audience is running.
             Unavailable: the Entity Service does not answer. Everything that was yielded is stored.
         """
         if wanted.definition_name and wanted.node_ids:
@@ -186,7 +185,7 @@ class Compiling:
                 yield
 
     async def _nodes(self, run: _Run, node_ids: Sequence[str]) -> AsyncGenerator[None, None]:
-        """Compile the pages of nodes that are named."""
+        """Compile the pages of the nodes that the request names."""
         for some in _portions(dict.fromkeys(node_ids), BATCH):
             nodes = await self._graph.nodes(some)
             seen = {node.node_id for node in nodes}
@@ -224,7 +223,7 @@ class Compiling:
         run.counts.definition_name = ""
 
     async def _unseen(self, run: _Run, ready: _Ready) -> AsyncGenerator[None, None]:
-        """Ask for the nodes of pages that a compile of all nodes did not come by; remove the pages of those gone."""
+        """Find the pages that a compile of all nodes did not meet, and remove those whose nodes are gone."""
         after = FIRST
         while pages := await self._rows.unseen(
             run.principal, ready.definition.name, run.audience, run.counts.compile_id, after=after, count=DROPPED
@@ -235,9 +234,9 @@ class Compiling:
                 yield
 
     async def _ask_for(self, run: _Run, ready: _Ready, pages: Sequence[Unseen]) -> None:
-        """Remove the pages of nodes that are gone, and those that this audience has of nodes of another type.
+        """Remove the pages of nodes that are gone, and this audience's pages of nodes that have another type now.
 
-        Its other pages are of nodes that were archived, or written meanwhile: they are compiled.
+        The other pages are of nodes that were archived, or written meanwhile: they are compiled.
         """
         node_ids = list(dict.fromkeys(str(page.node_id) for page in pages))
         nodes = {node.node_id: node for node in await self._graph.nodes(node_ids)}
@@ -281,7 +280,7 @@ class Compiling:
     async def _place(self, reached: CompileProgress) -> tuple[str, dict[str, int]]:
         """Return the position after which to read changes, and the definitions whose nodes must all be compiled first.
 
-        Without a place, as long as changes are not kept, all is to be read, each time.
+        If no position is known, because the graph keeps no changes, all nodes of all definitions must be compiled.
         """
         try:
             if reached.place:
@@ -299,7 +298,7 @@ class Compiling:
         await self._states.save(run.principal, run.audience, run.counts.compile_id, reached)
 
     async def _drop_others(self, run: _Run) -> AsyncGenerator[None, None]:
-        """Remove the pages of definitions that are not approved any more."""
+        """Remove the pages of definitions that are no longer approved."""
 
         async def work(transaction: Transaction) -> int:
             await self._states.keep(transaction, run.audience, run.counts.compile_id)
@@ -311,7 +310,7 @@ class Compiling:
             yield
 
     async def _deal_with(self, run: _Run, changes: Sequence[GraphChange]) -> AsyncGenerator[None, None]:
-        """Compile the pages that depend on what changed, and remove those of nodes that are gone."""
+        """Compile the pages that depend on changed nodes, and remove the pages of nodes that are gone."""
         removed = {change.node_id for change in changes if change.node_id and change.is_removed}
         if removed:
             await self._remove(run, sorted(removed))
@@ -416,6 +415,7 @@ class Compiling:
 
 
 def _compiled(ready: _Ready, node: WholeNode, made: CompiledNode) -> tuple[Compiled, CompiledNode]:
+    """Return the result for a node as it is stored, together with the page as it was made."""
     definition = ready.definition
     trouble = ""
     if made.failed:
@@ -454,7 +454,7 @@ def _note(run: _Run, problems: Sequence[Problem]) -> None:
 
 
 def _touched(changes: Sequence[GraphChange]) -> dict[str, int]:
-    """Return which nodes changes touch, and what of them."""
+    """Return the changed nodes, each with the bits of what changed."""
     touched: dict[str, int] = {}
     for change in changes:
         for node_id, bits in ((change.node_id, NODE), (change.from_node_id, EDGES_OUT), (change.to_node_id, EDGES_IN)):
@@ -464,7 +464,7 @@ def _touched(changes: Sequence[GraphChange]) -> dict[str, int]:
 
 
 def _is_open(definition: Definition, principal: Principal) -> bool:
-    """Say whether a principal may see pages of a definition at all: it would not see those that it writes."""
+    """Return whether a principal may see pages of a definition; if not, it could not see the pages that it writes."""
     rules = definition.rules
     return (not principal.app_ids or rules.app_id in principal.app_ids) and (
         not principal.graph_names or rules.graph_name in principal.graph_names

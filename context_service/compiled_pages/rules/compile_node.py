@@ -49,8 +49,8 @@ class PageMaking:
     """Makes pages, each within the budget of a call.
 
     Args:
-        graph: The graph, read as the caller.
-        limits: What the expressions of a page may spend.
+        graph: The Entity Service, read as the caller.
+        limits: The limits on time and size for the expressions of a page.
     """
 
     def __init__(self, graph: EntityGraph, limits: HistoryLimits) -> None:
@@ -61,7 +61,7 @@ class PageMaking:
         """Return the page of a node.
 
         Raises:
-            NodeNotFound: it went while it was read.
+            NodeNotFound: the node was deleted while it was read.
             Unavailable: the Entity Service does not answer.
         """
         made = CompiledNode()
@@ -95,7 +95,7 @@ class PageMaking:
         owners: dict[str, str],
         made: CompiledNode,
     ) -> None:
-        """Read all nodes of the facets of a page; those that walk the same way, but for how far, walk once."""
+        """Read all nodes of the facets of a page. Facets whose walks differ only in depth share one walk."""
         walks: dict[tuple[tuple[str, ...], str], list[_Reader]] = {}
         for reader in readers:
             if walk := reader.walk:
@@ -117,7 +117,7 @@ class PageMaking:
     async def _walk(
         self, root: WholeNode, readers: Sequence[_Reader], depends_on: dict[str, int], owners: dict[str, str]
     ) -> str:
-        """Read the nodes of a walk, and return why it came too far; empty: it did not."""
+        """Read the nodes of a walk; return why it reached a limit, or an empty text if it did not."""
         walk = readers[0].walk
         assert walk is not None
         bits = _EDGES[walk.direction]
@@ -159,7 +159,7 @@ class PageMaking:
 
 
 class _Reader:
-    """Reads one node after another for a facet."""
+    """Reads one node after another for a facet, and collects its lines."""
 
     def __init__(self, facet: CompiledFacet, root: WholeNode, budget: CallBudget, made: CompiledNode) -> None:
         self._facet = facet
@@ -181,7 +181,7 @@ class _Reader:
         self.begin()
 
     def begin(self) -> None:
-        """Forget the nodes that were read."""
+        """Forget the nodes that were read, before the walk is repeated."""
         self._lines: list[str] = []
         self._left_bytes = FACET_BYTES_MAX
         self._is_cut = False
@@ -192,11 +192,11 @@ class _Reader:
         self._until_us: int | None = None
 
     def comes_to(self, depth: int) -> bool:
-        """Say whether the facet's own walk reads nodes of a depth."""
+        """Return whether the facet's own walk reads nodes at a depth."""
         return depth <= self.depth_max and (depth > 0 or self.includes_start)
 
     async def read(self, node: GraphNode) -> None:
-        """Read a node, and give the event loop back now and then."""
+        """Add a node to the facet, and yield to the event loop now and then."""
         assert node.origin is not None
         self._bundles.add(node.origin.agent_bundle_id)
         if self._is_meant(node):
@@ -230,6 +230,10 @@ class _Reader:
         return not self._types or not self._types.isdisjoint((node.entity["type"], node.entity["general_type"]))
 
     def _line(self, node: GraphNode) -> None:
+        """Add the line of a node to the facet, with its confidence and times, unless the rules skip the node.
+
+        A rule that fails adds a problem, and no line. After the size limit, the facet is marked as cut.
+        """
         assert node.reached is not None and node.origin is not None
         variables = {"entity": node.entity, "edge": node.edge, "root": self._root.entity}
         place = "when"
@@ -305,7 +309,7 @@ def _fields(facet: CompiledFacet) -> frozenset[str]:
 
 
 def _as_reached(node: WholeNode) -> GraphNode:
-    """Return a page's own node as a walk would."""
+    """Return the root node of a page in the form of a node that a walk reached."""
     modified_at_us = (node.entity["modified_at"] - _EPOCH) // timedelta(microseconds=1)
     return GraphNode(
         node.node_id,

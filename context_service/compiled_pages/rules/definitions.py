@@ -1,4 +1,4 @@
-"""The rules of definitions: written as drafts, approved by administrators, tried out before.
+"""The rules of definitions: they are written as drafts, can be tested, and are approved by administrators.
 
 Only approved versions make pages. Definitions belong to the tenant, so a bound key cannot write them.
 """
@@ -43,14 +43,14 @@ from service_runtime.requests import Request, Requests
 
 
 class Definitions:
-    """The definitions of tenants; each time for a principal.
+    """Reads and writes the definitions of tenants; each call acts for its principal.
 
     Args:
-        database: Where they are.
-        rows: Their SQL.
-        graph: Where what changes is kept once one is approved.
-        making: Makes pages by them.
-        limits: How large their expressions may be.
+        database: The database that holds the definitions.
+        rows: The SQL statements on definitions.
+        graph: The Entity Service, which must keep changes as soon as a definition is approved.
+        making: Makes pages by compiled rules, for tests of rules.
+        limits: The limits on the size of expressions.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
 
@@ -100,12 +100,12 @@ class Definitions:
         return await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def approve(self, name: str, version: int, *, principal: Principal, request: Request | None) -> Definition:
-        """Have pages made by a version.
+        """Approve a version, so that pages are made by it, and retire the version before.
 
         Raises:
             DefinitionNotFound: there is none.
             InvalidArgument: no version is named.
-            PermissionDenied: the key is bound, or may not have changes kept.
+            PermissionDenied: the key is bound, or may not make the Entity Service keep changes.
             Unavailable: the Entity Service does not answer.
             RequestIdReused: see the contract.
         """
@@ -126,7 +126,7 @@ class Definitions:
         return await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def retire(self, name: str, version: int, *, principal: Principal, request: Request | None) -> Definition:
-        """End a version; 0: the one that is approved.
+        """Retire a version; 0 retires the approved one.
 
         Raises:
             DefinitionNotFound: there is none.
@@ -147,11 +147,11 @@ class Definitions:
         return await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def get(self, name: str, version: int, *, principal: Principal) -> Definition:
-        """Return a version; 0: the one that is approved, else the newest.
+        """Return a version; 0 returns the approved one, or else the newest.
 
         Raises:
-            DefinitionNotFound: the caller sees none.
-            InvalidArgument, LimitExceeded: no definition can be called so.
+            DefinitionNotFound: the caller sees no such version.
+            InvalidArgument, LimitExceeded: a definition cannot have this name.
         """
         check_name(name)
         _check_version(version)
@@ -176,7 +176,7 @@ class Definitions:
         return pages.cut(query, found, count, key=lambda listed: (listed.name, listed.version))
 
     async def tried(self, rules: DefinitionRules, node_id: UUID, *, principal: Principal) -> CompiledNode:
-        """Return the page that rules make of a node, which is kept nowhere.
+        """Return the page that rules make of a node, without storing it.
 
         Raises:
             InvalidArgument, LimitExceeded: the rules do not compile.

@@ -1,6 +1,7 @@
-"""Compiled pages that say something of a user's nodes: when the user is erased they go, or are empty until a compile.
+"""Removes the text of an erased user from compiled pages.
 
-A page stores the owners of its nodes, so the graph, which removes the nodes, need not be read.
+Pages of the user's nodes are removed. Other pages with text from such nodes are emptied, and the next compile fills
+them. A page stores the owners of its nodes, so this needs no answer from the graph, which removes the nodes.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ Count = Callable[[Transaction, int], Awaitable[object]]
 
 
 class Forgetting:
-    """Lets compiled pages say nothing more of users.
+    """Removes the text of erased users from compiled pages.
 
     Args:
-        database: Where they are.
-        rows: Their SQL.
+        database: The database that holds the compiled pages.
+        rows: The SQL statements on compiled pages.
     """
 
     def __init__(self, database: Database, rows: CompiledRows) -> None:
@@ -35,13 +36,13 @@ class Forgetting:
         self._rows = rows
 
     async def forget(self, tenant: Tenant, owner_id: str, *, count: Count, pause: Pause = unpaused) -> None:
-        """Remove what pages say of a user's nodes.
+        """Remove the text of a user's nodes from all pages of a tenant.
 
         Args:
-            tenant: Whose pages.
-            owner_id: The user.
-            count: Writes of how many pages, where those are.
-            pause: Is awaited between two transactions.
+            tenant: The tenant of the user.
+            owner_id: The id of the user, which owns the nodes.
+            count: Called with a transaction and the number of pages that it changed, to count them on a receipt.
+            pause: Awaited between two transactions, so that other work of the process gets a turn.
         """
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="erasure"))
 

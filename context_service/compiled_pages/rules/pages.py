@@ -18,11 +18,11 @@ from service_runtime.requests import Request, Requests
 
 
 class CompiledPages:
-    """The compiled pages of tenants; each time for a principal.
+    """Reads compiled pages, and adds facets to them; each call acts for its principal.
 
     Args:
-        database: Where they are.
-        rows: Their SQL.
+        database: The database that holds the compiled pages.
+        rows: The SQL statements on compiled pages.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
 
@@ -70,7 +70,7 @@ class CompiledPages:
 
         Raises:
             CompiledPageNotFound: the principal sees no such page.
-            InvalidArgument, LimitExceeded: it is none, or there are too many.
+            InvalidArgument, LimitExceeded: the facet is malformed, or the page has too many.
             RequestIdReused: see the contract.
         """
         said.check()

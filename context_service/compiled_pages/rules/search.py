@@ -29,11 +29,11 @@ PASSAGES_MAX = 2  # of one facet
 
 
 class AskedFacets:
-    """Finds them; each time for a principal.
+    """Searches the facets of compiled pages; each call acts for its principal.
 
     Args:
-        database: Where they are.
-        passages: What they say.
+        database: The database that holds the compiled pages.
+        passages: The search index of the facets.
         meaning: Compares texts by their embeddings, or None to search by words only.
     """
 
@@ -59,10 +59,10 @@ class AskedFacets:
         """Return the best passages of facets, `PASSAGES_MAX` of each.
 
         Args:
-            text: The question.
-            limit: Passages.
-            time_from: Only of facets that hold as of then or later.
-            time_to: Only of those that hold as of before.
+            text: The text of the question.
+            limit: The number of passages at most.
+            time_from: Only facets whose information is from then or later; None sets no limit.
+            time_to: Only facets whose information is from before then; None sets no limit.
             principal: The caller; its tenant and bounds limit the rows.
         """
         found = await best(

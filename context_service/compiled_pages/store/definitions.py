@@ -1,6 +1,7 @@
 """The SQL of definitions: a row for each version.
 
-Who writes definitions of a tenant takes turns, by a lock of their own: there is none to lock before the first.
+Writers of a tenant's definitions take turns with a lock of its own, because before the first definition there is no row
+to lock.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ _RETIRE = SQL["retire"]
 
 
 class DefinitionRows:
-    """The definitions of tenants.
+    """The SQL statements on definitions.
 
     Args:
-        database: Where they are.
+        database: The database that holds the definitions.
     """
 
     def __init__(self, database: Database) -> None:
@@ -47,7 +48,7 @@ class DefinitionRows:
         await transaction.query(_LOCK, (transaction.tenant_id,))
 
     async def read(self, principal: Principal, name: str, version: int) -> Definition | None:
-        """Return a version, or None if the caller sees none. 0: the approved one, else the newest."""
+        """Return a version, or None if the caller sees none; 0 returns the approved one, or else the newest."""
         named = {"name": name, "version": version}
         rows = await self._database.of(principal).query(_READ, named)
         return _definition(rows[0]) if rows else None
@@ -58,7 +59,7 @@ class DefinitionRows:
         return _definition(rows[0]) if rows else None
 
     async def approved(self, principal: Principal) -> list[Definition]:
-        """Return those that are approved and that the caller sees, by name."""
+        """Return the approved versions that the caller sees, by name."""
         rows = await self._database.of(principal).query(_APPROVED)
         return [_definition(row) for row in rows]
 
@@ -77,7 +78,7 @@ class DefinitionRows:
     async def put(
         self, transaction: Transaction, name: str, rules: DefinitionRules, *, version: int, by: str
     ) -> tuple[Definition, int]:
-        """Write a draft, and forget the oldest versions; return it, and how many definitions there are by name."""
+        """Write a draft, and delete the oldest versions; return the draft, and how many definitions the tenant has."""
         named: dict[str, Any] = {
             "name": name,
             "version": version,

@@ -1,7 +1,7 @@
-"""The SQL of compiled pages: their headers, facets and dependencies, and what they are found by, in one transaction.
+"""The SQL of compiled pages: their headers, facets, dependencies and indexed passages, written in one transaction.
 
-Pages of several nodes are written together, a statement for each table. Who writes passages of a tenant's facets takes
-turns, by a lock of their own.
+Pages of several nodes are written together, with one statement for each table. Writers of passages of a tenant's facets
+take turns, with a lock of their own.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ FIRST = UUID(int=0)  # before all ids of pages
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FoundPage:
-    """A facet, and what finds it."""
+    """A facet, and the passages by which searches find it."""
 
     seq: int
     page_id: UUID
@@ -98,11 +98,11 @@ async def take_turn(transaction: Transaction) -> None:
 
 
 class CompiledRows:
-    """The compiled pages of tenants.
+    """The SQL statements on compiled pages.
 
     Args:
-        database: Where they are.
-        passages: What they are found by.
+        database: The database that holds the pages.
+        passages: The search index of the facets.
         count: A function that counts the tokens of a text.
     """
 
@@ -122,14 +122,14 @@ class CompiledRows:
         *,
         read_ago_s: float,
     ) -> PageCounts:
-        """Write what a compile found of some nodes, and return how many pages it is.
+        """Write the results of compiling some nodes, and return how many pages were written, unchanged or removed.
 
         Args:
-            transaction: In which the compile is known to be under way.
-            compiled: Of each page once.
-            audience: Who compiles.
-            compile_id: The compile.
-            read_ago_s: How long ago the first of the nodes was read.
+            transaction: The transaction that holds the row of the running compile.
+            compiled: The results; each page is in it once.
+            audience: The bounds of the keys that see these pages.
+            compile_id: The id of the running compile.
+            read_ago_s: Seconds since the first of the nodes was read.
         """
         by_id = {audience.page_id(node.definition_name, node.node_id): node for node in compiled}
         named: dict[str, Any] = {
@@ -165,6 +165,16 @@ class CompiledRows:
     async def _put(
         self, transaction: Transaction, pages: Mapping[UUID, tuple[Compiled, CompiledPage]], named: Mapping[str, Any]
     ) -> None:
+        """Replace pages with their facets, dependencies and passages.
+
+        Old passages and rows are removed first. Added facets stay, and their passages are written again, because the
+        title of their page may have changed.
+
+        Args:
+            transaction: The transaction of the compile.
+            pages: The results and pages to write, by page id.
+            named: The parameters that all statements share, such as the compile.
+        """
         scope = scope_of(transaction.tenant_id)
         ids = {**named, "page_ids": list(pages)}
         size_bytes = sum(utf8_bytes(facet.text) for _, page in pages.values() for facet in page.facets)
@@ -226,7 +236,7 @@ class CompiledRows:
         }
 
     async def _again(self, transaction: Transaction, row: Row) -> _FoundPage:
-        """Return a facet that was put with what finds it now: its page may be called otherwise."""
+        """Return an added facet with its current passages, which change with the title of its page."""
         pieces = await self._pieces(transaction, row.title, row.aliases, row.heading, row.text)
         counts = json_rows([{"seq": row.seq, "passage_count": len(pieces)}])
         await transaction.query(_PASSAGES, {"counts": counts})
@@ -243,7 +253,7 @@ class CompiledRows:
         return await beside_the_loop(_CUTTING * utf8_bytes(text), work)
 
     async def _find(self, transaction: Transaction, scope: Scope, found: Iterable[_FoundPage]) -> None:
-        """Write passages: those of one audience together."""
+        """Write the passages of facets; those of one audience are written together."""
         together: dict[Walls, list[Passage]] = {}
         for found_page in found:
             together.setdefault(found_page.walls, []).extend(
@@ -261,7 +271,7 @@ class CompiledRows:
             await self._passages.put(transaction, scope, audience_of(walls), together[walls])
 
     async def drop(self, transaction: Transaction, page_ids: Sequence[UUID]) -> int:
-        """Remove pages with all that they have; return how many there were."""
+        """Remove pages with their facets, dependencies and passages; return how many pages there were."""
         if not page_ids:
             return 0
         ids = {"page_ids": list(page_ids)}
@@ -273,17 +283,17 @@ class CompiledRows:
         return len(await transaction.query(_DROP_PAGES, ids))
 
     async def of_nodes(self, transaction: Transaction, node_ids: Sequence[str]) -> list[UUID]:
-        """Return the pages of nodes that the caller sees, of all audiences."""
+        """Return the pages of nodes for all audiences, as far as the caller sees them."""
         named = {"node_ids": list(node_ids)}
         return [row.page_id for row in await transaction.query(_OF_NODES, named)]
 
     async def saying(self, tenant: Tenant, owner_id: str, pages: Mapping[str, str]) -> list[MentioningPage]:
-        """Return the pages that say something of nodes that are a user's, of some pages of the table."""
+        """Return which of some stored pages have text from a user's nodes."""
         named = {"owner_id": owner_id, **pages}
         return [MentioningPage(*row) for row in await tenant.query(_SAYING, named)]
 
     async def forget(self, transaction: Transaction, owner_id: str, those: Sequence[MentioningPage]) -> int:
-        """Remove pages of a user's nodes, and empty others that say something of such; return how many there were.
+        """Remove the pages of a user's nodes, and empty other pages with text from such nodes; return their number.
 
         Added facets of an emptied page stay; searches find them again after the next compile.
         """
@@ -305,7 +315,7 @@ class CompiledRows:
         return removed + len(await transaction.query(_EMPTY, named))
 
     async def not_approved(self, transaction: Transaction, names: Sequence[str], *, count: int) -> list[UUID]:
-        """Return pages of other definitions than these, `count` at most."""
+        """Return pages of definitions other than those named, `count` at most."""
         named = {"names": list(names), "count": count}
         return [row.page_id for row in await transaction.query(_NOT_APPROVED, named)]
 
@@ -319,7 +329,7 @@ class CompiledRows:
         after: UUID,
         count: int,
     ) -> list[Unseen]:
-        """Return pages of a definition that a compile of all nodes did not come by, after an id, `count` at most."""
+        """Return pages of a definition that a compile of all nodes did not meet, after an id, `count` at most."""
         named = {
             "definition_name": definition_name,
             "audience_id": audience.id,
@@ -346,7 +356,7 @@ class CompiledRows:
         return _page(rows[0]) if rows else None
 
     async def put(self, transaction: Transaction, page: KeptPage, said: FacetInput, *, by: str) -> int:
-        """Put a facet on a locked page, or take it away; return how many there are that were put."""
+        """Add a facet to a locked page, or delete it; return how many added facets the page has then."""
         scope = scope_of(transaction.tenant_id)
         ids = {"page_id": page.page_id, "slug": said.slug}
         await take_turn(transaction)
@@ -382,7 +392,7 @@ class CompiledRows:
         after: tuple[str, UUID] | None,
         count: int,
     ) -> list[KeptPage]:
-        """Return pages by the name of their definition, after a page, without their facets."""
+        """Return pages by the name of their definition, from the one after `after`, without their facets."""
         after_name, after_id = after or ("", FIRST)
         named = {
             "definition_name": definition_name,
@@ -397,7 +407,7 @@ class CompiledRows:
 def cut_of(
     title: str, aliases: Sequence[str], heading: str, text: str, *, count: Callable[[str], int], scope_id: UUID
 ) -> list[tuple[TextPiece, Sequence[int]]]:
-    """Return what a facet is found by, with the numbers of its terms."""
+    """Return the passages of a facet, with the numbers of their indexed terms."""
     found = cut(title, aliases, [Section(heading, text)], count=count)
     return [(found_page.piece, masks(scope_id, found_page.piece.terms)) for found_page in found]
 
@@ -405,7 +415,7 @@ def cut_of(
 def passage(
     piece: TextPiece, page_id: UUID, *, ordinal: int, seq: int, said_at: datetime, numbers: Sequence[int] | None = None
 ) -> Passage:
-    """Return a passage of a facet where it stands."""
+    """Return a passage of a facet at its place in the index."""
     return Passage(
         seq=seq,
         ordinal=ordinal,
@@ -422,7 +432,7 @@ def passage(
 
 
 def walls_of(row: Row) -> Walls:
-    """Return the walls of a row."""
+    """Return the columns of a row that row-level security compares with the bounds of a caller."""
     return copied(Walls, row)
 
 
@@ -432,7 +442,7 @@ def audience_of(walls: Walls) -> PassageAudience:
 
 
 def page_stale(row: Row) -> list[str]:
-    """Return why a page is out of date, whatever its facets say."""
+    """Return why a page is out of date, apart from its facets; an empty list if it is not."""
     reasons = [row.trouble] if row.trouble else []
     if row.definition_version != row.approved_version:
         reasons.append(
@@ -442,7 +452,7 @@ def page_stale(row: Row) -> list[str]:
 
 
 def past(fresh_until: datetime) -> str:
-    """Return the reason for a text that was fresh until a time."""
+    """Return the reason for staleness of a text that was fresh until a time."""
     return f"it was good until {fresh_until:%Y-%m-%d %H:%M} UTC"
 
 
@@ -454,7 +464,10 @@ def _page_walls(compiled: Compiled, page: CompiledPage) -> dict[str, str]:
 def _facet_walls(
     compiled: Compiled, page: CompiledPage, bundles: Sequence[str], *, is_declassified: bool
 ) -> dict[str, str]:
-    """Return the walls within which all is that a facet read: a bound key has one bundle, and none sees two."""
+    """Return the columns for row-level security of a facet: callers with other bounds must not see its text.
+
+    If the facet read nodes of several bundles, no bound key may see it, because such a key has one bundle.
+    """
     walls = _page_walls(compiled, page)
     if not is_declassified:
         walls["agent_bundle_id"] = bundles[0] if len(bundles) == 1 else ""
@@ -479,6 +492,7 @@ def _page_row(page_id: UUID, both: tuple[Compiled, CompiledPage]) -> dict[str, o
 def _facet_row(
     page_id: UUID, compiled: Compiled, page: CompiledPage, place: int, passage_count: int, compile_id: UUID
 ) -> dict[str, object]:
+    """Return the row of a facet that a definition made, at `place` in its page."""
     facet = page.facets[place]
     return {
         "page_id": page_id,
@@ -504,6 +518,7 @@ def _facet_row(
 
 
 def _put_row(page: KeptPage, said: FacetInput, walls: Walls, passage_count: int, by: str) -> dict[str, object]:
+    """Return the row of a facet that a caller added to a page."""
     assert said.kind is not None, "FacetInput.check requires one"
     return {
         "page_id": page.page_id,
@@ -537,7 +552,10 @@ def _page(row: Row, facets: Sequence[KeptFacet] = ()) -> KeptPage:
 
 
 def facet_stale(row: Row, *, of_page: Sequence[str]) -> list[str]:
-    """Return why a facet is out of date: one that was put does not depend on what the graph says."""
+    """Return why a facet is out of date.
+
+    A facet that a caller added does not depend on the graph, so the reasons of the page do not apply to it.
+    """
     return [*(() if row.is_put else of_page), *([past(row.fresh_until)] if row.is_past else ())]
 
 

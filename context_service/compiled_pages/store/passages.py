@@ -1,4 +1,4 @@
-"""Facets of compiled pages as a source of the index: what each says, and what its page is called."""
+"""Facets of compiled pages as a source of the index: the text of each facet, and the title and aliases of its page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TENANTS = Owners(
 
 
 def facet_source(count_tokens: Callable[[str], int]) -> PassageFeed:
-    """Return what the facets of tenants say."""
+    """Return the feed that gives the index the passages of facets."""
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows

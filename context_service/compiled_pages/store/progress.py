@@ -1,7 +1,7 @@
-"""The SQL of how far compiling is: one row for keys with the same bounds, which the compile under way keeps.
+"""The SQL of the progress of compiling: one row for all keys with the same bounds, which the running compile holds.
 
-A compile has the row for as long as it renews it, which each of its transactions does. So one that stood still for too
-long, and another began, writes nothing any more: what it read may be older than what the other one wrote.
+A compile holds the row by a lease, which each of its transactions renews. If it stood still for too long and another
+compile began, it cannot write any more, because its data may be older than the data of the other compile.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _RELEASE = SQL["release"]
 
 
 class CompileStates:
-    """How far compiling is, of tenants; each time for a compile.
+    """The SQL statements on the progress of compiles.
 
     Args:
-        database: Where it is kept.
+        database: The database that holds the progress.
     """
 
     def __init__(self, database: Database) -> None:
@@ -40,7 +40,7 @@ class CompileStates:
         """Begin a compile.
 
         Raises:
-            CompileUnderWay: another one is.
+            CompileUnderWay: another compile of this audience is running.
         """
         rows = await self._database.of(principal).query(_TAKE, _named(principal.tenant_id, audience, compile_id))
         if not rows:
@@ -48,19 +48,19 @@ class CompileStates:
         return CompileProgress(place=rows[0].place, definitions=rows[0].definitions)
 
     async def keep(self, transaction: Transaction, audience: Audience, compile_id: UUID) -> None:
-        """Go on with a compile, which no other one takes the place of until the transaction ends.
+        """Renew the lease of a compile; no other compile can begin until the transaction ends.
 
         Raises:
-            CompileUnderWay: another one did.
+            CompileUnderWay: another compile has taken over.
         """
         if not await transaction.query(_KEEP, _named(transaction.tenant_id, audience, compile_id)):
             raise _under_way()
 
     async def save(self, principal: Principal, audience: Audience, compile_id: UUID, reached: CompileProgress) -> None:
-        """Say how far a compile is.
+        """Store how far a compile has come.
 
         Raises:
-            CompileUnderWay: another one took its place.
+            CompileUnderWay: another compile has taken over.
         """
         named = {
             **_named(principal.tenant_id, audience, compile_id),
@@ -71,7 +71,7 @@ class CompileStates:
             raise _under_way()
 
     async def release(self, principal: Principal, audience: Audience, compile_id: UUID) -> None:
-        """End a compile: another one may begin."""
+        """End the lease of a compile, so that another one may begin."""
         await self._database.of(principal).query(_RELEASE, _named(principal.tenant_id, audience, compile_id))
 
 

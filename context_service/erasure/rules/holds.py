@@ -58,10 +58,10 @@ class Hold:
 
 
 class Holds:
-    """Puts, releases and lists holds; each call acts for a principal without bounds.
+    """Creates, releases and lists legal holds; each call acts for a principal without bounds.
 
     Args:
-        database: Where they are.
+        database: The database that holds the legal holds.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
 

@@ -24,8 +24,8 @@ class Replaying:
 
     Args:
         database: The restored database.
-        eraser: Erases subjects.
-        settle: Does the follow-up work that running services do.
+        eraser: Does the erasures.
+        settle: Awaited after each pass: does the follow-up work that the running services would do.
     """
 
     def __init__(self, database: Database, eraser: SubjectEraser, *, settle: Callable[[], Awaitable[object]]) -> None:
@@ -46,6 +46,11 @@ class Replaying:
         return done
 
     async def _of_tenant(self, tenant: Tenant, lines: Sequence[Erased], done: Replayed) -> None:
+        """Erase the subjects of a tenant's register lines, wait until that is done, and write the missing receipts.
+
+        Subjects under a hold are left out, and counted in `done`. A replica may be doing one of the erasures: then this
+        polls until its row is gone.
+        """
         left, whom = await looked_up(tenant, lines, done, known=rows.KNOWN, subjects=_subjects)
         if not left:
             return

@@ -66,7 +66,7 @@ _OLD_COPIES = (
 
 
 class OwnedInGraph(Protocol):
-    """The data of a subject in the Entity Service; each call acts as the caller."""
+    """The data of a subject in the Entity Service; each call acts as the caller of this service."""
 
     async def owned(self, subject: str) -> Mapping[str, int]:
         """Count the data, by kind."""
@@ -90,12 +90,12 @@ class Registering(Protocol):
 
 
 class MentioningPages(Protocol):
-    """Pages that were compiled from nodes, also from those of subjects."""
+    """Compiled pages, which may have text from nodes of erased subjects."""
 
     async def forget(
         self, tenant: Tenant, owner_id: str, *, count: Callable[[Transaction, int], Awaitable[object]], pause: Pause
     ) -> None:
-        """Remove a subject's data from pages, and count them; await `pause` between bounded steps."""
+        """Remove a subject's text from pages, and count the pages; await `pause` between bounded steps."""
         ...
 
 
@@ -125,9 +125,9 @@ class Subjects:
     """Plans, begins and shows erasures of subjects; each call acts for a principal without bounds.
 
     Args:
-        database: Where receipts are.
-        graph: The Entity Service.
-        eraser: Does the erasures that are begun.
+        database: The database that holds the work orders and receipts.
+        graph: The Entity Service, which erases its own data of the subject.
+        eraser: Does the erasures that are begun; it is woken up for each.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
 
@@ -204,13 +204,13 @@ class SubjectEraser:
     """Does erasures that are begun; any number of replicas may run it at once.
 
     Args:
-        database: Where the data is.
-        contexts: Removes contexts.
+        database: The database that holds the data of subjects.
+        contexts: Removes the contexts of a subject.
         purges: Removes records, without a grace time for their bytes.
-        register: The register of erasures.
-        compiled: Pages that may mention subjects.
-        remove_bytes: Removes the bytes of a tenant that are due, and awaits the pause between bounded steps.
-        step_s: Time for a tenant's erasures before the next tenant's.
+        register: The register of erasures, which outlives a restore of Postgres.
+        compiled: The compiled pages that may have text of subjects.
+        remove_bytes: Removes the files of a tenant that are due; awaits its second argument between bounded steps.
+        step_s: Seconds of work for one tenant before the next tenant has its turn.
     """
 
     def __init__(
@@ -241,8 +241,8 @@ class SubjectEraser:
         """Do due erasures until cancelled, at random intervals, so that replicas drift apart.
 
         Args:
-            interval_s: Between two passes.
-            failed: Called for each pass that fails.
+            interval_s: Seconds between two passes, on average.
+            failed: Called, without arguments, for each pass that fails.
         """
         while True:
             self._wake.clear()
@@ -464,10 +464,10 @@ async def begin(transaction: Transaction, subject: str, *, requested_by: str, er
     """Insert the work order of an erasure, unless there is one, and return the id of the receipt.
 
     Args:
-        transaction: Of the tenant.
-        subject: The subject.
-        requested_by: Who asked for it, for the receipt.
-        erasure_id: Of an erasure that is replayed; None makes a new id.
+        transaction: A transaction of the subject's tenant.
+        subject: The id of the user to erase.
+        requested_by: The subject of the caller that asked for the erasure, for the receipt.
+        erasure_id: The id of an erasure that is replayed; None makes a new id.
     """
     erasure_id = erasure_id or new_id()
     named = {
