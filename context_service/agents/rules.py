@@ -57,7 +57,7 @@ class Agents:
 
     @property
     def changes(self) -> int:
-        """The number of changes that this process has seen; see `Catalog`."""
+        """The number of writes by this process, so that a cache of agents knows when it is old."""
         return self._catalog.changes
 
     async def put(self, said: AgentInput, *, principal: Principal, request: Request | None) -> Agent:

@@ -24,7 +24,7 @@ class FoldingServicer(context_windows_pb2_grpc.FoldingServicer):
         self._folding = folding
 
     async def Fold(self, request: pb.FoldRequest, context: object) -> pb.FoldResponse:
-        """Fold a window now, or say what that would do."""
+        """Fold a window now, or return what a fold would do."""
         receipt = await self._folding.fold(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
@@ -33,7 +33,7 @@ class FoldingServicer(context_windows_pb2_grpc.FoldingServicer):
         return pb.FoldResponse(receipt=receipt_message(receipt))
 
     async def PrepareFold(self, request: pb.PrepareFoldRequest, context: object) -> pb.PrepareFoldResponse:
-        """Work out a fold, and keep it."""
+        """Prepare a fold, and store it until it is committed."""
         receipt, epoch = await self._folding.prepare(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
@@ -42,7 +42,7 @@ class FoldingServicer(context_windows_pb2_grpc.FoldingServicer):
         return pb.PrepareFoldResponse(receipt=receipt_message(receipt), epoch=epoch)
 
     async def CommitFold(self, request: pb.CommitFoldRequest, context: object) -> pb.CommitFoldResponse:
-        """Fold a window as was prepared."""
+        """Fold a window as the prepared fold says."""
 
         def response(receipt: Receipt) -> pb.CommitFoldResponse:
             return pb.CommitFoldResponse(receipt=receipt_message(receipt))

@@ -40,7 +40,7 @@ class ForksServicer(context_windows_pb2_grpc.ForksServicer):
         self._merges = merges
 
     async def ForkWindow(self, request: pb.ForkWindowRequest, context: object) -> pb.ForkWindowResponse:
-        """Fork a window."""
+        """Fork a window: give a task a window and a context of its own."""
         if request.inherits not in _INHERITS:
             raise InvalidArgument(f"inherits is {request.inherits}, which is not a known value", field="inherits")
         principal = principal_of(request.subject_user_id)
@@ -72,7 +72,7 @@ class ForksServicer(context_windows_pb2_grpc.ForksServicer):
         return _with_key(without_key(forked), forked.key)
 
     async def MergeWindow(self, request: pb.MergeWindowRequest, context: object) -> pb.MergeWindowResponse:
-        """Bring back what came of a fork."""
+        """Write the result of a fork to its parent."""
 
         def response(merged: Fork) -> pb.MergeWindowResponse:
             return copied(

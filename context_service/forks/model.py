@@ -21,7 +21,7 @@ class Fork:
         fork_context_id: The context of the fork; `fork_window_id` is its window.
         ended_at: The time when it was merged or ended, or None if it is open.
         merged_seq: The message with its result in the parent, or 0 if it is not merged.
-        is_whole: The whole result had room.
+        is_whole: Whether the result in the parent is complete; otherwise it was cut to fit.
     """
 
     number: int
@@ -39,11 +39,11 @@ class Fork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inherited:
-    """What a window begins with that was forked.
+    """The state with which a forked window begins.
 
     Attributes:
-        entries: Of its state, and its pins.
-        state_text: As a model reads it: see `task_state.shown`.
+        entries: The inherited entries of the state, and the pins.
+        state_text: The text of the state as a model reads it; see `task_state.shown`.
     """
 
     entries: Sequence[Entry] = ()

@@ -48,12 +48,12 @@ def result_of(
     """Return the result of a fork.
 
     Args:
-        fork: Its ref, such as `f3`.
+        fork: The ref of the fork, such as `f3`.
         answer: The last message of its assistant, or None if there is none.
         found: The entries of its state, in order.
         step_count: The number of steps of its window.
-        last_seq: The last message of its log.
-        tokens_max: The most tokens of the result.
+        last_seq: The `seq` of the last message of the fork's log.
+        tokens_max: The number of tokens that the result may have.
         count: A function that counts the tokens of a text.
     """
     steps = "1 step" if step_count == 1 else f"{step_count} steps"
@@ -97,7 +97,7 @@ def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], 
 
 
 def _cut(text: str, answer: LastReply | None, fork: str, room: int, count: Callable[[str], int]) -> str:
-    """Return a text, or as much of its beginning as has room, and where the rest is."""
+    """Return a text, cut if it does not fit, with a note of where the rest is."""
     kept = text[: _CHARS_OF_TOKEN * max(room, 0)]
     if kept == text and count(text) <= room:
         return text

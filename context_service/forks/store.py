@@ -35,22 +35,22 @@ _INHERIT = SQL["inherit"]
 
 
 class ForkRows:
-    """The forks of windows. They are of the context that is forked from: writers have its header locked.
+    """The SQL statements on forks. Forks belong to the parent's context, whose header writers have locked.
 
     Args:
-        log: The contexts.
+        log: The contexts of the windows.
     """
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
     async def next(self, transaction: Transaction, context_id: UUID) -> tuple[int, int]:
-        """Return the number of the next fork of a context, and how many of it are awaited."""
+        """Return the number of the next fork of a context, and how many of its forks are not merged yet."""
         (row,) = await transaction.query(_NEXT, {"context_id": context_id})
         return row.number, row.awaited
 
     async def add(self, transaction: Transaction, window: Window, number: int, fork: Window) -> None:
-        """Write that a window was forked."""
+        """Insert a fork of a window."""
         named = {
             "context_id": window.context_id,
             "window_id": window.window_id,
@@ -66,12 +66,12 @@ class ForkRows:
         return _first(await door.query(_READ, (door.tenant_id, context_id, number)))
 
     async def of_context(self, context_id: UUID, fork_context_id: UUID, *, principal: Principal) -> Fork | None:
-        """Return the fork that a context is, or None if the principal does not see its parent."""
+        """Return the fork whose context has this id; None if the principal does not see its parent."""
         door = self._log.of(principal, context_id)
         return _first(await door.query(_OF_CONTEXT, (door.tenant_id, context_id, fork_context_id)))
 
     async def locked(self, transaction: Transaction, fork: Fork) -> Fork | None:
-        """Return a fork as it is now, locked, or None if it is gone."""
+        """Return the current row of a fork and lock it; None if it is gone."""
         named = transaction.tenant_id, fork.context_id, fork.number
         return _first(await transaction.query(_LOCK, named))
 
@@ -81,7 +81,7 @@ class ForkRows:
         return list(map(_fork, await door.query(_LIST, (door.tenant_id, window.context_id, window.window_id))))
 
     async def merged(self, transaction: Transaction, fork: Fork, sent: Sent, *, tokens: int, is_whole: bool) -> Fork:
-        """Write that the result of a fork came back, and return the fork as it is then."""
+        """Store that a fork was merged, and return the changed fork."""
         named = {
             "context_id": fork.context_id,
             "number": fork.number,
@@ -103,13 +103,13 @@ class ForkRows:
     async def newest(
         self, window: Window, counts: Mapping[str, int], *, whole: Sequence[str] = (), principal: Principal
     ) -> list[Entry]:
-        """Return entries that hold, in their order.
+        """Return entries of a window's state that are in force, in their order.
 
         Args:
-            window: Whose.
-            counts: Sections of which the newest are meant, and how many of each at most.
-            whole: Sections of which all are meant.
-            principal: Who reads.
+            window: The window whose state is read.
+            counts: The sections of which only the newest entries are returned, each with their number at most.
+            whole: The sections of which all entries are returned.
+            principal: The caller; its tenant and bounds limit the rows.
         """
         door = self._log.of(principal, window.context_id)
         named = {
@@ -121,7 +121,7 @@ class ForkRows:
         return [copied(Entry, row) for row in await door.query(_NEWEST, named)]
 
     async def inherit(self, transaction: Transaction, window: Window, fork: Window, said: Inherited) -> Window:
-        """Write what a window begins with, which was just opened as a fork of another, and return it."""
+        """Write the inherited state of a newly opened fork, and return its window."""
         await transaction.turn_to(window.context_id)
         (run,) = await transaction.query(_RUN_OF, (transaction.tenant_id, window.context_id, window.window_id))
         await transaction.turn_to(fork.context_id)

@@ -9,7 +9,7 @@ from contextkeep.context.v1 import context_windows_pb2 as pb
 
 
 def fork_message(fork: Fork) -> pb.WindowFork:
-    """Return a fork as a message."""
+    """Return the protobuf message of a fork."""
     return pb.WindowFork(
         ref=fork_ref(fork.number),
         context_id=str(fork.fork_context_id),

@@ -48,7 +48,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         self._names = names
 
     async def GetChatHistory(self, request: pb.GetChatHistoryRequest, context: object) -> pb.GetChatHistoryResponse:
-        """Answer a whole history."""
+        """Return a whole chat history."""
         to = messages.message_format(request.format)
         history = await self._histories.whole(calls.principal(), await self._question(request, to))
         response = pb.GetChatHistoryResponse(
@@ -109,7 +109,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         yield response
 
     async def AssembleContext(self, request: pb.AssembleContextRequest, context: object) -> pb.AssembleContextResponse:
-        """Answer a page of nodes with what came of them."""
+        """Return a page of the nodes of a history, each with its messages and skipped rules."""
         page = await self._assembly.page(
             calls.principal(),
             copied(
@@ -129,7 +129,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         return response
 
     async def TestMapping(self, request: pb.TestMappingRequest, context: object) -> pb.TestMappingResponse:
-        """Try rules out."""
+        """Test the rules of a mapping without registering them."""
         node_id = await self._names.optional_id_of("node_id", request.node_id, request)
         page = await self._trials.page(calls.principal(), trials.trial(request, node_id))
         response = pb.TestMappingResponse(
@@ -167,12 +167,12 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         return pb.RegisterMappingResponse(mapping=mappings.mapping(listed), changed=changed)
 
     async def GetMapping(self, request: pb.GetMappingRequest, context: object) -> pb.GetMappingResponse:
-        """Answer the mapping that a history would use."""
+        """Return the mapping that a history of this name would use."""
         listed = await self._registry.get(calls.principal(), request.app_id, request.mapping_name)
         return pb.GetMappingResponse(mapping=mappings.mapping(listed))
 
     async def ListMappings(self, request: pb.ListMappingsRequest, context: object) -> pb.ListMappingsResponse:
-        """Answer a page of mappings."""
+        """Return a page of mappings."""
         listed, next_page_token = await self._registry.list(
             calls.principal(), request.app_id, requested_size=request.page_size, page_token=request.page_token
         )

@@ -34,7 +34,7 @@ PART_FIELDS_COMMON = ("type", "media_type", "file_name", "metadata")
 
 
 class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is made in a third of a dataclass's time
-    """One turn, as a prompt wants it."""
+    """One message, in the form that prompts need."""
 
     role: str  # one of ROLES
     content: str
@@ -46,7 +46,7 @@ class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is ma
 
 
 def size_bytes(message: ChatMessage) -> int:
-    """Return about what a message takes in an answer, and not less."""
+    """Return about how many bytes a message takes in an answer; never less than it takes."""
     size = _MESSAGE_BYTES + utf8_bytes(message.content)
     if message.name or message.metadata_json:
         size += utf8_bytes(message.name) + utf8_bytes(message.metadata_json)
@@ -56,11 +56,11 @@ def size_bytes(message: ChatMessage) -> int:
 
 
 def content_text(value: object, budget: CallBudget) -> str:
-    """Return the text of a `content` value: a text as it is, null as none, an object or a list as JSON.
+    """Return the text of a `content` value: a string as it is, null as "", an object or a list as JSON.
 
     Raises:
-        EvaluationError: it is of another type, or too large.
-        CallBudgetExceeded: the call has spent what it may.
+        EvaluationError: it has another type, or is too large.
+        CallBudgetExceeded: the call has used up its budget.
     """
     if isinstance(value, str):
         return value
@@ -72,11 +72,11 @@ def content_text(value: object, budget: CallBudget) -> str:
 
 
 def metadata_json(value: object, writer: JsonWriter) -> str:
-    """Return the JSON of an object; null is none.
+    """Return the JSON of an object; null gives an empty text.
 
     Raises:
-        EvaluationError: it is of another type, or too large.
-        CallBudgetExceeded: the call has spent what it may.
+        EvaluationError: it has another type, or is too large.
+        CallBudgetExceeded: the call has used up its budget.
     """
     if value is None:
         return ""
@@ -92,7 +92,7 @@ def parts(value: list[object], budget: CallBudget) -> tuple[Part, ...]:
 
     Raises:
         EvaluationError: an element is neither, lacks a field, or they are too large.
-        CallBudgetExceeded: the call has spent what it may.
+        CallBudgetExceeded: the call has used up its budget.
     """
     writer = JsonWriter(budget)  # of all of them: one large element may be there a thousand times
     made = []
@@ -103,6 +103,11 @@ def parts(value: list[object], budget: CallBudget) -> tuple[Part, ...]:
 
 
 def _part(value: object, writer: JsonWriter) -> Part:
+    """Return the part that an element of a `parts` value describes: a string, or an object with a `type`.
+
+    Raises:
+        EvaluationError: it is neither, has an unknown type, or lacks a field of its type.
+    """
     if isinstance(value, str):
         return Part(text=_text("a part", value, writer))
     if not isinstance(value, dict):

@@ -18,7 +18,7 @@ from service_runtime.server import Service
 
 
 def history_limits_of(settings: Settings) -> HistoryLimits:
-    """Return what the settings say of mappings and of reading by them."""
+    """Return the limits of mappings and of reading by them, from the settings."""
     return HistoryLimits(
         name_chars_max=settings.type_chars_max,
         mapping_bytes_max=settings.mapping_bytes_max,
@@ -39,7 +39,7 @@ def history_limits_of(settings: Settings) -> HistoryLimits:
 
 
 def chat_history_of(deps: Dependencies) -> Room[ChatHistoryServicer]:
-    """Return the servicer of histories; it holds nothing open."""
+    """Return the servicer of histories; it needs no connections of its own."""
     limits = history_limits_of(deps.settings)
     servicer = ChatHistoryServicer(
         ChatHistories(deps.graph, deps.mappings, limits),

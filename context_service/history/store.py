@@ -76,10 +76,10 @@ class MappingStore:
 
         Args:
             principal: The caller; its tenant and bounds limit the rows.
-            app_ids: Of these apps; None is all.
-            after: App and name.
-            count_max: Mappings at most.
-            bytes_max: Of their rules together, unless the first alone has more.
+            app_ids: Only mappings of these apps; None returns those of all apps.
+            after: The app and name after which the page begins.
+            count_max: The number of mappings at most.
+            bytes_max: The size of all rules together at most; the first mapping may be larger.
         """
         parameters = {
             "app_ids": None if app_ids is None else list(app_ids),
@@ -156,10 +156,10 @@ class MappingStore:
 
 
 def _supersedes(rules: Rules, rules_version: int, current: StoredMapping, *, replace: bool) -> bool:
-    """Say whether a registration is to be written over what is there.
+    """Return whether a registration replaces the stored rules.
 
     Raises:
-        MappingExists: it differs, and nothing says that it is meant to win.
+        MappingExists: the rules differ, and neither `replace` nor a higher version says that they are to be replaced.
     """
     if rules_version and rules_version < current.rules_version:
         return False  # an old replica of a rolling deployment

@@ -1,7 +1,7 @@
-"""Catalogs: the named things of a tenant that its administrators put, such as its specialists, a row each.
+"""Catalogs: the named things of a tenant that its administrators write, such as specialists, one row each.
 
-A `Table` describes their rows and builds the statements; a `Catalog` runs them. The fields of a thing, the rule for its
-readers, and further rows that are written with it stay in the thing's own module.
+A `Table` describes the rows of a kind of thing and builds the statements; a `Catalog` runs them. The fields of a thing,
+the rule that decides who may read it, and further rows that are written with it stay in the thing's own module.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _IMPORTED = "t.imported::text AS imported_json"
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The rows of one kind of thing. In expressions the row is `t`.
+    """The table of one kind of thing, and its statements. In SQL expressions, the row is `t`.
 
-    Expressions may have the parameters of `_caller`: whose tenant it is, and who asks.
+    Expressions may use the parameters of `_caller`: the tenant and the bounds of the caller.
     """
 
     name: str  # "context.specialist"
@@ -53,7 +53,7 @@ class Table:
 
     @cached_property
     def put(self) -> str:
-        """Write a thing, whether there was one or not."""
+        """The statement that inserts a thing, or replaces it."""
         each = [*self.columns, *self.unread, "updated_by"]
         key = ["tenant_id", *self.kind, self.key]
         columns = [*key, *self.first, *each]
@@ -70,7 +70,7 @@ class Table:
 
     @cached_property
     def read(self) -> str:
-        """Read a thing that the caller sees."""
+        """The statement that reads a thing that the caller sees."""
         return f"""
             SELECT {", ".join([self._read, *self.also_of_one])} FROM {self.name} t
             WHERE {self._of_tenant} AND t.{self.key} = %(name)s AND {self.seen}
@@ -78,12 +78,12 @@ class Table:
 
     @cached_property
     def lock(self) -> str:
-        """Read a thing that the caller sees, and lock it until the transaction ends."""
+        """The statement that reads a thing that the caller sees, and locks it until the transaction ends."""
         return f"{self.read} FOR UPDATE OF t"
 
     @cached_property
     def page(self) -> str:
-        """Read things that the caller sees by their names, after one of them."""
+        """The statement that reads things that the caller sees by their names, after a name."""
         return f"""
             SELECT {self._read} FROM {self.name} t
             WHERE {self._of_tenant} AND t.{self.key} COLLATE "C" > %(after)s AND {self.seen} AND {self.listed}
@@ -93,32 +93,32 @@ class Table:
 
     @cached_property
     def count(self) -> str:
-        """Count the things of a tenant."""
+        """The statement that counts the things of a tenant."""
         return f"SELECT count(*) AS things FROM {self.name} t WHERE {self._of_tenant}"  # noqa: S608
 
     @cached_property
     def counting(self) -> str:
-        """Let one transaction of a tenant at a time count."""
+        """The statement of the lock with which one transaction of a tenant at a time counts its things."""
         return f"SELECT pg_advisory_xact_lock(hashtextextended('{self.name} ' || %(tenant_id)s::text, 0))"
 
     @cached_property
     def delete(self) -> str:
-        """Remove a thing."""
+        """The statement that removes a thing."""
         return f"""
             DELETE FROM {self.name} t WHERE {self._of_tenant} AND t.{self.key} = %(name)s RETURNING t.{self.key}
         """  # noqa: S608
 
 
 class Catalog(Generic[T]):
-    """The things of one kind; each time for a principal.
+    """Reads and writes the things of one kind; each call acts for its principal.
 
     Args:
-        database: Where they are.
-        table: Their rows.
+        database: The database that holds the things.
+        table: The statements for this kind of thing.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
-        of_row: Makes a thing of its row.
-        not_found: Makes the error of an unknown name.
-        check_count: Raises if a tenant has more things than it may.
+        of_row: Returns the thing of a row.
+        not_found: Returns the error for a name that the caller does not see.
+        check_count: Raises an error if a tenant has more things than it may.
 
     Attributes:
         changes: Counts the writes of this process, so that a cache of the things knows when it is old.
@@ -145,14 +145,14 @@ class Catalog(Generic[T]):
     async def write(
         self, work: Callable[[Transaction], Awaitable[D]], *, principal: Principal, request: Request | None
     ) -> D:
-        """Run a write of things in one transaction; a repeat of the request is answered as the first time."""
+        """Run a write of things in one transaction; a repeated request gets the answer of the first call."""
         try:
             return await self._database.of(principal).transaction(self._requests.once(request, work))
         finally:  # also after a commit whose answer was lost
             self.changes += 1
 
     async def put(self, name: str, values: Mapping[str, object], *, principal: Principal, request: Request | None) -> T:
-        """Write a thing, whether there was one or not.
+        """Insert a thing, or replace it.
 
         Raises:
             The error of `check_count`: there are too many.
@@ -165,7 +165,7 @@ class Catalog(Generic[T]):
         return await self.write(work, principal=principal, request=request)
 
     async def put_in(self, transaction: Transaction, name: str, values: Mapping[str, object], *, by: str) -> T:
-        """Write a thing in a transaction of `write`; see `put`."""
+        """Insert or replace a thing within a transaction of `write`; see `put`."""
         tenant = {**self._table.kind}
         (row,) = await transaction.query(self._table.put, {**tenant, self._table.key: name, "updated_by": by, **values})
         if row.version == 1:
@@ -191,7 +191,7 @@ class Catalog(Generic[T]):
         return thing
 
     async def lock(self, transaction: Transaction, name: str, *, principal: Principal) -> T:
-        """Return a thing that stays as it is until the transaction ends; see `get`."""
+        """Return a thing and lock it until the transaction ends; raises as `get`."""
         rows = await transaction.query(self._table.lock, {**self._caller(principal), "name": name})
         if not rows:
             raise self._not_found(name)
@@ -208,10 +208,10 @@ class Catalog(Generic[T]):
         """Return a page of the things that the caller sees, by name, and the token of the next one.
 
         Args:
-            page: Which.
-            query: The parts that the page token is bound to.
+            page: The requested page size and page token.
+            query: The parameters of the list; a page token is only valid with the same ones.
             principal: The caller; its tenant and bounds limit the rows.
-            listed: The parameters of `Table.listed`.
+            listed: The parameters of the condition `Table.listed`, if the table has one.
 
         Raises:
             InvalidArgument, InvalidPageToken: see the contract.
@@ -239,7 +239,7 @@ class Catalog(Generic[T]):
         await self.write(work, principal=principal, request=request)
 
     async def delete_in(self, transaction: Transaction, name: str) -> None:
-        """Remove a thing in a transaction of `write`; see `delete`."""
+        """Remove a thing within a transaction of `write`; see `delete`."""
         named = {**self._table.kind, "name": name}
         if not await transaction.query(self._table.delete, named):
             raise self._not_found(name)
@@ -265,10 +265,10 @@ class Catalog(Generic[T]):
 
 
 def check_unbound(principal: Principal, things: str) -> None:
-    """Refuse a key with bounds to write things of the whole tenant: a delete would reveal which ones exist.
+    """Refuse writes of the whole tenant's things to a key with bounds: a delete would reveal which things exist.
 
     Raises:
-        PermissionDenied: it has some.
+        PermissionDenied: the key has bounds.
     """
     if principal.bounds:
         raise PermissionDenied(f"{things} belong to the whole tenant; use a key without bounds")

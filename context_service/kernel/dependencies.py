@@ -76,7 +76,7 @@ class Dependencies:
 
 @dataclass(frozen=True, slots=True)
 class Room(Generic[_T]):
-    """The main servicer of a room with its proto service, and the room's other proto services."""
+    """The main servicer of a package with its proto service, and the other proto services of the package."""
 
     servicer: _T
     service: Service

@@ -1,12 +1,12 @@
-"""Extensions that operators install to replace parts of ours, by a package with an entry point.
+"""Extensions that operators install to replace parts of the service, as a package with an entry point.
 
-The package names, in the group `contextkeep.extensions`, something that is called without arguments and returns the
-part: a function. The name of the entry point says which part it takes the place of (`POINTS`). It runs with the
-service's own rights, so its operator trusts its code; its answers are checked like any text from outside. One that
-raises, is late or answers nonsense is passed over, and ours does the work: nothing depends on it.
+The entry point is in the group `contextkeep.extensions`, and its name says which part it replaces (`POINTS`). It refers
+to a callable without arguments that returns the part: a function. An extension runs with the service's own rights, so
+the operator must trust its code; its answers are checked like any text from outside. If it raises, is late or gives an
+invalid answer, our own code does the work.
 
-A service does not start with an unusable extension: one that cannot be made, whose name is unknown, or that is
-installed twice is an error at once.
+The service does not start with an unusable extension: one that cannot be made, has an unknown name, or is installed
+twice.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ExtensionInvalid(FailedPrecondition):
 
 
 class Unusable(Exception):
-    """An extension gave nothing that can be used, and why."""
+    """Raised when an extension gives no usable answer; says why."""
 
 
 @cache
@@ -74,10 +74,10 @@ def installed_names(point: str) -> list[str]:
 
 
 def check_installed() -> list[str]:
-    """Make all that is installed, and return its names.
+    """Load all installed extensions, and return their names.
 
     Raises:
-        ExtensionInvalid: something of it cannot be used.
+        ExtensionInvalid: an extension cannot be used.
     """
     names = sorted(entry.name for entry in _entry_points())
     for name in names:
@@ -89,12 +89,12 @@ def check_installed() -> list[str]:
 
 
 class Guarded:
-    """An extension that is called without waiting: a function that answers at once.
+    """An extension that is called directly: a function that must answer at once.
 
     Args:
-        name: Of the part.
-        call: The installed function.
-        call_s: The time of a call; a longer one counts as a failure, though its answer is used.
+        name: The name of the extension's entry point.
+        call: The function that the extension installed.
+        call_s: Seconds that a call may take; a longer call counts as a failure, though its answer is used.
     """
 
     def __init__(self, name: str, call: Callable[..., Any], *, call_s: float) -> None:
@@ -104,14 +104,14 @@ class Guarded:
         self._pauses = _Pauses(name)
 
     def __call__(self, check: Callable[[Any], _T], *args: Any) -> _T:
-        """Return its answer.
+        """Call the extension and return its checked answer.
 
         Args:
-            check: Returns an answer as it is used, or raises.
-            args: Of the call.
+            check: Returns the answer in the form in which it is used, or raises if it is invalid.
+            args: The arguments of the call.
 
         Raises:
-            Unusable: it raised, or its answer cannot be used; or it is left alone for a while.
+            Unusable: it raised an error, its answer is invalid, or it is paused after failures.
         """
         self._pauses.check()
         began = time.perf_counter()
@@ -127,14 +127,14 @@ class Guarded:
 
 
 class Awaited:
-    """An extension with a timeout: a plain function, in a thread of its own, or a coroutine function.
+    """An extension with a timeout: a plain function, which runs in a thread, or a coroutine function.
 
-    A late thread is not awaited. As long as four calls still run after their time, it is not called.
+    A thread that is late is not awaited. While four late threads still run, the extension is not called.
 
     Args:
-        name: Of the part.
-        call: The installed function.
-        call_s: The timeout of a call.
+        name: The name of the extension's entry point.
+        call: The function that the extension installed.
+        call_s: Seconds after which a call fails.
     """
 
     def __init__(self, name: str, call: Callable[..., Any], *, call_s: float) -> None:
@@ -145,10 +145,10 @@ class Awaited:
         self._going_on = 0
 
     async def __call__(self, check: Callable[[Any], _T], *args: Any) -> _T:
-        """Return its answer; as `Guarded`.
+        """Call the extension and return its checked answer; the arguments are those of `Guarded`.
 
         Raises:
-            Unusable: see there; or it did not answer in time.
+            Unusable: it raised an error, did not answer in time, its answer is invalid, or it is paused after failures.
         """
         self._pauses.check()
         if self._going_on >= LINGERING_MAX:
@@ -168,7 +168,7 @@ class Awaited:
         return checked_answer
 
     async def _in_thread(self, args: tuple[Any, ...]) -> Any:
-        """Call it in a thread that is never joined, so that the service can stop while one hangs."""
+        """Call the extension in a thread that is never joined, so that the service can stop while the thread hangs."""
         loop, context = asyncio.get_running_loop(), copy_context()
         future: asyncio.Future[Any] = loop.create_future()
 
@@ -197,7 +197,7 @@ class Awaited:
 
 
 class _Pauses:
-    """Leaves an extension alone for a while that failed several times in a row."""
+    """Pauses the calls of an extension that failed several times in a row."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -85,8 +85,8 @@ class EntityGraph:
         """Return the entity of one node.
 
         Args:
-            node_id: Which.
-            with_io: Give it its input and output, which is a second call.
+            node_id: The id of the node.
+            with_io: Also read the node's input and output, with a second call.
 
         Raises:
             NodeNotFound: the caller sees no such node.
@@ -99,7 +99,7 @@ class EntityGraph:
         return entity
 
     async def node_id(self, external_id: str, *, graph_name: str) -> str:
-        """Return the id of the node that has the caller's own id in a graph; empty is the caller's default graph.
+        """Return the id of the node with an external id in a graph; an empty name is the caller's default graph.
 
         Raises:
             NodeNotFound: the caller sees no such node.
@@ -120,14 +120,14 @@ class EntityGraph:
         """Yield the nodes that the walk reaches, by `created_at`, then `seq`.
 
         Args:
-            walk: The walk.
-            descending: Newest first.
-            limit: Nodes at most; 0 is all of them. The last page then has the token to go on.
+            walk: The start, direction, types and depth of the walk.
+            descending: Whether the newest node comes first.
+            limit: The number of nodes at most; 0 sets no limit. The last page then has the token to continue.
             after: Begin after this `created_at` (microseconds since 1970) and `seq`.
             page_token: Of the last page of an earlier walk.
 
         Raises:
-            NodeNotFound: the start is not there.
+            NodeNotFound: the node at which the walk starts does not exist.
             NodeBudgetExceeded: the walk is too large.
             Unavailable: the Entity Service does not answer.
         """
@@ -182,7 +182,7 @@ class EntityGraph:
         return nodes
 
     async def nodes(self, node_ids: Sequence[str]) -> list[WholeNode]:
-        """Return those of the nodes, 1,000 at most, that exist and that the caller sees; archived ones, too."""
+        """Return the nodes with some ids (1,000 at most) that the caller sees, including archived ones."""
         request = pb.BatchGetNodesRequest(node_ids=node_ids)
         try:
             response: pb.BatchGetNodesResponse = await self.call("BatchGetNodes", request)
@@ -196,9 +196,9 @@ class EntityGraph:
     async def nodes_of_type(
         self, node_type: str, *, graph_name: str, page_size: int, page_token: str
     ) -> tuple[list[WholeNode], str]:
-        """Return nodes of a type, either name of it, by `created_at`, and the token of the next page.
+        """Return nodes of a type, by either of its names, by `created_at`; and the token of the next page.
 
-        Those that are archived are left out.
+        Archived nodes are left out.
         """
         condition = orjson.dumps({"type": node_type}).decode()
         request = pb.SearchNodesRequest(
@@ -210,11 +210,11 @@ class EntityGraph:
         return [_whole(node) for node in response.nodes], response.next_page_token
 
     async def start_changes(self) -> None:
-        """Have the tenant's changes kept from now on.
+        """Make the Entity Service keep the tenant's changes from now on.
 
         Raises:
-            PermissionDenied: the caller may not.
-            ChangesHeldUp: a write that began before is under way.
+            PermissionDenied: the caller may not do this.
+            ChangesHeldUp: a write that began before is still running.
             Unavailable: the Entity Service does not answer.
         """
         await self.call("StartChanges", pb.StartChangesRequest())
@@ -223,8 +223,8 @@ class EntityGraph:
         """Return the changes after a place; an empty place returns no changes, and the current place.
 
         Raises:
-            ChangesNotStarted: they are not kept.
-            ChangesExpired: changes after the place were forgotten.
+            ChangesNotStarted: the Entity Service does not keep changes of this tenant.
+            ChangesExpired: changes after the place were deleted.
         """
         request = pb.ListChangesRequest(place=place, page_size=_CHANGES)
         response: pb.ListChangesResponse = await self.call("ListChanges", request)
@@ -242,7 +242,7 @@ class EntityGraph:
         return GraphChanges(changes, response.next_place, response.has_more)
 
     async def names(self) -> list[str]:
-        """Return the graphs that have nodes, and are the caller's."""
+        """Return the names of the caller's graphs that have nodes."""
         async with self._as_caller() as client, aclosing(client.graph.list_graphs()) as graphs:
             return [graph.graph_name async for graph in graphs]
 
@@ -262,17 +262,18 @@ class EntityGraph:
         """Write lines of a graph, and return the numbers of written and of existing rows by kind.
 
         Raises:
-            InvalidArgument, LimitExceeded, NodeNotFound, AlreadyExists: of a line; batches before it are written.
+            InvalidArgument, LimitExceeded, NodeNotFound, AlreadyExists: a line is refused; batches before it are
+                written.
         """
         async with self._as_caller() as client:
             done = await client.graph.import_lines(lines, graph_name=graph_name)
         return {kind: (getattr(done, kind).written, getattr(done, kind).existed) for kind in _ROW_KINDS}
 
     async def owned(self, subject: str) -> Mapping[str, int]:
-        """Return how much of the graph a user owns, by kind.
+        """Return how many rows of the graph a user owns, by kind.
 
         Raises:
-            PermissionDenied: the caller may not know.
+            PermissionDenied: the caller may not read this.
             Unavailable: the Entity Service does not answer.
         """
         response: pb.GetOwnedResponse = await self.call("GetOwned", pb.GetOwnedRequest(subject=subject))
@@ -281,7 +282,7 @@ class EntityGraph:
     async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
         """Begin to erase the rows that a user owns; a repeat does nothing.
 
-        Raises:
+        PermissionDenied: the caller may not do this.
             PermissionDenied: the caller may not.
             Unavailable: the Entity Service does not answer.
         """
@@ -316,7 +317,7 @@ class EntityGraph:
 
 @contextmanager
 def _dependency() -> Iterator[None]:
-    """Say that it is the Entity Service that is away, but not where it is."""
+    """Name the Entity Service as the dependency in `Unavailable` errors, without its address."""
     try:
         yield
     except ChangesHeldUp:
@@ -334,7 +335,7 @@ def _dependency() -> Iterator[None]:
 
 @contextmanager
 def _from(node_id: str) -> Iterator[None]:
-    """Return the error of a missing start by its id, which the caller knows, instead of the field of the walk."""
+    """Replace the error of a missing start, which names a field of the walk, by one with the id of the node."""
     try:
         yield
     except NodeNotFound as error:
@@ -347,7 +348,7 @@ def _timeout_s() -> float | None:
 
 
 class _Rows:
-    """The columns of a walk's rows, and how they become nodes: first the entity's, then those of the walk."""
+    """The columns of a walk's rows: first those of the entity, then those of the walk."""
 
     def __init__(self, walk: Walk) -> None:
         self._keys = tuple(key for key in _COLUMNS if key == "id" or (key in walk.fields and key not in _TIMES))
@@ -385,6 +386,7 @@ class _Rows:
         return [self._node(row) for row in rows]
 
     def _node(self, row: list[Any]) -> GraphNode:
+        """Return the node of a row, with the parts that the walk asked for: times, edge, and how it was reached."""
         entity = dict(zip(self._keys, row, strict=False))
         created_at_us, seq, modified_at_us, depth, edge_id, edge_type, from_node_id, edge_data, *origin = row[
             len(self._keys) :
@@ -446,7 +448,7 @@ def _whole(node: pb.Node) -> WholeNode:
 
 
 def _io(io: pb.GetNodeIOResponse) -> dict[str, Any]:
-    """Return the sides that were ever set: null is a value, and an absent side was never set."""
+    """Return the input and output of a node that were ever set; null is a value that was set."""
     sides = {"input": io.input_json, "output": io.output_json}
     return {side: orjson.loads(text) for side, text in sides.items() if text}
 

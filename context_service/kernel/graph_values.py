@@ -46,7 +46,7 @@ class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is
 
 
 class WholeNode(NamedTuple):
-    """A node by itself, with fields that CEL does not see."""
+    """A whole node, including the fields that CEL expressions cannot read."""
 
     node_id: str
     entity: dict[str, Any]  # without input and output
@@ -58,7 +58,7 @@ class WholeNode(NamedTuple):
 
 
 class GraphLines(NamedTuple):
-    """Some rows of a whole graph, as lines, and the token with which to go on."""
+    """Some rows of a whole graph as lines, and the token of the next page."""
 
     lines: bytes
     resume_token: str
@@ -86,7 +86,7 @@ class GraphChanges(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """A request for a walk; its fields are those of a mapping's rules."""
+    """A request for a walk; the fields have the same meaning as in the rules of a mapping."""
 
     node_id: str
     edge_types: Sequence[str]

@@ -1,7 +1,8 @@
-"""Polling for watchers: one poll of a process serves all of its watchers.
+"""Polling for watchers: one poll of the process serves all of its watchers.
 
-It polls each tenant that is watched, in one statement a kind, however many watchers there are. Marks are numbers and
-times: a watcher whose mark changed reads the rows itself, with its own rights.
+Each tenant that has watchers is polled with one statement for each kind of watched thing. The results are *marks*:
+numbers and times that show the progress of a thing. A watcher whose mark changed reads the rows itself, with its own
+rights.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ _M = TypeVar("_M")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind(Generic[_M]):
-    """A kind of watched things.
+    """A kind of watched things, such as contexts.
 
     Attributes:
-        statement: Takes a tenant and ids, and gives a row for each that exists, with its `watched_id`.
-        mark: Returns the progress of such a row, as a value to compare.
+        statement: The SQL that takes a tenant and ids, and returns a row for each id that exists, with its
+            `watched_id`.
+        mark: Returns the progress in such a row, as a value to compare.
     """
 
     statement: Across
@@ -45,7 +47,7 @@ class Kind(Generic[_M]):
 
 
 class Nothing(Enum):
-    """Signs to a watcher that are not marks."""
+    """Signals to a watcher that are not marks."""
 
     HAPPENED = "for a while"
     IS_THERE = "any more"
@@ -55,11 +57,11 @@ _Key = tuple[UUID, Kind[Any], UUID]
 
 
 class Lookout:
-    """Tells watchers the progress of the things that they watch.
+    """Tells watchers when the things that they watch have made progress.
 
     Args:
-        database: Where it is.
-        slots: Of watches.
+        database: The database that holds the watched things.
+        slots: The limit on concurrent watches, also for each tenant.
     """
 
     def __init__(self, database: Database, *, slots: CallSlots) -> None:
@@ -74,7 +76,7 @@ class Lookout:
         self._is_ending = False
 
     def end(self) -> None:
-        """Let all watches end: the process stops."""
+        """End all watches, because the process stops."""
         self._is_ending = True
         self._wake()
 
@@ -92,10 +94,10 @@ class Lookout:
 
     @contextmanager
     def slot(self, principal: Principal) -> Iterator[None]:
-        """Hold a slot of watches for the block.
+        """Hold one of the limited slots of watches during the block.
 
         Raises:
-            TooManyCalls: there are as many watches as there may be.
+            TooManyCalls: all slots are in use.
         """
         slot = CallSlot(self._slots)
         try:
@@ -108,19 +110,19 @@ class Lookout:
     async def marks(
         self, kind: Kind[_M], watched_id: UUID, *, principal: Principal, check: Callable[[], Awaitable[None]]
     ) -> AsyncGenerator[_M | Nothing, None]:
-        """Yield the mark of a thing: now, and whenever it differs from the last one; it never ends.
+        """Yield the mark of a thing: now, and whenever it has changed; it never ends by itself.
 
         The caller checks first that the watcher may see the thing.
 
         Args:
-            kind: Its kind.
-            watched_id: Its id.
-            principal: The watcher.
-            check: Raises if the caller may not go on.
+            kind: The kind of the watched thing.
+            watched_id: The id of the watched thing.
+            principal: The caller that watches; its tenant limits the rows.
+            check: Awaited regularly; raises an error if the caller may no longer watch.
 
         Raises:
             Unavailable: the process stops, or cannot poll.
-            ContextKeepError: those of `check`.
+            ContextKeepError: an error of `check`.
         """
         key = principal.tenant_id, kind, watched_id
         last_mark: _M | Nothing = Nothing.HAPPENED
@@ -149,6 +151,11 @@ class Lookout:
                 self._marks.pop(key, None)
 
     async def _look(self) -> None:
+        """Poll all watched things once, and store their marks.
+
+        If the database of a tenant does not answer in time, its watchers get the error; the other tenants are polled
+        all the same.
+        """
         self._begun = number = self._begun + 1
         watched: dict[tuple[UUID, Kind[Any]], list[UUID]] = {}
         for tenant_id, kind, watched_id in self._watchers:

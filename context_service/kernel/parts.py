@@ -40,7 +40,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One piece of a message: exactly one of the first seven is set."""
+    """One part of a message: exactly one of the first seven fields is set."""
 
     text: str | None = None
     data_json: str | None = None
@@ -55,7 +55,7 @@ class Part:
 
     @property
     def texts(self) -> list[str]:
-        """All of its texts, without the bytes of a provider and the id of a record."""
+        """All texts of the part, without the bytes of a provider and the id of a record."""
         texts = [self.text, self.data_json, self.url, self.media_type, self.file_name, self.metadata_json]
         if self.tool_call:
             texts += [self.tool_call.id, self.tool_call.name, self.tool_call.arguments_json]
@@ -71,7 +71,7 @@ _SAID_BESIDE = ("media_type", "file_name", "metadata_json")
 
 
 def texts_of(content: str, parts: Iterable[Part]) -> Iterator[str]:
-    """Yield the texts that a model reads of a message: of files and pictures that it points at, where they are."""
+    """Yield the texts of a message that a model reads; of files and pictures, only their addresses."""
     texts: list[str | None] = [content]
     for part in parts:
         texts += [part.text, part.data_json, part.url]
@@ -85,18 +85,18 @@ def texts_of(content: str, parts: Iterable[Part]) -> Iterator[str]:
 
 
 def tokens_of(content: str, parts: Iterable[Part], *, count: Callable[[str], int]) -> int:
-    """Return about how many tokens a message takes of a model's context.
+    """Return about how many tokens a message takes in a model's context.
 
     Args:
-        content: Its text.
-        parts: Its parts.
-        count: Counts those of a text.
+        content: The text of the message.
+        parts: The parts of the message.
+        count: A function that counts the tokens of a text.
     """
     return _TOKENS_BESIDE + sum(map(count, texts_of(content, parts)))
 
 
 def to_json(parts: Iterable[Part]) -> str:
-    """Return parts as a JSON list of their set fields; documents in them stay texts, byte for byte."""
+    """Return parts as a JSON list of their set fields; JSON documents in them stay texts, byte for byte."""
     return orjson.dumps([_stored(part) for part in parts]).decode()
 
 

@@ -1,1 +1,1 @@
-"""Knowledge bases: documents of a tenant, read, cut and searched."""
+"""Knowledge bases: documents of a tenant that are read, cut into passages, and searched."""

@@ -40,7 +40,7 @@ class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
     async def PutKnowledgeBase(
         self, request: pb.PutKnowledgeBaseRequest, context: object
     ) -> pb.PutKnowledgeBaseResponse:
-        """Write a base."""
+        """Create or replace a knowledge base."""
 
         def response(base: Base) -> pb.PutKnowledgeBaseResponse:
             return pb.PutKnowledgeBaseResponse(knowledge_base=_base(base))
@@ -63,14 +63,14 @@ class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
     async def GetKnowledgeBase(
         self, request: pb.GetKnowledgeBaseRequest, context: object
     ) -> pb.GetKnowledgeBaseResponse:
-        """Read a base."""
+        """Read a knowledge base."""
         base = await self._bases.get(request.name, principal=calls.principal())
         return pb.GetKnowledgeBaseResponse(knowledge_base=_base(base))
 
     async def ListKnowledgeBases(
         self, request: pb.ListKnowledgeBasesRequest, context: object
     ) -> pb.ListKnowledgeBasesResponse:
-        """List bases."""
+        """List knowledge bases."""
         page = PageRequest(size=request.page_size, token=request.page_token)
         found, token = await self._bases.page(page, principal=calls.principal())
         return pb.ListKnowledgeBasesResponse(knowledge_bases=map(_base, found), next_page_token=token)
@@ -78,13 +78,13 @@ class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
     async def DeleteKnowledgeBase(
         self, request: pb.DeleteKnowledgeBaseRequest, context: object
     ) -> pb.DeleteKnowledgeBaseResponse:
-        """Remove a base."""
+        """Remove a knowledge base with its documents."""
         asked = request_of("DeleteKnowledgeBase", request, response=lambda _: pb.DeleteKnowledgeBaseResponse())
         await self._bases.delete(request.name, principal=calls.principal(), request=asked)
         return pb.DeleteKnowledgeBaseResponse()
 
     async def AddDocument(self, request: pb.AddDocumentRequest, context: object) -> pb.AddDocumentResponse:
-        """Add a document."""
+        """Add a document to a knowledge base."""
 
         def response(document: Document) -> pb.AddDocumentResponse:
             return pb.AddDocumentResponse(document=_document(document))
@@ -136,6 +136,7 @@ def _state(place: int, number: pb.DocumentState) -> DocumentState:
 
 
 def _base(base: Base) -> pb.KnowledgeBase:
+    """Return the protobuf message of a knowledge base, with the number of its documents in each state."""
     said = base.said
     return copied(
         pb.KnowledgeBase,

@@ -1,7 +1,7 @@
-"""Asking knowledge bases of Amazon Bedrock, by its Retrieve API: the only file that knows it, and AWS's library.
+"""Searches knowledge bases of Amazon Bedrock by its Retrieve API. No other file uses AWS's library for this.
 
-That finds the service's credentials and signs requests. They are sent as to any server that is not ours: to an address
-that was checked, reads only a bounded answer, and is cancelled with its caller.
+The library finds the service's credentials and signs requests. The requests are sent as to any server of others: the
+address is checked, the size of the answer is bounded, and a cancelled caller cancels the request.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PAGE = "x-amz-bedrock-kb-document-page-number"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BedrockPassage:
-    """A piece of a document, as it is found."""
+    """A passage that Amazon Bedrock returned."""
 
     passage_id: str  # the same for the same text of the same document
     text: str
@@ -60,12 +60,12 @@ class BedrockPassage:
 
 
 class BedrockClient:
-    """Asks them, with the service's credentials.
+    """Searches knowledge bases of Amazon Bedrock with the service's credentials.
 
     Args:
-        session: Finds those.
-        destinations: Where the API may be.
-        endpoint: Of the API; empty: Amazon's.
+        session: The session of AWS's library, which finds the credentials.
+        destinations: The check of the addresses to which requests may go.
+        endpoint: The URL of the API; empty takes Amazon's own for the region.
     """
 
     def __init__(self, session: Session, destinations: Destinations, *, endpoint: str) -> None:
@@ -76,7 +76,7 @@ class BedrockClient:
         self._tls: ssl.SSLContext | None = None
 
     async def retrieve(self, base: Bedrock, question: str, *, limit: int) -> list[BedrockPassage]:
-        """Return what a base finds, the best first.
+        """Return the passages that a base finds for a question, the best first.
 
         Raises:
             AddressRefused, KnowledgeBaseFailed: the search failed.
@@ -123,7 +123,10 @@ class BedrockClient:
             ) from None
 
     def _signed(self, url: str, body: bytes, region: str) -> dict[str, str]:
-        """Return the headers of a request; finding or renewing credentials may ask the machine's own services."""
+        """Return the signed headers of a request.
+
+        This may block: to find or renew credentials, the library may ask services of the machine.
+        """
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
         from botocore.exceptions import BotoCoreError
@@ -141,7 +144,7 @@ class BedrockClient:
 
 
 def client_of(settings: Settings, destinations: Destinations) -> BedrockClient:
-    """Return what asks them as the settings say.
+    """Return the client for the settings.
 
     Raises:
         ProviderNotConfigured: AWS's library is not installed, or a key has no secret.
@@ -182,10 +185,10 @@ def _check(response: Response, watch: Watch) -> None:
 
 
 def _passages(answer: Any) -> list[BedrockPassage]:
-    """Return what an answer of Retrieve says; images, sounds and rows have no text, and are left out.
+    """Return the passages of an answer of Retrieve; images, sounds and rows have no text, and are left out.
 
     Raises:
-        TypeError: it is none.
+        TypeError: the answer has another form.
     """
     results = _mapping(answer).get("retrievalResults")
     if not isinstance(results, list):
@@ -194,6 +197,7 @@ def _passages(answer: Any) -> list[BedrockPassage]:
 
 
 def _passage(result: Any) -> BedrockPassage | None:
+    """Return the passage of one result; None if it has no text."""
     if not isinstance(result, Mapping):
         return None
     content, location = (_mapping(result.get(name)) for name in ("content", "location"))

@@ -43,7 +43,7 @@ class Bedrock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseInput:
-    """What an administrator says of a base."""
+    """The values that an administrator writes for a knowledge base."""
 
     name: str
     description: str = ""
@@ -53,7 +53,7 @@ class BaseInput:
 
 
 class DocumentState(Enum):
-    """How far a document is."""
+    """The state of reading a document."""
 
     QUEUED = "QUEUED"
     PARSING = "PARSING"
@@ -79,7 +79,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentInput:
-    """A document as it is added: bytes, or a record."""
+    """A document as a caller adds it: its bytes, or the id of a record that it follows."""
 
     name: str = ""  # empty: as the record has it
     uri: str = ""
@@ -110,7 +110,7 @@ class DocumentInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A document as it is stored, without what it says."""
+    """A document as it is stored, without its text."""
 
     document_id: UUID
     base: str  # its name
@@ -148,7 +148,7 @@ def check_base(said: BaseInput) -> None:
 
 
 def _check_bedrock(said: Bedrock) -> None:
-    """Refuse what would be a path or a host of another kind."""
+    """Refuse an id or a region that would change the path or host of a request."""
     for name, text, pattern, what in (
         ("knowledge_base_id", said.bedrock_id, _BEDROCK_ID, "10 letters and digits"),
         ("region", said.region, _REGION, "a region such as eu-central-1"),
@@ -161,7 +161,7 @@ def _check_bedrock(said: Bedrock) -> None:
 
 
 def check_name(field_name: str, name: str) -> None:
-    """Refuse what no base can be called."""
+    """Refuse a name that a knowledge base cannot have."""
     check_text(field_name, name, chars_max=NAME_CHARS_MAX)
     if not name.strip():
         raise InvalidArgument(f"{field_name} must not be blank", field=field_name)
@@ -189,7 +189,7 @@ class AskedBedrock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidByDocument:
-    """What a document says to a question."""
+    """A passage of a document that a search found."""
 
     document_id: UUID
     base: str
@@ -209,7 +209,7 @@ class SaidByDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundInBases:
-    """The matching passages: the best of each base before the next best of any."""
+    """The passages that a search found: the best of each base come before the second best of any."""
 
     documents: Sequence[SaidByDocument]
     by_meaning: bool
@@ -218,7 +218,7 @@ class FoundInBases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeDocument:
-    """All that is read of a document."""
+    """The text of a document, as far as it was read."""
 
     document_id: UUID
     name: str

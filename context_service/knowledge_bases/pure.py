@@ -1,4 +1,4 @@
-"""A document's text as what it is found by, and where in it that stands. Values in, values out."""
+"""Cuts the text of a document into passages, and finds the page and heading of each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKDOWN_SUFFIXES = frozenset({".md", ".mdx", ".markdown"})
 
 
 class DocumentPiece(NamedTuple):
-    """A passage of a document, and where it stands."""
+    """A passage of a document, and its position in it."""
 
     section: int  # by its number, from 0
     start: int  # in characters
@@ -34,14 +34,14 @@ class DocumentPiece(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutDocument:
-    """What a document is found by."""
+    """A document that was cut into passages."""
 
     headings: Sequence[str]  # of its sections
     pieces: Sequence[DocumentPiece]
 
 
 def is_markdown(name: str, content_type: str) -> bool:
-    """Say whether the lines of a text that begin with `#` are headings."""
+    """Return whether lines of a text that begin with `#` are headings."""
     bare = content_type.partition(";")[0].strip().lower()
     return bare in _MARKDOWN_TYPES or PurePosixPath(name).suffix.lower() in _MARKDOWN_SUFFIXES
 
@@ -55,14 +55,14 @@ def cut_document(
     scope_id: UUID,
     count: Callable[[str], int],
 ) -> CutDocument:
-    """Return what a document is found by: work for a thread of its own, if it is long.
+    """Return the passages of a document. For a long document, call this in a thread.
 
     Args:
-        name: Of the document: found with each piece, as the headings above it are.
-        content_type: Of the document; empty if unknown.
-        text: What it says.
-        page_starts: Where its pages begin; empty: it is not known.
-        scope_id: Of its base.
+        name: The name of the document; each passage can be found by it, as by the headings above the passage.
+        content_type: The media type of the document; empty if it is unknown.
+        text: The whole text of the document.
+        page_starts: The position of each page's first character in the text; empty if it is unknown.
+        scope_id: The id of the document's knowledge base.
         count: A function that counts the tokens of a text.
     """
     parts = list(sections(text)) if is_markdown(name, content_type) else []
@@ -91,7 +91,7 @@ def cut_document(
 def _pieces(
     name: str, parts: Sequence[Section], count: Callable[[str], int]
 ) -> Iterator[tuple[int, int, int, TextPiece]]:
-    """Yield each piece that has a term, with its section and position, and repeated texts only once."""
+    """Yield each piece that has a term, with its section and position; repeated texts are yielded once."""
     seen: set[tuple[str, ...]] = set()
     for number, part in enumerate(parts):
         above = BETWEEN.join(filter(None, (name, part.heading)))

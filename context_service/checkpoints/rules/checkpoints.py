@@ -74,9 +74,9 @@ class Checkpoints:
         checkpoints: The SQL statements on checkpoints.
         log: The contexts of the windows, and their messages.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
-        order: Locks by window: in this process, one call at a time writes a window.
-        packs: Reads the new messages of the log into a window.
-        telemetry: Counts rollbacks for the metrics.
+        writer_locks: Locks by window: in this process, one call at a time writes a window.
+        catching_up: Reads the new messages of the log into a window.
+        telemetry: Counts rollbacks, which break the vendor's prompt cache, for the metrics.
         endings: The recorded outcomes of steps.
     """
 

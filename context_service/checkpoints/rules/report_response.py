@@ -68,7 +68,7 @@ class Recovery:
         log: The contexts of the windows, and their messages.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
         checkpoints: Does the rollbacks.
-        packs: Makes the pack for the next attempt.
+        packing: Makes the pack for the next attempt.
     """
 
     def __init__(

@@ -1,12 +1,12 @@
-"""Folds: a window whose view is over the high mark gets a smaller view. Values in, values out.
+"""Folds: make the view of a window smaller when it is over the high mark.
 
 A *fold* is one compaction. All closed steps except the last ten are masked. While the view is over the low mark, the
-oldest twenty masked steps become a segment; when segments have more than their share, the older half becomes digests,
-and when digests have more than theirs, the oldest two thirds become one digest of a deeper level. So a log of any
-length is O(log n) blocks. Then the state is written again. These numbers are the defaults of `Config`.
+oldest twenty masked steps become a segment. When segments have more than their share, the older half becomes digests;
+when digests have more than theirs, the oldest two thirds become one digest of a deeper level. So a log of n steps
+becomes O(log n) blocks. Then the state is written again. These numbers are the defaults of `Config`.
 
-Folds are rare and remove much at once: each fold breaks the prefix that a vendor's cache holds, and pays only if the
-next one is far enough away (`prices.pays_after`).
+Folds are rare and remove much at once. Each fold changes the beginning of the prompt, so the vendor's prompt cache no
+longer matches; this pays only if the next fold is far enough away (`prices.pays_after`).
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Limits:
     """The limits of a window, in tokens and steps.
 
     Attributes:
-        limit: The most tokens of a request.
-        high: A window with more tokens folds.
-        low: A fold removes tokens until this mark.
-        segments: The most tokens of the segments; `digests` and `state` are the same for these.
-        hot: The most tokens of the last steps that stay as they are.
-        keep_last: The most steps that stay as they are.
-        segment_steps: The number of steps of a segment.
+        limit: The number of tokens that a request may have.
+        high: A window with more tokens than this folds.
+        low: A fold removes tokens until the window has at most this number.
+        segments: The number of tokens that all segments may have; `digests` and `state` are such limits, too.
+        hot: The number of tokens of the last steps that stay as they are.
+        keep_last: The number of last steps that stay as they are, at most.
+        segment_steps: The number of steps that become one segment.
     """
 
     limit: int
@@ -65,7 +65,7 @@ class Limits:
 
     @classmethod
     def of(cls, limit: int, config: Config = DEFAULT) -> Limits:
-        """Return what a window has that may send `limit` tokens."""
+        """Return the limits of a window whose requests may have `limit` tokens."""
         shares = config.shares
         return cls(
             limit=limit,
@@ -88,8 +88,8 @@ class FoldableBlock:
         step: The number of the step, from 1. An appended block has the number of the step before it.
         tokens: The tokens of the block as it is shown.
         masked_tokens: The tokens of the masked block; the same number if a mask saves too little.
-        is_appended: The block is no step: it is a recall or a note.
-        is_error: A call of the step failed.
+        is_appended: Whether the block is not a step, but a recall or a note.
+        is_error: Whether a tool call of the step failed.
     """
 
     number: int
@@ -107,12 +107,12 @@ class FoldableBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """The parts of a pack before the step that waits.
+    """A window as a fold sees it: all its parts, without a last step that waits for results.
 
     Attributes:
-        head: The tokens of the front and the pins.
+        head: The tokens of the prompt, tools and pins, which folds leave as they are.
         summaries: Digests, then segments: together they stand for all steps before `blocks`.
-        state: The tokens of the state.
+        state: The tokens of the state text.
         blocks: Steps, and the blocks that are appended to them.
     """
 
@@ -123,7 +123,7 @@ class View:
 
     @property
     def tokens(self) -> int:
-        """Of all of it."""
+        """The tokens of all parts together."""
         return (
             self.head
             + self.state
@@ -137,10 +137,10 @@ class Fold:
     """The changes of a fold, and its account.
 
     Attributes:
-        view: The view after the fold.
-        masked: Numbers of the blocks that it masks.
-        dropped: Numbers of the appended blocks that it drops.
-        merged: Numbers of the steps that it merges into summaries.
+        view: The view as it is after the fold.
+        masked: The numbers of the blocks that the fold masks.
+        dropped: The numbers of the appended blocks that the fold drops.
+        merged: The numbers of the steps that the fold merges into summaries.
         worth: The worth of each line of the merged steps, and whether its segment shows the line.
     """
 
@@ -153,7 +153,7 @@ class Fold:
 
     @property
     def changes(self) -> bool:
-        """Whether anything is done."""
+        """Whether the fold changes anything."""
         return bool(self.masked or self.dropped or self.merged)
 
 
@@ -174,14 +174,14 @@ def fold(
     """Return the fold of a view that is over the high mark.
 
     Args:
-        view: The view.
+        view: The view of the window before the fold.
         limits: The limits of the window.
-        state_tokens: The tokens of the state that is written again.
-        goal: The goal of the window.
+        state_tokens: The tokens of the state text that the fold writes.
+        goal: The goal of the window, for the relevance of lines.
         count: A function that counts the tokens of a text.
         cost: Counts the tokens of a text as a piece of a request.
         weights: The weights of the features of importance.
-        endings: The recorded outcomes of steps.
+        endings: The recorded outcomes of steps, such as success.
         own: See `importance.ImportanceInputs`.
         is_close: The last fold was only a few steps ago: results are masked, largest first, and nothing is merged
             unless that is not enough.
@@ -215,7 +215,7 @@ def fold(
 
 
 class _Folding:
-    """A fold while it is worked out."""
+    """The state of a fold while it is computed."""
 
     def __init__(
         self,
@@ -267,7 +267,7 @@ class _Folding:
             self._rules.append(f"mask all but the last {len(kept)} steps")
 
     def mask_largest(self, *, until: int) -> None:
-        """Mask the steps that save most, the last step last, until the view has at most `until` tokens."""
+        """Mask the steps that save most tokens, until the view has at most `until`; the last step is masked last."""
         check_wanted()
         able = [block for block in self._left() if not block.is_masked and block.masked_tokens < block.tokens]
         last = self._blocks[-1].number if self._blocks else 0
@@ -282,10 +282,10 @@ class _Folding:
             self._drop([block for block in self._left() if block.is_appended])
 
     def merge_oldest(self, *, is_last_resort: bool = False) -> bool:
-        """Make the oldest masked steps a segment, and keep summaries within their shares; say whether any were.
+        """Merge the oldest masked steps into a segment, and keep summaries small enough; return whether it did.
 
         Args:
-            is_last_resort: Take all but the very last step, and of summaries whatever there is.
+            is_last_resort: Merge all but the last step, also unmasked ones, and any number of summaries.
         """
         check_wanted()
         able = max(self._step_count - (1 if is_last_resort else len(self._kept())), 0)
@@ -344,7 +344,7 @@ class _Folding:
         self._state = self._state_tokens
 
     def fold(self) -> Fold:
-        """Return the fold."""
+        """Return the result of the fold."""
         view = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(self._left()))
         return Fold(
             view=view,
@@ -356,7 +356,7 @@ class _Folding:
         )
 
     def _merge_summaries(self, *, force: bool) -> bool:
-        """Make digests of segments, or one deeper digest, when they have more than their share; say whether so."""
+        """Merge segments into digests, or digests into a deeper one, if they are too large; say whether it did."""
         segments = [shown for shown in self._summaries if shown.level == SEGMENT]
         digests = [shown for shown in self._summaries if shown.level > SEGMENT]
         if len(segments) > 1 and (force or _tokens(segments) > self._limits.segments):
@@ -373,6 +373,11 @@ class _Folding:
         return False
 
     def _digest(self, several: Sequence[Summary]) -> Summary:
+        """Return one digest of several summaries, smaller than they are together.
+
+        A digest of segments has a fixed limit. A digest of digests keeps most of what they had, because otherwise the
+        whole past would shrink to a few lines.
+        """
         before = _tokens(several)
         # A digest of digests is what is left of a long past: it has most of what they had, or the past would be a few
         # lines however long it is.
@@ -409,7 +414,7 @@ class _Folding:
         return (self._blocks[at] for at in range(self._first, len(self._blocks)))
 
     def _put(self, blocks: list[FoldableBlock]) -> None:
-        """Show these blocks, in the place of those that are left."""
+        """Replace the blocks that are not in summaries by these."""
         self._blocks, self._first = blocks, 0
         self._blocks_tokens = _tokens(blocks)
 

@@ -1,8 +1,9 @@
-"""How much a unit is worth keeping, when not all have room.
+"""The importance of a unit (a line of a step), for choosing which units a summary keeps.
 
-Six features of 0 to 1, weighted as the window says: recency, relevance to the goal, causal (later steps speak of the
-same things), references (it says where something is), success (how its step ended) and domain (the profile's weight of
-its kind). It is asked when something is folded, never between: what stands in a pack stays where it is.
+It is the weighted sum of six features, each from 0 to 1: recency; relevance to the goal; causality (later steps mention
+the same things); references (the unit says where something is); success (how its step ended); and domain (the weight
+that the profile gives to its kind). It is computed only when something is folded, so that the text of a pack does not
+change between folds.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _REFERENCE = re.compile(r"[\w.-]+/[\w./-]+|https?://|#[0-9]+|\b\w+\.\w{1,4}\b|\b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """Of the features: they need not add up to 1."""
+    """The weights of the features of importance; they need not add up to 1."""
 
     recency: float = 0.10
     relevance: float = 0.15
@@ -37,15 +38,15 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportanceInputs:
-    """What is known when units are chosen.
+    """What is known about the window when units are chosen.
 
     Attributes:
-        step: How many steps there are.
-        goal_terms: Of the goal, each with its share of it: what everything speaks of tells little (`shares_of`).
-        mentions: How many steps speak of a name.
-        forms: How many units have a form (`units.form_of`).
-        endings: How steps ended, as far as somebody said.
-        own: What units are worth in the eyes of an installed scorer, which says it alone.
+        step: The number of the newest step.
+        goal_terms: The terms of the goal, each with its share; terms that most units have count little (`shares_of`).
+        mentions: For each name, the number of steps that mention it.
+        forms: For each form (`units.form_of`), the number of units that have it.
+        endings: The recorded outcomes of steps.
+        own: The importance of units by an installed scorer, which replaces the computed one.
     """
 
     step: int
@@ -57,7 +58,7 @@ class ImportanceInputs:
 
 
 def shares_of(goal: str, units: Iterable[Unit]) -> dict[str, float]:
-    """Return the terms of a goal, each with its share of it: the fewer units have it, the more. Together they are 1."""
+    """Return the terms of a goal, each with its share; the shares add up to 1. The fewer units have it, the larger."""
     terms = set(terms_of(goal))
     texts = [unit.text for unit in units]
     often = Counter(term for text in texts for term in terms.intersection(terms_of(text)))
@@ -66,7 +67,7 @@ def shares_of(goal: str, units: Iterable[Unit]) -> dict[str, float]:
 
 
 def importance(unit: Unit, *, step: int, is_error: bool, seen: ImportanceInputs, weights: Weights) -> float:
-    """Return how much a unit of a step is worth: more is better, and 1 is most with the weights by default."""
+    """Return the importance of a unit: more is better, and 1 is the most that the default weights give."""
     if (own := seen.own.get(unit)) is not None:
         return own
     mentions = max((seen.mentions.get(name, 1) - 1 for name in names_of(unit.text)), default=0)

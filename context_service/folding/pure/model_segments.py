@@ -1,7 +1,7 @@
-"""Segments that a model writes: the prompt, and the checks of its answers. Values in, values out.
+"""Segments that a model writes: the prompt, and the checks of its answers.
 
-A model invents, omits, and follows instructions in the text that it reads. So a segment stays as rules chose it until
-the model's version has passed every check, in their order. The first check that fails is the verdict.
+A model invents, omits, and follows instructions in the text that it reads. So a segment keeps the lines that rules
+chose until the model's version has passed every check, in their order. The first check that fails is the verdict.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _REFUSED = re.compile(
 
 
 class NotUsed(Exception):
-    """What a model wrote is not used: which check it failed, and why."""
+    """Raised when the text of a model is not used; says which check failed, and why."""
 
     def __init__(self, check: str, why: str) -> None:
         super().__init__(f"{check}: {why}"[:VERDICT_CHARS_MAX])
@@ -78,7 +78,7 @@ class NotUsed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StepText:
-    """What a model is shown of a text of the steps that a segment stands for."""
+    """A text of the summarized steps, as the model gets it."""
 
     ref: str
     role: str
@@ -90,7 +90,7 @@ class SegmentSteps:
     """The steps of a segment, for the prompt of the model and the checks of its answer.
 
     Attributes:
-        summary: The segment, as rules chose it.
+        summary: The segment with the lines that rules chose.
         sources: The texts, calls and results that the model gets.
         superseded: Rules, values and goals of these steps that no longer hold, each with its replacement, if any.
         tokens: The tokens of the steps without a segment.
@@ -107,7 +107,7 @@ class SegmentSteps:
 
     @property
     def mandatory(self) -> list[Unit]:
-        """What it must cover: the heaviest of the lines that rules chose for it."""
+        """The lines that the model's text must cover: the most important ones of those that rules chose."""
         chosen = [
             item.unit for item in self.summary.kept if f"- {item.unit.text} ({item.unit.ref})" in self.summary.text
         ]
@@ -124,11 +124,11 @@ class _Line:
 
 
 def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[StepText]:
-    """Return what a model is shown of messages: of what each says, calls and answers the beginning, and its best lines.
+    """Return the texts of messages for the prompt: the beginning and the best lines of each text, call and result.
 
     Args:
-        messages: In their order.
-        kept: The best lines.
+        messages: The messages of the steps, in their order.
+        kept: The best lines of these messages.
     """
     texts = list(_texts_of(messages))
     chars = max(min(_SHOWN_CHARS, _ASKED_CHARS // max(len(texts), 1)), _SHOWN_CHARS_MIN)
@@ -146,7 +146,7 @@ def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[Step
 
 
 def asked(steps: SegmentSteps) -> str:
-    """Return the prompt."""
+    """Return the user prompt, with the sources and the lines to cover."""
     of = steps.summary
     must = [f"- {unit.text} ({unit.ref})" for unit in steps.mandatory] or ["- nothing"]
     sources = [f"[{source.ref}] {source.role}\n{_quoted(source.text)}" for source in steps.sources]
@@ -155,28 +155,28 @@ def asked(steps: SegmentSteps) -> str:
 
 
 def instructions(prompt: str, style: str) -> str:
-    """Return what a model is to do.
+    """Return the system prompt.
 
     Args:
-        prompt: What is wanted of it, in a window's own words; empty: the default.
-        style: Of the lines.
+        prompt: The window's own instructions for summaries; empty takes the default.
+        style: The style of the lines, from the window's profile.
     """
     return f"{prompt or _WANTED} {_STYLES[style]} {_FORM}"
 
 
 def state_in(answer: str, steps: SegmentSteps) -> tuple[list[Entry], int]:
-    """Return what a model found of the state in steps, and how much of that is not kept; its lines were checked."""
+    """Return the state entries in an answer whose lines were checked, and how many entries were refused."""
     return extracted(_object(answer).get("state"), steps.sources)
 
 
 def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], cost: Callable[[str], int]) -> Summary:
-    """Return the segment that a model wrote.
+    """Return the segment that a model wrote, if it passes all checks.
 
     Args:
-        answer: What it wrote.
-        steps: What it was asked about.
+        answer: The answer of the model.
+        steps: The steps that the model summarized.
         count: A function that counts the tokens of a text.
-        cost: Counts those of a text as a piece of a request.
+        cost: Counts the tokens of a text as a part of a request.
 
     Raises:
         NotUsed: a check fails.
@@ -199,7 +199,7 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
 
 
 def _texts_of(messages: Sequence[Message]) -> Iterator[tuple[str, str, str]]:
-    """Yield ref, role and text of all that messages say, call and answer."""
+    """Yield the ref, role and text of each text, call and result of messages."""
     for message in messages:
         said = {spoken.part: spoken for spoken in said_in(message)}
         for number, part in enumerate([None, *message.parts]):
@@ -219,7 +219,7 @@ def _lines(answer: str) -> list[_Line]:
 
 
 def _object(answer: str) -> dict[str, Any]:
-    """Return an answer as the object that it is; some models put JSON into a block of code."""
+    """Return the JSON object of an answer; some models put it into a code block."""
     text = answer.strip()
     if text.startswith("```"):
         text = text.partition("\n")[2].removesuffix("```")
@@ -249,7 +249,7 @@ def _in_range(lines: Sequence[_Line], steps: SegmentSteps) -> str:
 
 
 def _grounded(lines: Sequence[_Line], steps: SegmentSteps) -> str:
-    """Whatever names, counts or quotes something stands in a source of its line."""
+    """Check that each name, number and quotation is in a source of its line; return the fault, or an empty text."""
     texts = {source.ref: source.text for source in steps.sources}
     for line in lines:
         said = "\n".join(texts[ref] for ref in line.refs)
@@ -276,7 +276,7 @@ def _covers(lines: Sequence[_Line], steps: SegmentSteps) -> str:
 
 
 def _current(lines: Sequence[_Line], steps: SegmentSteps) -> str:
-    """Statements that no longer hold are not presented as current."""
+    """Check that no line presents an outdated statement as current; return the fault, or an empty text."""
     for old, new in steps.superseded:
         said = f"{old.key} {old.value}" if old.section == "value" else old.text
         terms = set(terms_of(said))
@@ -288,7 +288,7 @@ def _current(lines: Sequence[_Line], steps: SegmentSteps) -> str:
 
 
 def _tells_nothing(lines: Sequence[_Line], steps: SegmentSteps) -> str:
-    """What a tool's text, or an agent's, would have its reader do is not passed on."""
+    """Check that no line passes on an instruction from a tool or agent; return the fault, or an empty text."""
     by_people = {source.ref for source in steps.sources if source.role in ("user", "system")}
     for line in lines:
         if _TOLD.search(line.text) or (not by_people & set(line.refs) and is_rule(line.text, steps.profile)):
@@ -312,12 +312,12 @@ CHECKS: Sequence[tuple[str, Callable[[Sequence[_Line], SegmentSteps], str]]] = (
 
 
 def _names(text: str) -> list[str]:
-    """Return which things a text speaks of, without the sign that ends a sentence."""
+    """Return the names in a text, without punctuation after them."""
     return sorted({name.rstrip(".,;:") for name in names_of(text)})
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """Say whether a text has a name, and not only as a part of another."""
+    """Return whether a text has a name as a whole, and not only as a part of another name."""
     return bool(re.search(rf"(?<![\w/-]){re.escape(name)}(?!\w)", text))
 
 

@@ -1,7 +1,8 @@
-"""Statements of the state that a model found in steps: which of them are kept. Values in, values out.
+"""Statements of the state that a model found in steps, and which of them are kept.
 
-A model words none of them: it points at a sentence, and that is taken as it was said, from whom may say such a thing.
-So it finds rules and values in any language, and what it invents is in no source.
+The model does not word statements: it points at a sentence, which is copied as it was written, if its author may make
+such a statement. So a model can find rules and values in any language, and cannot invent any: an invented sentence is
+in no source.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def extracted(said: object, sources: Sequence[StepText]) -> tuple[list[Entry], i
     """Return the statements that are kept, and how many are not.
 
     Args:
-        said: What a model found: a list, if it is what it was asked for.
-        sources: What it was shown.
+        said: The value that the model returned for the state; a list, if the model followed its instructions.
+        sources: The texts that the model was given.
     """
     if not isinstance(said, list):
         return [], 0
@@ -52,6 +53,11 @@ def not_known(found: Sequence[Entry], known: Sequence[Entry]) -> list[Entry]:
 
 
 def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
+    """Return the entry for one statement of a model; None if it is refused.
+
+    A statement must name a section, and copy a whole sentence from a source whose author may make such a statement. A
+    value must be in the sentence; a question must end with a question mark.
+    """
     names = ("section", "text", "ref")
     if not isinstance(said, dict) or not all(isinstance(said.get(name), str) for name in names):
         return None
@@ -76,7 +82,7 @@ def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
 
 
 def _set_in(text: str, name: object, value: object) -> tuple[str, str]:
-    """Return what a sentence sets to what; nothing, unless it says both, and no other thing that may be meant."""
+    """Return the name and value that a sentence sets; both empty if one is missing, or if others could be meant."""
     if not isinstance(name, str) or not isinstance(value, str) or not (key := key_of(name)):
         return "", ""
     words = key_of(text)

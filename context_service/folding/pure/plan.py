@@ -1,4 +1,4 @@
-"""Planning a fold: what becomes of the parts of a window, the state that is written with it, and the receipt."""
+"""Planning a fold: decides what happens to each part of a window, and computes the new state and the receipt."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class FoldInputs:
     """The inputs of a fold: the stored parts of a window, and what is known about them.
 
     Attributes:
-        state_text: The state, as the last fold wrote it.
-        endings: The outcomes of steps.
+        state_text: The text of the state, as the last fold wrote it.
+        endings: The recorded outcomes of steps.
         worth: The worth of lines, if an extension scored them.
-        prepared: The fold, if it was prepared.
+        prepared: The prepared fold to commit; None plans a new one.
         state_update: Entries that a model found in the steps, and the entries that they end.
     """
 
@@ -66,7 +66,7 @@ class PlannedFold:
 
     @property
     def saved_share(self) -> float:
-        """The share of the tokens that it removes."""
+        """The share of the window's tokens that the fold removes, from 0 to 1."""
         return 1 - self.fold.view.tokens / self.before.tokens if self.fold.changes else 0.0
 
 
@@ -151,7 +151,7 @@ def receipt_of(planned: PlannedFold, reason: str) -> Receipt:
 
 
 def stated_at(entry: Entry) -> tuple[int, bool]:
-    """Return the sort key of an entry: its message; entries of callers come after all messages that there were."""
+    """Return the sort key of an entry: the `seq` of its message; entries of callers sort after the messages before."""
     return entry.seq, not entry.ref
 
 
@@ -166,6 +166,7 @@ def _state_text(window: Window, inputs: FoldInputs, count: Callable[[str], int])
 
 
 def _new_summaries(before: View, now: View) -> list[FoldSummary]:
+    """Return the summaries that a view has and an earlier view had not, for the receipt."""
     known = set(map(id, before.summaries))
     return [
         FoldSummary(
@@ -184,7 +185,7 @@ def _new_summaries(before: View, now: View) -> list[FoldSummary]:
 
 
 def _first_change(before: View, now: View) -> tuple[str, int]:
-    """Return the zone in which the prefix breaks, and the tokens before the break."""
+    """Return the first zone of the prompt that a fold changes, and the number of tokens before the change."""
     tokens = before.head
     for old, new in zip(before.summaries, now.summaries, strict=False):
         if old != new:

@@ -1,8 +1,8 @@
-"""Folds that are worked out ahead of need, and done later. Values in, values out.
+"""Folds that are prepared before they are needed, and committed later.
 
-What takes time is to choose lines of many steps. Which steps are masked and merged, and what their summaries say, holds
-as long as the epoch, whatever is appended meanwhile: that stays verbatim behind them. The state does not: it is written
-when the fold is done.
+Most of the time of a fold goes into choosing lines of many steps. That choice, and which steps are masked and merged,
+stays valid during an epoch, whatever is appended meanwhile: appended blocks stay verbatim after the folded ones. The
+state changes, so its text is written when the fold is committed.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from context_service.packing.pure.task_state import Entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What becomes of a window's blocks and summaries.
+    """A prepared fold: the changes of a window's blocks and summaries.
 
     Attributes:
-        last_seq: How far the window had read.
-        masked: Numbers of the blocks that will be masked.
-        dropped: Of those that will be seen no more: what was appended.
-        merged: Of the steps that will be in summaries.
-        gone: Level and first step of the summaries that others will take the place of.
-        made: Those others, and new ones.
-        rules: Sentences on it.
-        worth: See `Fold`.
-        entries: Of the state, that a model found in the steps.
+        last_seq: The `seq` of the last message that the window had read.
+        masked: The numbers of the blocks to mask.
+        dropped: The numbers of the appended blocks to drop.
+        merged: The numbers of the steps to merge into summaries.
+        gone: The level and first step of each summary that is merged into another.
+        made: The new summaries, including those that replace others.
+        rules: Sentences for the receipt that say which rules the fold applied.
+        worth: The importance of the lines of merged steps; see `Fold.worth`.
+        entries: The state entries that a model found in the steps.
     """
 
     last_seq: int
@@ -58,12 +58,12 @@ def prepared(before: View, done: Fold, *, last_seq: int) -> Prepared:
 
 
 def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
-    """Return a prepared fold, applied to a view that may have more blocks since.
+    """Return a prepared fold, applied to a view that may have more blocks now.
 
     Args:
-        view: A view of the same epoch.
-        fold: The prepared fold.
-        state_tokens: The tokens of the state that is written with it.
+        view: The current view, of the same epoch as the prepared fold.
+        fold: The prepared fold, from `prepared`.
+        state_tokens: The tokens of the state text that the fold writes.
     """
     gone, masked, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}
     summaries = [*(summary for summary in view.summaries if _place(summary) not in gone), *fold.made]

@@ -23,7 +23,7 @@ _KEPT_TOKENS = 20  # a summary keeps one more unit for each 20 tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """A unit with its step, and its worth in comparison with others."""
+    """A unit with the number of its step, and its importance."""
 
     unit: Unit
     step: int
@@ -32,14 +32,14 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A text that stands for steps.
+    """A text that replaces steps.
 
     Attributes:
-        level: `SEGMENT`, `DIGEST` or deeper.
-        step_from: The first step, from 1.
-        step_to: The last one.
+        level: The depth: `SEGMENT` for steps, `DIGEST` for segments, more for digests of digests.
+        step_from: The number of the first step, from 1.
+        step_to: The number of the last step.
         kept: The best units of the steps, in their order.
-        method: `BY_RULES`, or what else wrote it.
+        method: The author of the text: `BY_RULES`, or a model.
         verdict: The verdict on the model's version: accepted, or the failed check. Empty if no model was asked.
     """
 
@@ -74,16 +74,16 @@ def summary(
     and tail as there is room for.
 
     Args:
-        level: See `Summary`.
-        steps: The first and the last.
-        seqs: Of their messages.
-        units: To choose from.
-        tokens_max: Of its text.
+        level: The level of the summary, as in `Summary`.
+        steps: The numbers of the first and the last step.
+        seqs: The `seq` of the first and the last message of the steps.
+        units: The units to choose from, in their order.
+        tokens_max: The number of tokens that the text may have.
         seen: The inputs of the importance of units.
-        weights: The weights of its features.
+        weights: The weights of the features of importance.
         count: A function that counts the tokens of a text.
-        chose: Called for each unit with its worth, and whether the text has it.
-        whole_max: The most tokens of the text if texts of users need more than `tokens_max`.
+        chose: Called for each unit with its importance, and whether the text has it.
+        whole_max: The limit that replaces `tokens_max` if texts of users need more.
     """
     kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
     worth = [
@@ -159,7 +159,7 @@ def _users_first(best: Sequence[int], units: Sequence[Scored]) -> list[int]:
 
 
 def _fitted(unit: Unit, room: int, count: Callable[[str], int]) -> str:
-    """Return the line of a text with as much of its head and tail as there is room for; empty: it is not worth it."""
+    """Return the line of a text, shortened in its middle to fit; empty if too little of it would fit."""
     if count(line := _line(unit)) <= room:
         return line
     least, most = 0, len(unit.text)

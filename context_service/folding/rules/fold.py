@@ -26,10 +26,10 @@ class Folding:
 
     Args:
         views: The stored parts of windows, and their prepared folds.
-        writer_locks: One writer of a window at a time in this process.
-        catching_up: Reads the logs of windows.
-        planning: Plans folds.
-        writing: Writes folds.
+        writer_locks: Locks by window: in this process, one call at a time writes a window.
+        catching_up: Reads the new messages of the log into a window.
+        planning: Computes the changes of a fold.
+        writing: Writes the changes of a fold.
         segments: Lets a model write the segments of prepared folds, or None if there is no model.
     """
 

@@ -50,12 +50,12 @@ _CHECKING = 8  # times the cost of parsing: the sources are searched for names a
 
 
 class _Answer(NamedTuple):
-    """What came of asking a model for a segment.
+    """The result of asking a model for a segment.
 
     Attributes:
-        summary: As it wrote it, or as it was.
-        entries: Of the state, that it found.
-        refused: How many more it named.
+        summary: The segment with the text of the model; unchanged if that was not used.
+        entries: The state entries that the model found.
+        refused: The number of further entries that were refused.
     """
 
     summary: Summary
@@ -64,15 +64,15 @@ class _Answer(NamedTuple):
 
 
 class Writing:
-    """Improves folds that are prepared; each call acts for its principal.
+    """Lets a model write the segments of prepared folds; each call acts for its principal.
 
     Args:
-        chat: The model.
-        views: What windows show.
-        log: Their contexts.
-        profiles: What a window keeps of its log.
-        telemetry: Counts.
-        validating: Refuses what passed all checks of ours; None: nothing does.
+        chat: The client of the models.
+        views: The SQL statements on the blocks and summaries of windows.
+        log: The contexts of the windows, and their messages.
+        profiles: The compression profiles of windows.
+        telemetry: Counts the verdicts for the metrics.
+        validating: An extension that may refuse a text after all our checks; None if there is none.
     """
 
     def __init__(
@@ -99,9 +99,9 @@ class Writing:
 
         Args:
             window: The window as it was when the fold was planned.
-            before: Its view before the fold.
-            fold: The prepared fold.
-            state_tokens: The tokens of the state that is written with it.
+            before: The view of the window before the fold.
+            fold: The prepared fold with segments that rules wrote.
+            state_tokens: The tokens of the state text that the fold writes.
             principal: The caller; its tenant and bounds limit the rows.
         """
         segments = [summary for summary in fold.made if summary.level == SEGMENT][-SEGMENTS_MAX:]
@@ -141,7 +141,7 @@ class Writing:
         return better if is_kept else None
 
     def _model(self, window: Window) -> str:
-        """Return which model a window asks: the one that it names, or, if there are several, the cheapest that fits."""
+        """Return the name of the model that a window uses: the one of its settings, or the cheapest that fits."""
         named = window.config.summarization_model
         if named != BY_ANY_MODEL:
             return named
@@ -151,7 +151,7 @@ class Writing:
     async def _segment(
         self, window: Window, before: View, limits: Limits, of: Summary, model: str, principal: Principal
     ) -> _Answer:
-        """Return a segment as a model wrote it, or as it was, with why."""
+        """Return a segment with the text of a model, or unchanged, with the reason."""
         messages = await self._messages(window, of, principal)
         steps = [block for block in before.blocks if of.step_from <= block.step <= of.step_to and not block.is_appended]
         tokens = sum(min(step.tokens, step.masked_tokens) for step in steps)
@@ -194,7 +194,7 @@ class Writing:
         return made
 
     async def _messages(self, window: Window, of: Summary, principal: Principal) -> Sequence[Message]:
-        """Return what a segment stands for."""
+        """Return the messages of the steps that a segment replaces."""
         found: list[Message] = []
         seq = of.seq_from
         while seq <= of.seq_to:

@@ -28,9 +28,9 @@ class FoldPlanning:
     """Plans folds; each call acts for its principal.
 
     Args:
-        views: The stored parts of windows.
-        usage: The factors that bills taught.
-        endings: The outcomes of steps.
+        views: The SQL statements on the blocks, summaries and state of windows.
+        usage: The token factors that were learned from bills of vendors.
+        endings: The SQL statements on the recorded outcomes of steps.
         scoring: An extension that scores lines, or None if there is none.
     """
 
@@ -48,9 +48,9 @@ class FoldPlanning:
         """Return the fold of a window, by the newest token factor.
 
         Args:
-            caught_up: The window.
+            caught_up: The window after it has read its log.
             principal: The caller; its tenant and bounds limit the rows.
-            prepared: The fold, if it was prepared.
+            prepared: The prepared fold to commit; None plans a new one.
 
         Raises:
             RowsChanged: the window changed meanwhile.
@@ -65,6 +65,10 @@ class FoldPlanning:
         return planned
 
     async def _inputs(self, window: Window, principal: Principal, prepared: Prepared | None) -> FoldInputs:
+        """Read the inputs of a fold: blocks, summaries, state, outcomes, and the scores of an extension if any.
+
+        For a prepared fold the lines of blocks are not read, unless the window learns, because they are chosen already.
+        """
         with_units = prepared is None or window.config.learning
         blocks = await self._views.blocks(window, principal=principal, with_units=with_units)
         summaries = await self._views.summaries(window, principal=principal)

@@ -26,12 +26,12 @@ class FoldWriting:
     """Writes folds; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        views: Their stored parts.
-        log: Their contexts.
+        rows: The SQL statements on windows.
+        views: The SQL statements on the blocks, summaries and state of windows.
+        log: The contexts of the windows.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
         checkpoints: The checkpoints of windows: a window makes one before a fold.
-        telemetry: Counts folds.
+        telemetry: Counts folds for the metrics.
         learning: Counts the lines that folds remove, for windows that learn.
     """
 
@@ -71,7 +71,7 @@ class FoldWriting:
         return receipt
 
     async def write_prepared(self, planned: PlannedFold, principal: Principal, request: Request | None) -> Receipt:
-        """Write a fold that was prepared, once for a request, and return its receipt.
+        """Write a prepared fold, idempotently by request, and return its receipt.
 
         Raises:
             RowsChanged: the window changed meanwhile.
@@ -95,7 +95,7 @@ class FoldWriting:
         return locked
 
     async def _write(self, transaction: Transaction, planned: PlannedFold, receipt: Receipt) -> None:
-        """Write a fold of a window that is locked."""
+        """Write the fold of a locked window."""
         window, done = planned.caught_up.window, planned.fold
         before, now = planned.before.summaries, done.view.summaries
         to = window.format
@@ -134,6 +134,6 @@ class FoldWriting:
 
 
 def _is_same(locked: Window, window: Window) -> bool:
-    """Say whether a locked window is what it was when the fold was planned."""
+    """Return whether a locked window is unchanged since the fold was planned."""
     names = ("epoch", "block_count", "reached_seq", "retracted_count", "entry_count", "config_json", "token_limit")
     return not locked.closed_at and all(getattr(locked, name) == getattr(window, name) for name in names)

@@ -56,7 +56,7 @@ _REF_WITHIN = re.compile(r" \(m[0-9]+(?:/[0-9]+)?\)")  # of a text: it would lea
 
 
 class Inherits(Enum):
-    """What a fork has of the window that it is forked from."""
+    """What a fork inherits from the window that it is forked from."""
 
     NOTHING = "nothing"
     PINS = "pins"
@@ -87,15 +87,15 @@ class Forks:
     """Forks windows; each call acts for its principal.
 
     Args:
-        windows: Opens windows.
-        rows: The windows.
-        forks: Their forks.
-        log: Their contexts.
+        windows: Opens the windows of forks.
+        rows: The SQL statements on windows.
+        forks: The SQL statements on forks.
+        log: The contexts of the windows.
         messaging: Writes the messages of tasks, and issues keys.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
-        order: Who writes a context or a window: of a process one at a time.
-        packs: Read their logs.
-        telemetry: Counts.
+        writer_locks: Locks by context and window: in this process, one call at a time writes them.
+        catching_up: Reads the new messages of the log into a window.
+        telemetry: Counts refused calls for the metrics.
     """
 
     def __init__(
@@ -131,11 +131,11 @@ class Forks:
         """Give a task a context and a window of its own.
 
         Args:
-            window_id: The parent.
-            task: The task.
-            lifetime: The lifetime of the key.
+            window_id: The id of the parent window.
+            task: The task of the fork, with its prompt and tools.
+            lifetime: The lifetime of the API key for the fork's context.
             principal: The caller; its tenant and bounds limit the rows.
-            request: The idempotency key of the call, and the hash of its request.
+            request: The idempotency key of the call; None if the call has none.
 
         Raises:
             WindowNotFound, WindowClosed, ContextClosed: the window does not exist, or it or its context is closed.
@@ -177,7 +177,7 @@ class Forks:
         principal: Principal,
         request: Request | None,
     ) -> Forked:
-        """Write a fork, once for a request."""
+        """Write a fork with its context, window and key; idempotent by request."""
         first = await self._messaging.prepared(MessageInput(message_id="", role="user", content=task.text), path="task")
         context_id, made, number = new_id(), None, 0
 
@@ -218,7 +218,7 @@ class Forks:
         return made
 
     async def _number(self, transaction: Transaction, window: Window) -> int:
-        """Return the number of the next fork of a window, whose context is locked from here on.
+        """Return the number of the next fork of a window, and lock the context of the window.
 
         Raises:
             WindowNotFound, WindowClosed, ContextClosed, LimitExceeded: it cannot be forked.
@@ -242,7 +242,7 @@ class Forks:
         return number
 
     async def _current(self, window_id: UUID, inherits: Inherits, principal: Principal) -> Window:
-        """Return a window, which has read its log if that matters.
+        """Return a window; if the fork inherits its state, after it has read its log.
 
         Raises:
             WindowNotFound, WindowClosed, WindowBehind, Aborted: see `fork`.
@@ -275,7 +275,7 @@ class Forks:
 
 
 def _opening(window: Window, task: Task) -> Opening:
-    """Return the input of the window of a task."""
+    """Return the parameters that open the window of a task."""
     said = orjson.loads(window.config_json)
     said.pop("max_total_tokens", None)  # that of the run holds
     is_same = task.model in ("", window.model)
@@ -294,7 +294,7 @@ def _opening(window: Window, task: Task) -> Opening:
 
 
 def _passed_on(entries: Sequence[Entry], given: WindowInput) -> Inherited:
-    """Return what a window begins with: entries without refs, which would lead into another log."""
+    """Return the state with which a fork begins. Entries lose their refs, which would lead into another log."""
     own = [
         replace(
             entry,

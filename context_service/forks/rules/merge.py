@@ -50,17 +50,17 @@ class _Worked(NamedTuple):
 
 
 class Merges:
-    """Merges forks; each call acts for its principal.
+    """Merges forks into their parents; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        forks: Their forks.
-        log: Their contexts.
-        messaging: Writes the messages of results.
+        rows: The SQL statements on windows.
+        forks: The SQL statements on forks.
+        log: The contexts of the windows.
+        messaging: Writes the results as messages of the parents.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
-        order: Who writes a context or a window: of a process one at a time.
-        packs: Read their logs.
-        telemetry: Counts.
+        writer_locks: Locks by context and window: in this process, one call at a time writes them.
+        catching_up: Reads the new messages of the log into a window.
+        telemetry: Counts refused calls for the metrics.
     """
 
     def __init__(
@@ -90,11 +90,12 @@ class Merges:
         """Write the result of a fork to its parent, and return the fork with the message; later calls return the same.
 
         Args:
-            window_id: The window of the fork.
-            tokens_max: The most tokens of the result; 0 takes the default. It has at most a share of the limit.
-            tool_call_id: The call that the message is the result of; empty if there is none.
+            window_id: The id of the fork's window.
+            tokens_max: The number of tokens that the result may have; 0 takes the default. A share of the parent's
+                limit caps it.
+            tool_call_id: The id of the parent's tool call that the result answers; empty if there is none.
             principal: The caller; its tenant and bounds limit the rows.
-            request: The idempotency key of the call, and the hash of its request.
+            request: The idempotency key of the call; None if the call has none.
 
         Raises:
             WindowNotFound: the window does not exist.
@@ -127,7 +128,7 @@ class Merges:
         return await until_written(merged, what="the fork")
 
     async def _keep(self, request: Request | None, fork: Fork, principal: Principal) -> None:
-        """Keep that a request was answered, also one that found it done."""
+        """Store the answer of a request, also if an earlier call had merged the fork already."""
 
         async def work(_: Transaction) -> Fork:
             return fork
@@ -137,7 +138,7 @@ class Merges:
             await self._log.of(principal, fork.context_id).transaction(write)
 
     async def _fork_of(self, window: Window, principal: Principal) -> Fork:
-        """Return the fork that a window is.
+        """Return the fork that a window belongs to.
 
         Raises:
             WindowNotFound, InvalidArgument, PermissionDenied: see `merge`.
@@ -173,7 +174,7 @@ class Merges:
         return _Worked(result, last_seq, last.agent_id if last else "")
 
     async def _current(self, fork: Fork, principal: Principal) -> Window:
-        """Return the window of a fork, which has read its log; of one that is closed nothing is left to read."""
+        """Return the window of a fork after it has read its log; a closed window has nothing left to read."""
 
         async def current() -> Window:
             window = await self._rows.find(fork.fork_window_id, principal=principal)
@@ -200,7 +201,7 @@ class Merges:
         """Write the result, once, close the fork, and return the closed fork.
 
         Raises:
-            Moved: the fork has another message meanwhile, or another call merged it.
+            Moved: the fork has a new message, or another call merged it.
         """
         text, is_whole = worked.result
         came = ToolResult(tool_call_id=tool_call_id or fork_ref(fork.number), content_json=orjson.dumps(text).decode())
@@ -260,7 +261,7 @@ def _speaks(message: Message) -> bool:
 
 
 def _said(message: Message) -> str:
-    """Return what a message says, without calls, results and reasoning."""
+    """Return the text of a message, without calls, results and reasoning."""
     parts = [part for part in message.parts if not (part.tool_call or part.tool_result or part.reasoning)]
     return "\n\n".join(filter(None, [message.content, text_of(parts)]))
 

@@ -1,9 +1,9 @@
-"""Histories as the requests of model vendors want them.
+"""Chat histories in the request formats of model vendors.
 
-All vendors refuse a request where the result of a tool does not directly follow its call, or a result stands
-without its call. Graphs know no such order: a user may speak while a tool runs, a result may be older than its call,
-and of the newest N the call may be the one that is cut off. So the results are paired with their calls here
-(`_Conversation`); what the turns become is in `rendering`.
+All vendors refuse a request in which a tool result does not directly follow its call, or has no call. Graphs do not
+have that order: a user may write while a tool runs, a result may be older than its call, and the call of a result may
+be cut off because only the newest messages are read. So `_Conversation` pairs the results with their calls; the package
+`rendering` then turns the conversation into a request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ID_DIGITS = 32
 
 
 class Formatted(NamedTuple):
-    """A history for the body of a request."""
+    """A history in the form that a vendor's request body needs."""
 
     body_json: str  # an object: see `rendering.body`
     results_left_out: int  # results that have no call in the history, or that a later one of the same call replaces
@@ -32,12 +32,12 @@ class Formatted(NamedTuple):
 
 
 def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
-    """Return a history as a vendor's request wants it.
+    """Return a history in a vendor's format.
 
-    Calls and results keep together: an assistant's calls, then one result each, in their order. A tool's message
-    without a `tool_result` part answers the first call without a result in the last turn that calls. Calls of the very
-    last turn may stay without: their results are still to come. A history that begins with the assistant, as the newest
-    messages may, gets a note of a user's in front for the vendors who want one there.
+    Calls and results stay together: the assistant's calls, then one result for each, in the same order. A tool message
+    without a `tool_result` part answers the first call without a result in the last turn with calls. Calls of the very
+    last turn may stay without results, which are still to come. If the history begins with the assistant, because only
+    the newest messages were read, a user's note is put before it for vendors that require one.
     """
     conversation = _Conversation()
     for message in messages:
@@ -54,7 +54,7 @@ def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
 
 
 class _Conversation:
-    """Who says what, in order, and which result is which call's."""
+    """The turns of a history, with each tool result paired with its call."""
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
@@ -95,7 +95,7 @@ class _Conversation:
             self._joins = False
 
     def pair(self) -> int:
-        """Give the calls that have none the results that were early or name no call; return how many belong to none."""
+        """Pair calls without results with early or unnamed results; return how many results belong to no call."""
         left_out = self._results_replaced
         for call_id, results in self._early.items():
             for call in self._open[call_id][1] if call_id in self._open else ():
@@ -111,7 +111,7 @@ class _Conversation:
         return left_out
 
     def _thinks(self) -> bool:
-        """Return whether the last turn is reasoning alone."""
+        """Return whether the last turn has only reasoning."""
         return not self.turns[-1].calls and is_only_reasoning(self.turns[-1].parts)
 
     def _add_call(self, call: ToolCall, name: str) -> None:
@@ -141,7 +141,7 @@ class _Conversation:
             self._results_replaced += 1
 
     def _own_id(self, call_id: str) -> str:
-        """Return an id that vendors take and no other call of the history has; the call's own if it is one."""
+        """Return an id that vendors accept and that is unique in the history: the call's own id if it can be used."""
         candidate, attempt = call_id, 0
         while candidate in self._ids or not _ID.fullmatch(candidate):
             candidate = f"call_{sha256(f'{len(self._ids)} {attempt} {call_id}'.encode()).hexdigest()[:_ID_DIGITS]}"

@@ -1,4 +1,4 @@
-"""How large a mapping may be, and what reading a history by it may cost."""
+"""The limits on the size of mappings, and on the cost of reading a history."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KIB = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryLimits:
-    """The settings that mappings and their evaluation are under."""
+    """The limits of mappings and of their evaluation, from the settings."""
 
     name_chars_max: int = 128  # of mappings, apps, and the types that a mapping names
     mapping_bytes_max: int = 256 * KIB  # of all rules of a mapping, as JSON
@@ -29,11 +29,11 @@ class HistoryLimits:
     call_steps_max: int = 50_000_000
 
     def compile_budget(self, *, gives_way: bool = False) -> CompileBudget:
-        """Return what the expressions of one mapping may take to compile."""
+        """Return a new budget for compiling the expressions of one mapping."""
         return CompileBudget(symbols_max=self.symbols_max, expression=self.expression, gives_way=gives_way)
 
     def call_budget(self) -> CallBudget:
-        """Return what the expressions of one call may spend."""
+        """Return a new budget for evaluating expressions in one call."""
         return CallBudget(
             steps_max=self.call_steps_max,
             evaluation_steps_max=self.evaluation_steps_max,

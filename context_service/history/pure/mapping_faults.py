@@ -1,7 +1,7 @@
 """Faults of a mapping that are visible without a node: unknown roles, parts of a wrong form.
 
-All of it compiles, and says what to do with a node: a role that is none gives no message, a field that no part has is
-passed over. But such a rule is never intended. So registering it is refused, while a registered one keeps working.
+Such a mapping compiles and would run: a message with an unknown role is skipped, and an unknown field of a part is
+ignored. But no author intends this. So it cannot be registered; a mapping that is registered already keeps working.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _NO_ROLE = f"is not a role ({', '.join(ROLE_NAMES)})"
 
 
 def check_evident(mapping: CompiledMapping, budget: CompileBudget) -> None:
-    """Check what the text of a mapping's expressions shows of the roles and the parts that they give.
+    """Refuse a mapping whose expressions show that they give an unknown role or a malformed part.
 
     Args:
-        mapping: Compiled rules.
-        budget: What they were compiled on: it has kept their trees.
+        mapping: The mapping with its compiled expressions.
+        budget: The budget on which they were compiled; it has kept their syntax trees.
 
     Raises:
-        InvalidArgument: a role is none, or a part is of no type, has a field that its type has not, or lacks one. The
-            violation names the field, and says line and column.
+        InvalidArgument: a role is unknown, or a part has an unknown type, has a field that its type does not have, or
+            lacks one. The violation names the field, and says line and column.
     """
     for value, role in mapping.rules.role_mapping.items():
         if role not in ROLES:
@@ -108,7 +108,7 @@ def _part_fault(part: Node) -> CelError | None:
 
 
 def _hint(text: object, names: Collection[str], elsewhere: Mapping[str, str]) -> str:
-    """Return which of some names is probably meant; nothing where none is near."""
+    """Return a hint with the name that was probably meant; empty if none is similar."""
     known = elsewhere.get(str(text).lower())
     return f"; is it {known}?" if known in names else meant(text, names)
 

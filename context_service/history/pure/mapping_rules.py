@@ -30,7 +30,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRule:
-    """How one node gives one message, or one message per element of a list. Each field is a CEL expression."""
+    """How one node becomes one message, or one message per element of a list. Each field is a CEL expression."""
 
     role: str = ""  # text
     content: str = ""  # text; an object or a list is given as JSON; empty gives no message
@@ -66,8 +66,8 @@ class Rules:
         """Return the same rules without shorthands.
 
         Raises:
-            InvalidArgument: a field has no meaning here, two say the same thing, or there is no rule for a message.
-            LimitExceeded: they pass a limit.
+            InvalidArgument: a field has an invalid value, two fields contradict each other, or no rule gives messages.
+            LimitExceeded: the rules exceed a limit.
         """
         _check_size(self, limits)
         _check(self, limits)
@@ -100,10 +100,10 @@ def rules_bytes(rules: Rules) -> int:
 
 
 def path_steps(field: str, path: str) -> list[str]:
-    """Return the names that a path leads through: from the entity for its own fields, else from its data.
+    """Return the names on a path: from the entity if its first name is a field of entities, else from the data.
 
     Raises:
-        InvalidArgument: it is no path; the violation names `field`.
+        InvalidArgument: the path is malformed; the violation names `field`.
     """
     if not _PATH.fullmatch(path):
         raise InvalidArgument(
@@ -117,7 +117,7 @@ def path_expression(field_name: str, path: str) -> str:
     """Return the CEL expression of a path.
 
     Raises:
-        InvalidArgument: it is no path; the violation names `rules.<field_name>`.
+        InvalidArgument: the path is malformed; the violation names `rules.<field_name>`.
     """
     expression = "entity"
     for step in path_steps(f"rules.{field_name}", path):
@@ -147,7 +147,7 @@ def _message_rule(rules: Rules) -> MessageRule:
 
 
 def _check_size(rules: Rules, limits: HistoryLimits) -> None:
-    """Refuse what would not be stored, or not be walked: the Entity Service has the same limits for types."""
+    """Refuse rules that could not be stored, or whose types the Entity Service would refuse."""
     for name in ("edge_types", "entity_types"):
         types: Sequence[str] = getattr(rules, name)
         check_texts(f"rules.{name}", types, count_max=limits.types_max, chars_max=limits.name_chars_max)
@@ -168,6 +168,11 @@ def _texts(rules: Rules) -> Iterator[str]:
 
 
 def _check(rules: Rules, limits: HistoryLimits) -> None:
+    """Refuse rules with contradicting, missing or unknown values.
+
+    Raises:
+        InvalidArgument: the violation names the field.
+    """
     shorthand = bool(rules.content_field or rules.role_field or rules.role_mapping)
     if rules.messages and shorthand:
         raise InvalidArgument(

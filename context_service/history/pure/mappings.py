@@ -1,6 +1,6 @@
-"""Mappings: rules compiled once, and the ones that are built in.
+"""Mappings: rules that are compiled once, and the built-in ones.
 
-A mapping is immutable and knows nothing of apps or tenants; `rules/registry.py` says whose it is.
+A mapping is immutable and does not depend on apps or tenants; `rules/registry.py` stores which of them has it.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ class Expression(Protocol):
 
     @property
     def paths(self) -> frozenset[tuple[str, ...]]:
-        """What it reads: ("entity", "data", "content")."""
+        """The fields that the expression reads, such as ("entity", "data", "content")."""
         ...
 
     def evaluator(self, budget: CallBudget) -> Evaluator:
-        """Return what gives its value, of the type that it was compiled for, or raises EvaluationError."""
+        """Return a function that evaluates the expression to its type, or raises EvaluationError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A compiled expression and where it stands."""
+    """A compiled expression and its place in the mapping."""
 
     place: str  # "rules.messages[0].role"
     expression: Expression
@@ -60,7 +60,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledMessageRule:
-    """A message rule; None stands for an empty expression."""
+    """The compiled expressions of a message rule; None stands for an empty expression."""
 
     place: str  # "rules.messages[0]"
     role: Rule
@@ -74,7 +74,7 @@ class CompiledMessageRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapping:
-    """Compiled rules."""
+    """A mapping with compiled expressions, ready to read nodes."""
 
     rules: Rules  # as they were written
     walk: Rules  # expanded: how to walk
@@ -85,11 +85,11 @@ class Mapping:
     read: frozenset[tuple[str, ...]]  # by the expressions: variables, or fields of them
 
     def reads(self, variable: str, field: str) -> bool:
-        """Say whether an expression may read a field of a variable."""
+        """Return whether an expression may read a field of a variable."""
         return (variable, field) in self.read or (variable,) in self.read
 
     def reads_any(self, variable: str) -> bool:
-        """Say whether an expression reads a variable, or something of it."""
+        """Return whether an expression reads a variable or any field of it."""
         return any(path[0] == variable for path in self.read)
 
 
@@ -97,9 +97,9 @@ def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS, budget: Comp
     """Compile and check rules.
 
     Args:
-        rules: What to compile.
-        limits: How large they may be.
-        budget: The cost that their expressions may have. None takes it from the limits.
+        rules: The rules as their author wrote them.
+        limits: The limits on the size of the rules.
+        budget: The budget for the cost of the expressions; None makes one from the limits.
 
     Raises:
         CompileStopped: the budget was stopped.
@@ -159,12 +159,12 @@ def compile_rule(
     """Compile an expression; return None if it is empty.
 
     Args:
-        place: Where it stands, such as "rules.filter".
-        source: The expression.
-        result: What it must give.
-        budget: What it is compiled on.
-        variables: What it may read.
-        fields: Of the variables that always have the same ones.
+        place: The path of the expression in the mapping, such as "rules.filter".
+        source: The text of the expression.
+        result: The type that the expression must give.
+        budget: The compile budget, shared by all expressions of the mapping.
+        variables: The names of the variables that it may read.
+        fields: The fields of those variables that always have the same ones.
 
     Raises:
         CompileStopped, InvalidArgument, LimitExceeded: as of `compile_mapping`.
@@ -237,6 +237,6 @@ def built_in_names() -> list[str]:
 
 @cache
 def built_in(name: str) -> Mapping | None:
-    """Return the built-in mapping of that name; compiled when it is first asked for."""
+    """Return the built-in mapping of that name; it is compiled at its first use."""
     rules = _BUILT_IN.get(name)
     return None if rules is None else compile_mapping(rules)

@@ -1,4 +1,4 @@
-"""What a node gives by a mapping: messages, and why it gives no others."""
+"""Maps a node to messages, and says why rules gave no message."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _UNMATCHED, _EMPTY, _ROLE_UNKNOWN = SkipReason.UNMATCHED, SkipReason.EMPTY, Skip
 
 
 class Skip(NamedTuple):
-    """A rule that gave no message of a node."""
+    """A rule that gave no message for a node, and why."""
 
     reason: SkipReason
     rule: str  # the expression that decided: "rules.messages[0].when"
@@ -77,7 +77,7 @@ class MappedNode(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Skipped:
-    """Counts of nodes and rules that gave no message though they might have been meant to."""
+    """Counts of nodes and rules that gave no message, though their authors may have wanted one."""
 
     nodes_failed: int = 0
     roles_unknown: int = 0
@@ -85,13 +85,16 @@ class Skipped:
 
 @dataclass(slots=True)
 class _Progress:
-    """What the readers of a call tell its mapper, which they do not know: so the mapper goes when the call does."""
+    """State that the compiled readers of a call share with its mapper.
+
+    Readers do not refer to the mapper itself, so that it is freed with the call.
+    """
 
     place: str = ""  # of the expression that failed last
 
 
 class _Reader(NamedTuple):
-    """A message rule, ready to read nodes in one call."""
+    """A message rule that is ready to read nodes in one call."""
 
     rule: CompiledMessageRule
     elements: _Elements | None  # of a `for_each`: what its expressions see of each
@@ -99,7 +102,7 @@ class _Reader(NamedTuple):
 
 
 class NodeMapper:
-    """Gives the messages of one node after another, within one call's budget."""
+    """Maps one node after another to messages, within the budget of one call."""
 
     def __init__(
         self, mapping: Mapping, root: dict[str, Any], skipped: Skipped, budget: CallBudget, *, strict: bool
@@ -117,13 +120,13 @@ class NodeMapper:
         self._look_below = budget.call_steps_left  # when fewer steps are left, it is time to look at the clock
 
     async def messages(self, nodes: Sequence[GraphNode]) -> list[ChatMessage]:
-        """Return the messages of some nodes, each in the order of the rules; none of a node on which a rule fails.
+        """Return the messages of some nodes, each in the order of the rules; a node on which a rule fails gives none.
 
-        The event loop is given back every `SLICE_S`.
+        It yields to the event loop every `SLICE_S`.
 
         Raises:
             MappingFailed: a rule failed, and the call is strict.
-            CallBudgetExceeded: the call has spent what it may.
+            CallBudgetExceeded: the call has used up its budget.
         """
         messages: list[ChatMessage] = []
         budget, progress = self._budget, self._progress
@@ -157,7 +160,7 @@ class NodeMapper:
         """Return the messages of a node and why each of the other rules gave none.
 
         Raises:
-            CallBudgetExceeded: the call has spent what it may.
+            CallBudgetExceeded: the call has used up its budget.
         """
         messages: list[RuleMessage] = []
         skips: dict[tuple[SkipReason, str], Skip] = {}
@@ -174,10 +177,10 @@ class NodeMapper:
         return MappedNode(messages, list(skips.values()))
 
     async def ordered(self, nodes: Sequence[GraphNode]) -> list[GraphNode]:
-        """Return nodes in the order of the mapping's `order_by`; those that come in the order of the walk.
+        """Return nodes in the order of the mapping's `order_by`; without one, in the order of the walk.
 
         Raises:
-            CallBudgetExceeded: the call has spent what it may.
+            CallBudgetExceeded: the call has used up its budget.
         """
         rows = []
         for node in nodes:
@@ -186,11 +189,11 @@ class NodeMapper:
         return await sorted_by_key(rows, descending=self._mapping.descending)
 
     async def object_text(self, values: dict[str, Any]) -> str:
-        """Return an object as JSON. Each value is paid as if an expression had given it.
+        """Return an object as JSON. Each value costs as much budget as a value of an expression.
 
         Raises:
             EvaluationError: it is too large.
-            CallBudgetExceeded: the call has spent what it may.
+            CallBudgetExceeded: the call has used up its budget.
         """
         writer = JsonWriter(self._budget)
         entries = []
@@ -201,10 +204,10 @@ class NodeMapper:
         return "{" + ",".join(entries) + "}"
 
     def order_key(self, node: GraphNode) -> OrderKey | None:
-        """Return what the node is sorted by, or None if its order value is missing or has no order.
+        """Return the sort key of a node, or None if its order value is missing or has no order.
 
-        Numbers come before texts before times, and of a text its first 512 characters count; ties go by `created_at`,
-        then `seq`.
+        Numbers sort before texts, and texts before times. Of a text, the first 512 characters count. Equal values are
+        sorted by `created_at`, then `seq`.
         """
         assert self._mapping.order_by is not None
         try:
@@ -214,14 +217,14 @@ class NodeMapper:
         return None if ranked is None else (*ranked, node.created_at_us, node.seq)
 
     async def _look(self) -> None:
-        """Look at the clock, and give the event loop back if it is time."""
+        """Yield to the event loop if the time slice is over."""
         if time.perf_counter() > self._pause_at:
             await give_way()
             self._pause_at = time.perf_counter() + SLICE_S
         self._look_below = self._budget.call_steps_left - _LOOK_STEPS
 
     def _results(self, node: GraphNode) -> Iterator[tuple[str, Result]]:
-        """Yield the place of each rule and what it, or an element of its `for_each`, gives: a message, or why none."""
+        """Yield for each rule, or each element of its `for_each`, its place and result: a message, or why none."""
         variables = self._variables(node)
         if not self._keeps(variables):
             yield "", Skip(SkipReason.FILTERED, _place(self._mapping.filter))
@@ -238,7 +241,7 @@ class NodeMapper:
         return {"entity": node.entity, "edge": node.edge, "root": self._root}
 
     def _keeps(self, variables: Variables) -> bool:
-        """Say whether the filter lets a node pass."""
+        """Return whether the filter of the mapping keeps a node."""
         self._progress.place = _place(self._mapping.filter)
         return self._filter is None or self._filter(variables)
 
@@ -246,14 +249,14 @@ class NodeMapper:
         return None if rule is None else self._evaluator(rule)
 
     def _evaluator(self, rule: Rule) -> Callable[[Variables], Any]:
-        """Return what gives the rule's value, of the type that it was compiled for."""
+        """Return a function that evaluates a rule to the type that it was compiled for."""
         return rule.expression.evaluator(self._budget)
 
 
 def _reader(
     rule: CompiledMessageRule, evaluator: Callable[[Rule | None], Any], budget: CallBudget, progress: _Progress
 ) -> _Reader:
-    """Return a rule that is ready to read: what it lacks is settled here, and not for every node."""
+    """Return a reader of nodes for a rule. Missing expressions are handled here once, not for every node."""
     when_of, content_of, parts_of = map(evaluator, (rule.when, rule.content, rule.parts))
     name_of, metadata_of, role_of = map(evaluator, (rule.name, rule.metadata, rule.role))
     unmatched = Skip(_UNMATCHED, _place(rule.when))
@@ -306,7 +309,7 @@ def _reader(
 
 
 def _elements(place: str, list_of: Callable[[Variables], Any], budget: CallBudget, progress: _Progress) -> _Elements:
-    """Return what gives the variables of each element of a list, and pays for each."""
+    """Return a function that gives the variables for each element of a list, and charges the budget for each."""
 
     def elements(variables: Variables) -> Iterator[Variables]:
         progress.place = place
@@ -327,7 +330,7 @@ def _place(rule: Rule | None) -> str:
 async def sorted_by_key(rows: Sequence[tuple[OrderKey | None, _T]], *, descending: bool) -> list[_T]:
     """Return values with keys, sorted by them, then values without keys in their given order.
 
-    Some rows are sorted at a time and then merged, since the event loop waits for each sort.
+    Rows are sorted in small groups and then merged, so that the event loop never waits for a long sort.
     """
     with_key = [pair for pair in rows if pair[0] is not None]
     runs = []

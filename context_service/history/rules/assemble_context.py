@@ -33,7 +33,7 @@ _NODE_BYTES = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblyQuestion:
-    """A page of a history."""
+    """The history to read, and which page of it."""
 
     node_id: str
     app_id: str
@@ -45,7 +45,7 @@ class AssemblyQuestion:
 
 
 class AssembledNode(NamedTuple):
-    """A node that was read."""
+    """A node of the history, with its messages and skipped rules."""
 
     node: GraphNode
     outcome: MappedNode
@@ -77,12 +77,12 @@ class ContextAssembly:
         self._limits = limits
 
     async def page(self, principal: Principal, question: AssemblyQuestion) -> AssembledPage:
-        """Return a page of the nodes that the mapping reads, each with what came of it.
+        """Return a page of the nodes that the mapping reads, each with its messages and skipped rules.
 
         Raises:
-            InvalidArgument: a number is negative, or a path is none.
+            InvalidArgument: a number is negative, or a path is malformed.
             LimitExceeded: there are more than `PATHS_MAX` paths.
-            AnswerTooLarge: the values at the paths are over 1 MiB, of one node.
+            AnswerTooLarge: the values at the paths of one node have more than 1 MiB.
             InvalidPageToken: the token is malformed or of another question.
             NodeNotFound, MappingNotFound, MappingBroken, CostExceeded, Unavailable: as of a chat history.
         """
@@ -188,7 +188,7 @@ class _Page:
         self._bytes = 0
 
     async def add(self, node: GraphNode) -> bool:
-        """Add a node, and say whether it has a place on this page."""
+        """Add a node, and return whether it fits on this page."""
         if len(self.rows) >= self.size:
             return False
         outcome = await self.reading.mapper.outcome(node)
@@ -211,7 +211,7 @@ class _Page:
         return True
 
     def end(self, index: int) -> _Start | None:
-        """Return where the next page begins: after the last row, whose position in an order by value is `index`."""
+        """Return the start of the next page: after the last row; `index` is its position in an order by value."""
         if self.complete or not self.rows:
             return None
         last = self.rows[-1].node

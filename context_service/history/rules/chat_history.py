@@ -28,7 +28,7 @@ _MESSAGE_TOKENS = 100  # of an ordinary message; it gives the number of nodes to
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryQuestion:
-    """Which history, read how."""
+    """The history to read, and its limits and order."""
 
     node_id: str
     app_id: str
@@ -41,7 +41,7 @@ class HistoryQuestion:
 
 @dataclass(slots=True, kw_only=True)
 class Left:
-    """Counts of messages that a history leaves out and contains."""
+    """Counts of the messages that a history contains, and of those that it leaves out."""
 
     skipped: Skipped = field(default_factory=Skipped)
     tokens: int = 0  # of the messages, within `tokens_max`
@@ -50,7 +50,7 @@ class Left:
 
 @dataclass(slots=True, kw_only=True)
 class History:
-    """A whole history."""
+    """All messages of a history, with their counts."""
 
     messages: list[ChatMessage] = field(default_factory=list)
     left: Left = field(default_factory=Left)
@@ -69,9 +69,9 @@ class ChatHistories:
 
         Raises:
             InvalidArgument: `max_messages` or `tokens_max` is negative.
-            NodeNotFound: the node is not there.
-            MappingNotFound: the mapping is not.
-            MappingFailed: a rule failed on a node of a strict call.
+            NodeNotFound: there is no such node.
+            MappingNotFound: there is no such mapping.
+            MappingFailed: a rule failed on a node, and the call is strict.
             CostExceeded: the expressions cost more than a call may spend.
             Unavailable: the Entity Service does not answer.
         """
@@ -118,7 +118,7 @@ class ChatHistories:
         return _fitting(newest, left)
 
     async def _ordered(self, reading: HistoryRead, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
-        """Read all, then sort by the mapping's own order."""
+        """Read all nodes, then sort them by the mapping's own order."""
         of_nodes: list[tuple[OrderKey | None, list[ChatMessage]]] = []
         async with aclosing(self._graph.walk(reading.walk)) as pages:
             async for page in pages:

@@ -1,7 +1,7 @@
-"""Compiling of mappings off the event loop: few at once, each key in its turn, and only while a caller waits.
+"""Compiling of mappings off the event loop: few at a time, callers in turn by key, and only while a caller waits.
 
-Python runs one thread at a time, so more threads compile nothing sooner and take the event loop's time. A call that is
-cancelled takes its compilation with it.
+Python runs one thread at a time, so more threads would not compile faster, and would slow the event loop. If a call is
+cancelled, its compilation stops.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 
 class CompilePool:
-    """The threads that compile; one a process."""
+    """The threads that compile mappings; one pool for each process."""
 
     def __init__(self, limits: HistoryLimits) -> None:
         self._limits = limits
@@ -40,9 +40,9 @@ class CompilePool:
             yield
 
     async def run(self, work: Callable[[CompileBudget], _T]) -> _T:
-        """Run `work` off the event loop and return its result; call it with a turn.
+        """Run `work` off the event loop, and return its result; only within a `turn`.
 
-        Whoever is cancelled has `work` stopped, and is done when it is: some milliseconds later.
+        If the caller is cancelled, `work` is stopped, and the call ends some milliseconds later.
         """
         budget = self._limits.compile_budget(gives_way=True)
         working = asyncio.get_running_loop().run_in_executor(self._threads, work, budget)

@@ -1,7 +1,7 @@
 """Mappings from files of the operator, in addition to the built-in ones.
 
-They are read and compiled once, when the service starts, which it does not with a file that is wrong. Nothing is
-stored, so each replica has what its files say, and a mapping is gone with its file.
+They are read and compiled when the service starts; it does not start with a faulty file. Nothing is stored, so each
+replica has the mappings of its own files, and a mapping is gone with its file.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _RULES = TypeAdapter(Rules)
 
 
 def load(folder: Path, limits: HistoryLimits) -> FileMappings:
-    """Read and compile the mappings of all `*.yaml` and `*.yml` of a folder, not of those below.
+    """Read and compile the mappings of all `*.yaml` and `*.yml` files of a folder, not of its subfolders.
 
     Raises:
-        InvalidArgument: the folder or a file cannot be read, or it is wrong: the message names file and place.
-        LimitExceeded: a mapping passes a limit, an app has too many, or all together are too large.
+        InvalidArgument: the folder or a file cannot be read, or a file is faulty: the message names file and place.
+        LimitExceeded: a mapping exceeds a limit, an app has too many, or all together are too large.
     """
     mappings: dict[tuple[str, str], CompiledMapping] = {}
     size_bytes = 0

@@ -18,12 +18,12 @@ _FEW = 200  # of several levels, are found without a visit to all
 
 
 class Newest:
-    """The newest messages that fit, gathered from the last one back.
+    """Collects the newest messages that fit, from the last one backwards.
 
     Args:
-        count_max: How many messages at most; 0: any number.
-        tokens_max: How many tokens they have together at most; 0: any number.
-        count: Counts those of a text.
+        count_max: The number of messages at most; 0 sets no limit.
+        tokens_max: The tokens of all messages together at most; 0 sets no limit.
+        count: A function that counts the tokens of a text.
     """
 
     def __init__(self, *, count_max: int, tokens_max: int, count: Callable[[str], int]) -> None:
@@ -35,7 +35,7 @@ class Newest:
         self.is_cut = False  # there is one more, and its tokens do not fit
 
     async def add(self, messages: Sequence[ChatMessage]) -> bool:
-        """Take what fits of the messages before those that were added; return whether it is enough now."""
+        """Add as many of these older messages as fit, the newest first; return whether the limit is reached."""
         if not self._tokens_max:
             return self._add(messages)
         size = sum(len(text) for message in messages for text in texts_of(message.content, message.parts))
@@ -56,7 +56,7 @@ class Newest:
     def fitting(self) -> tuple[list[ChatMessage], int]:
         """Return the messages, oldest first, and their tokens together.
 
-        Within `tokens_max` calls and results are whole: a tool's message whose calls are not among them is left out.
+        With `tokens_max`, calls and results stay together: a tool message is left out if its calls are not included.
         """
         if not self._tokens_max:
             return [message for message, _ in reversed(self._taken)], 0
@@ -65,7 +65,7 @@ class Newest:
 
 
 def _whole(taken: Sequence[tuple[ChatMessage, int]]) -> Iterator[tuple[ChatMessage, int]]:
-    """Yield messages without those that are results of calls before the first of them."""
+    """Yield messages without the results of calls that came before the first message."""
     called = {part.tool_call.id for message, _ in taken for part in message.parts if part.tool_call}
     has_called = False
     for message, tokens in taken:
@@ -83,11 +83,11 @@ async def read_back(
     """Read nodes from the end of the mapping's order until there are enough messages, or no more nodes.
 
     Args:
-        graph: Where the nodes are.
-        reading: The mapping and its walk.
-        expected: How many nodes will do, if each gives a message; at least 1.
-        read: Reads a node and returns whether it is enough now. The last node that it gets is the one that made it
-            enough.
+        graph: The Entity Service, read as the caller.
+        reading: The mapping, and the walk that it uses.
+        expected: An estimate of how many nodes must be read, if each gives one message; at least 1.
+        read: Reads a node, and returns whether there are enough messages now. After it has returned True, it is not
+            called again.
     """
     page_token, limit, is_enough = "", max(expected, _LIMIT_MIN), False
     if reading.walk.depth_max > 1 and limit < _FEW:

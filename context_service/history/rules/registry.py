@@ -48,7 +48,7 @@ _log = logging.getLogger("mappings")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A mapping as it is shown."""
+    """A mapping with its name, scope and version, as lists show it."""
 
     app_id: str
     name: str
@@ -68,7 +68,7 @@ class _FoundMapping:
 
 
 class MappingRegistry:
-    """Finds, lists, registers and removes mappings; one a process."""
+    """Finds, lists, registers and removes mappings; one for each process."""
 
     def __init__(
         self, store: MappingStore, limits: HistoryLimits = DEFAULTS, *, files: FileMappings | None = None
@@ -89,13 +89,14 @@ class MappingRegistry:
 
         Args:
             principal: The caller; its tenant and bounds limit the rows.
-            app_id: Scope; empty: the key's app if it has exactly one, else the tenant's shared scope.
-            name: Empty: `simple_chat`.
+            app_id: The app of the mapping; empty takes the key's app if it has exactly one, else the tenant's shared
+                scope.
+            name: The name of the mapping; empty takes `simple_chat`.
 
         Raises:
-            InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
-            MappingNotFound: there is none; the error names the apps that have the name.
-            MappingBroken: it no longer compiles.
+            InvalidArgument, LimitExceeded: `app_id` or `name` is malformed.
+            MappingNotFound: there is no such mapping; the error names the apps that have the name.
+            MappingBroken: the stored mapping no longer compiles.
         """
         entry = await self._look_up(principal, app_id, name)
         if entry.mapping is None:
@@ -105,7 +106,7 @@ class MappingRegistry:
         return entry.mapping
 
     async def get(self, principal: Principal, app_id: str, name: str) -> Listed:
-        """Return the mapping that `find` would, as it is shown.
+        """Return the mapping that `find` would return, with its name, scope and version.
 
         Raises:
             InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
@@ -155,11 +156,11 @@ class MappingRegistry:
     async def register(
         self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
     ) -> tuple[Listed, bool]:
-        """Compile rules and write them under a name; return what holds now, and whether the call changed it.
+        """Compile rules and store them under a name; return the stored mapping, and whether the call changed it.
 
         Raises:
-            InvalidArgument, LimitExceeded: the rules do not compile, or pass a limit, or are evidently wrong.
-            MappingExists: other rules have the name, or it is built in.
+            InvalidArgument, LimitExceeded: the rules do not compile, exceed a limit, or are evidently wrong.
+            MappingExists: the name has other rules, or is built in.
             PermissionDenied: the key is bound to other apps.
         """
         scope = self._own_scope(principal, app_id, name)
@@ -185,7 +186,7 @@ class MappingRegistry:
         """Compile rules that are not registered.
 
         Raises:
-            InvalidArgument, LimitExceeded: they do not compile, or pass a limit, or are evidently wrong.
+            InvalidArgument, LimitExceeded: they do not compile, exceed a limit, or are evidently wrong.
         """
         mapping, fault = await self._compile_new(principal, rules)
         if fault is not None:
@@ -230,6 +231,11 @@ class MappingRegistry:
             await asyncio.sleep(POLL_S)
 
     async def _look_up(self, principal: Principal, app_id: str, name: str) -> _FoundMapping:
+        """Return the mapping of a name from the cache, or from the database and the files.
+
+        Raises:
+            MappingNotFound: no scope of the caller has the name.
+        """
         check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
         name = check_text("mapping_name", name, chars_max=self._limits.name_chars_max) or DEFAULT_NAME
         scopes = _scopes(principal, app_id)
@@ -326,8 +332,8 @@ class MappingRegistry:
     ) -> Mapping:
         """Compile rules for registration, and refuse visible faults, unless the rules are registered already.
 
-        An app registers its rules at every start. Those that were taken once must not keep it from starting because
-        this version of the service sees more in them.
+        An app registers its rules at every start. Rules that were accepted once must not keep it from starting because
+        a newer version of the service detects more faults.
         """
         mapping, fault = await self._compile_new(principal, rules)
         if fault is not None:
@@ -344,7 +350,7 @@ class MappingRegistry:
         return MappingNotFound(f"there is no mapping {name!r} here{where}", mapping_name=name, apps=",".join(visible))
 
     def _own_scope(self, principal: Principal, app_id: str, name: str) -> str:
-        """Return the one scope that a mapping of this name is written to."""
+        """Return the scope to which a mapping of this name is written."""
         check_text("mapping_name", name, chars_max=self._limits.name_chars_max, required=True)
         check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
         scope = _scopes(principal, app_id)[0]
@@ -359,7 +365,7 @@ class MappingRegistry:
 
 
 def _scopes(principal: Principal, app_id: str) -> list[str]:
-    """Return where a name is looked up, in this order; a key that is bound to apps sees no others."""
+    """Return the scopes in which a name is looked up, in this order; a key that is bound to apps sees no others."""
     if not app_id and len(principal.app_ids) == 1:
         (app_id,) = principal.app_ids
     if principal.app_ids and app_id not in principal.app_ids:
@@ -374,5 +380,5 @@ def _built_in(name: str) -> _FoundMapping:
 
 
 def _fixed(app_id: str, name: str, mapping: Mapping) -> _FoundMapping:
-    """Return a mapping that is not registered as what a look-up finds."""
+    """Return the look-up result for a mapping that is built in or from a file."""
     return _FoundMapping(listed=Listed(app_id=app_id, name=name, rules=mapping.rules), mapping=mapping)

@@ -1,6 +1,6 @@
-"""Trial of rules before they are registered: on the nodes below a node, or on sample nodes.
+"""Tests of rules before they are registered: on the nodes below a node, or on sample nodes.
 
-Every expression that runs is watched: what it gave, or why it failed, and how long it took.
+Every expression that runs is recorded: its value or error, and how long it took.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """A node to try rules on. It need not exist; its id may be any text."""
+    """A node on which rules are tested. It need not exist; its id may be any text."""
 
     id: str
     external_id: str
@@ -60,13 +60,13 @@ class Sample:
 
     @property
     def documents_chars(self) -> int:
-        """Return how much there is to parse."""
+        """Return how many characters of JSON there are to parse."""
         return len(self.data_json) + len(self.input_json) + len(self.output_json) + len(self.edge_data_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """Rules, and what to try them on."""
+    """The rules to test, and the nodes to test them on."""
 
     rules: Rules
     node_id: str  # empty: `samples`
@@ -77,7 +77,7 @@ class Trial:
 
     @property
     def documents_chars(self) -> int:
-        """Return how much there is to parse in all."""
+        """Return how many characters of JSON there are to parse in all samples."""
         return sum(node.documents_chars for node in (self.root, *self.samples) if node is not None)
 
 
@@ -93,7 +93,7 @@ class Evaluation(NamedTuple):
 
 
 class TriedNode(NamedTuple):
-    """A node and what the rules did on it."""
+    """A node and the results of the rules on it."""
 
     node_id: str
     outcome: MappedNode
@@ -103,7 +103,7 @@ class TriedNode(NamedTuple):
 
     @property
     def decided_by(self) -> str:
-        """Return the rule of the first message, or the expression that prevented it."""
+        """Return the rule that gave the first message, or the expression that prevented it."""
         if self.outcome.given:
             return self.outcome.given[0].rule
         return self.outcome.skips[-1].rule
@@ -117,7 +117,7 @@ class TrialPage(NamedTuple):
 
 
 class MappingTrials:
-    """Tries rules out."""
+    """Tests rules on nodes."""
 
     def __init__(self, graph: EntityGraph, mappings: MappingRegistry, limits: HistoryLimits = DEFAULTS) -> None:
         self._graph = graph
@@ -125,12 +125,12 @@ class MappingTrials:
         self._limits = limits
 
     async def page(self, principal: Principal, trial: Trial) -> TrialPage:
-        """Return a page of the results of rules.
+        """Return a page of nodes with the results of rules on them.
 
         Raises:
             InvalidArgument: the rules do not compile, a sample is malformed, or there is neither a node nor a sample.
-            LimitExceeded: the rules or a sample pass a limit.
-            InvalidPageToken: the token is malformed or of another trial.
+            LimitExceeded: the rules or a sample exceed a limit.
+            InvalidPageToken: the token is malformed or belongs to another test.
             NodeNotFound: there is no such node.
             CostExceeded: the expressions cost more than a call may spend.
         """
@@ -183,7 +183,7 @@ class MappingTrials:
         return page
 
     def _checked(self, trial: Trial) -> dict[str, Any]:
-        """Return the root's entity after a look at all samples.
+        """Return the entity of the root, after all samples were checked.
 
         Raises:
             InvalidArgument, LimitExceeded: as `_node`.
@@ -193,10 +193,10 @@ class MappingTrials:
         return {} if trial.root is None else self._node("root", trial.root, 0).entity
 
     def _node(self, field: str, sample: Sample, index: int) -> GraphNode:
-        """Return a sample as the walk would.
+        """Return a sample in the form of a node that a walk reached.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field of it is malformed, or too long.
+            InvalidArgument, LimitExceeded: one of its fields is malformed or too long.
         """
         for name in ("id", "external_id", "name", "type", "general_type", "status", "edge_type"):
             check_text(f"{field}.{name}", getattr(sample, name), chars_max=self._limits.sample_chars_max)
@@ -227,7 +227,7 @@ class MappingTrials:
 
 
 class _WatchedMapper(NodeMapper):
-    """Notes what each expression gives, and how long it takes."""
+    """A mapper that records the value and duration of each expression."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -238,7 +238,7 @@ class _WatchedMapper(NodeMapper):
         self._duration_ns = 0
 
     async def tried(self, node: GraphNode) -> TriedNode:
-        """Return what the rules do on a node."""
+        """Return the results of the rules on a node."""
         self._evaluations, self._bytes, self._left_out, self._duration_ns = [], 0, 0, 0
         walk = self._mapping.walk
         types = {node.entity["type"], node.entity["general_type"]}
@@ -250,6 +250,7 @@ class _WatchedMapper(NodeMapper):
         return TriedNode(node.node_id, outcome, self._evaluations, self._left_out, self._duration_ns // 1000)
 
     def _evaluator(self, rule: Rule) -> Callable[[Variables], Any]:
+        """Return a function that evaluates a rule, and records its value or error and its duration."""
         evaluated = super()._evaluator(rule)
 
         def watched(variables: Variables) -> Any:
@@ -266,6 +267,15 @@ class _WatchedMapper(NodeMapper):
         return watched
 
     def _note(self, rule: Rule, element: object, started_ns: int, *, value: object = None, error: str = "") -> None:
+        """Record one run of a rule, unless the records of this node are too large already.
+
+        Args:
+            rule: The rule that ran.
+            element: The index in the list of `for_each`, if it is one.
+            started_ns: The time before the run, from `perf_counter_ns`.
+            value: The value that it gave.
+            error: The reason why it failed; empty if it gave a value.
+        """
         duration_ns = time.perf_counter_ns() - started_ns
         self._duration_ns += duration_ns
         if self._bytes > EVALUATIONS_BYTES_MAX:  # one node may have a list of a million elements
@@ -284,7 +294,7 @@ class _WatchedMapper(NodeMapper):
 
     @property
     def evaluations_bytes(self) -> int:
-        """Return about what the evaluations of the last node take in an answer."""
+        """Return about how many bytes the records of the last node take in an answer."""
         return self._bytes
 
 
@@ -299,7 +309,7 @@ class _Page:
         self._bytes = 0
 
     async def add(self, node: GraphNode, place: tuple[int, int]) -> bool:
-        """Add a node that stands at `place`, and say whether there was room for it."""
+        """Add the node at a place, and return whether it fits on the page."""
         row = await self._mapper.tried(node)
         row_bytes = _NODE_BYTES + sum(size_bytes(item.message) for item in row.outcome.given)
         row_bytes += self._mapper.evaluations_bytes

@@ -1,4 +1,4 @@
-"""What every reading of a history begins with: the walk, the root where a rule reads it, and a mapper with a budget."""
+"""The beginning of every reading of a history: the walk, the root node if a rule reads it, and a mapper."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ async def begin(
     """Return a read of the nodes below a node.
 
     Args:
-        graph: Where the node is.
-        mapping: How it is read.
-        node_id: Where the walk starts.
-        limits: What the expressions may spend.
-        skipped: Where what gives no message is counted.
-        strict: Fail on the first node on which a rule fails.
-        whole: Bring whole nodes, and how they were reached, whatever the rules read of them.
-        with_io: Bring input and output, too.
-        mapper_class: What gives the messages.
+        graph: The Entity Service, read as the caller.
+        mapping: The mapping that decides what is read and how.
+        node_id: The id of the node at which the walk starts.
+        limits: The limits on the cost of expressions.
+        skipped: Counts the nodes and rules that give no message; None counts nothing.
+        strict: Whether the reading fails when a rule fails on a node.
+        whole: Read all fields of nodes, and how they were reached, even if no rule reads them.
+        with_io: Read the input and output of nodes, too.
+        mapper_class: The class of the mapper that makes the messages.
 
     Raises:
-        NodeNotFound: a rule reads the root, and it is not there; else the walk says so.
+        NodeNotFound: a rule reads the root, which does not exist; otherwise the walk raises this later.
     """
     root = {}
     if mapping.reads_any("root"):

@@ -13,7 +13,7 @@ from service_runtime.copying import copied
 
 
 def rules(message: pb.MappingRules) -> Rules:
-    """Return the rules of a message. Words that are none of a field's are found by `Rules.expanded`."""
+    """Return the rules of a message. `Rules.expanded` later refuses unknown values."""
     return copied(
         Rules,
         message,
@@ -27,7 +27,7 @@ def rules(message: pb.MappingRules) -> Rules:
 
 
 def mapping(listed: Listed) -> pb.Mapping:
-    """Return a mapping as it is shown."""
+    """Return the protobuf message of a mapping."""
     shown = listed.rules
     return copied(
         pb.Mapping,

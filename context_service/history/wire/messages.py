@@ -1,4 +1,4 @@
-"""Chat messages and their parts, as they travel."""
+"""Chat messages and their parts, between protobuf and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service_runtime.copying import copied
 
 
 def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
-    """Fill a message in its place: half the time of making one and copying it there."""
+    """Fill a protobuf message in place, which takes half the time of making it and copying it."""
     role, content, node_id, created_at_us, name, parts, metadata_json = message
     target.role = role
     target.content = content
@@ -33,7 +33,7 @@ def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
 
 
 def message_format(value: int) -> Format | None:
-    """Return the format of messages to answer in, or None for ours.
+    """Return the vendor's format that an answer is to have, or None for our own.
 
     Raises:
         InvalidArgument: a newer client names a format that this server does not know.
@@ -53,7 +53,7 @@ def message_format(value: int) -> Format | None:
 
 
 def fill_of_context(target: message_pb2.ChatMessage, message: Message) -> None:
-    """Fill a message of a context in its place."""
+    """Fill a protobuf message in place from a message of a context."""
     target.role = message.role
     target.content = message.content
     target.name = message.name
@@ -73,10 +73,10 @@ def fill_of_context(target: message_pb2.ChatMessage, message: Message) -> None:
 
 
 def role_of(field: str, name: str) -> str:
-    """Return the role that a caller means.
+    """Return the role of a name that a caller sent.
 
     Raises:
-        InvalidArgument: there is none of this name.
+        InvalidArgument: the name is unknown.
     """
     role = {"": "user", "agent": "assistant"}.get(name, name)  # A2A calls it an agent
     if role not in ROLES:
@@ -85,7 +85,7 @@ def role_of(field: str, name: str) -> str:
 
 
 def part_of(message: message_pb2.Part) -> Part:
-    """Return a part that a caller sends; one without content has none."""
+    """Return the part that a caller sent; it may be one without content."""
     common: dict[str, Any] = {
         "media_type": message.media_type,
         "file_name": message.file_name,
@@ -114,7 +114,7 @@ def part_of(message: message_pb2.Part) -> Part:
 
 
 def fill_part(target: message_pb2.Part, part: Part) -> None:
-    """Fill a part in its place."""
+    """Fill a protobuf part in place."""
     if part.text is not None:
         target.text = part.text
     elif part.data_json is not None:

@@ -1,4 +1,4 @@
-"""Nodes with what came of them, as they travel."""
+"""Nodes of a history with their messages, as protobuf."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REASONS = {
 
 
 def fill(target: pb.AssembledNode, row: AssembledNode) -> None:
-    """Fill a node in its place."""
+    """Fill the protobuf message of a node in place."""
     node, reached = row.node, row.node.reached
     assert reached is not None, "the walk returns how it reached its nodes"
     target.node_id = node.node_id
@@ -42,7 +42,7 @@ def fill(target: pb.AssembledNode, row: AssembledNode) -> None:
 
 
 def skipped(skip: Skip) -> pb.SkippedRule:
-    """Return a rule that gave no message."""
+    """Return the protobuf message of a rule that gave no message."""
     return copied(pb.SkippedRule, skip, reason=_REASONS[skip.reason])
 
 

@@ -1,4 +1,4 @@
-"""Rules tried out, and what they did, as they travel."""
+"""Tests of rules and their results, between protobuf and values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service_runtime.copying import copied
 
 
 def trial(request: pb.TestMappingRequest, node_id: UUID | None) -> Trial:
-    """Return what a caller wants tried; `node_id` is the node that the request names.
+    """Return the test that a caller asks for; `node_id` is the node that the request names.
 
     Raises:
         InvalidArgument: a time is malformed.
@@ -28,7 +28,7 @@ def trial(request: pb.TestMappingRequest, node_id: UUID | None) -> Trial:
 
 
 def node_trial(tried: TriedNode) -> pb.NodeTrial:
-    """Return what the rules did on a node."""
+    """Return the protobuf message of a node with the results of the rules."""
     message = pb.NodeTrial(
         node_id=tried.node_id,
         included=bool(tried.outcome.given),

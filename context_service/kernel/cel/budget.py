@@ -34,7 +34,7 @@ STRING_BYTES = 56  # a string besides its characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionLimits:
-    """How large an expression's text may be."""
+    """The limits on the length, nesting and symbols of one expression's text."""
 
     length_max: int = 4096  # characters
     nesting_max: int = 50  # brackets open at once; signs and negations in a row
@@ -84,36 +84,36 @@ class CallBudget:
 
     @property
     def steps_used(self) -> int:
-        """Steps that are spent."""
+        """The number of steps that the call has spent."""
         return self.steps_max - self.call_steps_left
 
     def resume(self, steps_left: int) -> None:
-        """Go on with the evaluation that began when the call had `steps_left`: it pays for work on its value.
+        """Continue the evaluation that began when the call had `steps_left`, so that it pays for work on its value.
 
-        Bytes are not counted again.
+        The limit on bytes is not applied again.
         """
         floor = steps_left - self.evaluation_steps_max
         self.nearly_spent = floor < 0
         self.steps_floor = max(floor, 0)
 
     def charge(self, steps: int) -> None:
-        """Pay for work that is about to be done.
+        """Charge steps for work that is about to be done.
 
         Raises:
             EvaluationBudgetExceeded: the evaluation has fewer steps left.
-            CallBudgetExceeded: the call has not.
+            CallBudgetExceeded: the call has fewer steps left.
         """
         self.call_steps_left -= steps
         if self.call_steps_left < self.steps_floor:
             raise self.out_of_steps()
 
     def charge_scan(self, chars: int) -> None:
-        """Pay for a search through `chars` characters, like `charge`."""
+        """Charge steps for a search through `chars` characters; raises as `charge`."""
         if chars >= SCAN_CHARS:
             self.charge(chars // SCAN_CHARS)
 
     def charge_search(self, text_chars: int, part_chars: int) -> None:
-        """Pay for looking for one text in another, like `charge`.
+        """Charge steps for a search for one text in another; raises as `charge`.
 
         Python searches texts below 30,000 characters in time up to the product of both
         lengths (a quarter of a nanosecond each), longer ones in linear time.
@@ -125,7 +125,7 @@ class CallBudget:
         self.charge(text_chars // SCAN_CHARS + product)
 
     def charge_bytes(self, size_bytes: int) -> None:
-        """Pay for a value that is about to be built.
+        """Charge the bytes of a value that is about to be built.
 
         Raises:
             EvaluationBudgetExceeded: the evaluation has fewer bytes left.
@@ -140,7 +140,7 @@ class CallBudget:
             )
 
     def out_of_steps(self) -> EvaluationError | CallBudgetExceeded:
-        """Return the error of the budget that ran out: the call's if it had less left. No more than that is spent."""
+        """Return the error of the budget that ran out: that of the call if it had less left than the evaluation."""
         wanted = self.steps_used
         self.call_steps_left = self.steps_floor
         if self.nearly_spent:
@@ -167,12 +167,12 @@ class CompileStopped(Exception):
 
 
 class CompileBudget:
-    """The symbols that some expressions have together. One thread spends it; any may stop it.
+    """The symbols that several expressions may have together. One thread spends them; any thread may stop it.
 
     Args:
-        symbols_max: How many.
-        expression: The limits of each expression.
-        gives_way: Whether another thread waits for its turn whenever this one works, as an event loop does.
+        symbols_max: The number of symbols of all expressions together.
+        expression: The limits of each single expression.
+        gives_way: Whether the thread sleeps briefly as it works, so that another one, such as the event loop, can run.
     """
 
     def __init__(
@@ -191,10 +191,10 @@ class CompileBudget:
         self._rest_at = time.perf_counter() + _WORK_S if gives_way else float("inf")
 
     def charge(self, symbols: int, at: Position) -> None:
-        """Count symbols.
+        """Count symbols of an expression against the limit.
 
         Raises:
-            ExpressionTooLarge: there are too many; it names the place `at`.
+            ExpressionTooLarge: there are too many symbols; the error has the position `at`.
             CompileStopped: no caller waits any more.
         """
         self._symbols += symbols
@@ -209,11 +209,11 @@ class CompileBudget:
         self.look()
 
     def stop(self) -> None:
-        """Have the thread that works on it stop soon."""
+        """Make the thread that compiles stop soon."""
         self._stopped = True
 
     def look(self) -> None:
-        """Raise if compiling must stop; the compiler calls it for each small piece of work.
+        """Check whether compiling must stop; the compiler calls this for each small piece of work.
 
         Raises:
             CompileStopped: no caller waits any more.

@@ -1,7 +1,7 @@
-"""The closures of each kind of node: calls and look-ups, operators, logic, loops.
+"""The closures for each kind of node: calls and look-ups, operators, logic, loops.
 
-A closure takes the environment (`paths.Env`) and gives a value. The compiler makes one for each node of a tree out of
-those of its parts. An error of a function or an operator gets the place of the token that it happened in.
+A closure takes the environment (`paths.Env`) and returns a value. The compiler makes the closure of a node from the
+closures of its parts. An error of a function or an operator gets the position of its token in the text.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def indexer(operand: Run, index: Run, at: Position) -> Run:
 
 
 def _shown(key: Any) -> str:
-    """Return a key as a message may show it: short."""
+    """Return a key as a short text for an error message."""
     if type(key) is BoolKey:
         return "true" if key.value else "false"
     if type(key) is str:
@@ -184,7 +184,7 @@ def junction(operator: str, terms: Sequence[Run], at: Position) -> Run:
 
 
 def _pair(operator: str, left: Run, right: Run, decides: bool, at: Position) -> Run:
-    """Return the closure for two terms, by far the most common number."""
+    """Return the closure for two terms joined by `&&` or `||`, by far the most common number."""
 
     def run(env: Env) -> Any:
         try:
@@ -259,9 +259,9 @@ def _not_bool(operator: str, value: Any, at: Position) -> EvaluationError:
 
 
 def quantifier(name: str, source: Run, slot: int, body: Run, cost: int, *, decides: bool, at: Position) -> Run:
-    """Return the closure of `all` (decided by a false) or `exists` (decided by a true).
+    """Return the closure of the macros `all` (decided by a false) or `exists` (decided by a true).
 
-    A turn that fails matters only if no other turn decides.
+    An error in one element matters only if no other element decides the result.
     """
 
     def run(env: Env) -> Any:
@@ -292,7 +292,7 @@ def quantifier(name: str, source: Run, slot: int, body: Run, cost: int, *, decid
 
 
 def exactly_one(source: Run, slot: int, body: Run, cost: int, at: Position) -> Run:
-    """Return the closure of `exists_one`: true in one turn, and false in all others."""
+    """Return the closure of `exists_one`: its test is true for one element, and false for all others."""
 
     def run(env: Env) -> bool:
         budget: CallBudget = env[BUDGET]

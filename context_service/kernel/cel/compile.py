@@ -1,9 +1,8 @@
-"""An expression's tree to Python closures, once, at registration.
+"""Compiles the tree of an expression to Python closures, once, at registration.
 
-Names, functions and numbers of arguments are settled here; types are settled
-when the expression runs, since JSON has no declared ones. A part without loops
-has a cost that is known here, so it is charged as a whole when it is entered:
-the expression when an evaluation starts, the body of a loop at each turn.
+Names, functions and numbers of arguments are resolved here. Types are checked when the expression runs, because JSON
+declares none. The cost of a part without loops is known here, so it is charged as a whole when the part begins: an
+expression at the start of its evaluation, the body of a loop for each element.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ _FOLDED: Final = frozenset({"duration", "timestamp"})
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A compiled node."""
+    """A node that was compiled: its closure, its cost and its type."""
 
     run: Run
     cost: int  # steps of one evaluation, without the turns of loops inside
@@ -94,7 +93,7 @@ class Code:
 
     @property
     def value(self) -> Any:
-        """The value of a constant; constants read nothing of the environment."""
+        """The value of a constant; constants do not read the environment."""
         return self.run([])
 
 
@@ -104,13 +103,13 @@ NO_FIELDS: Final[Fields] = {}
 
 
 class Compiler:
-    """Compiles one expression.
+    """Compiles one expression to a closure.
 
     Args:
-        variables: The names it may read.
-        budget: Pays for the work, and may stop it.
-        checked: Refuse an expression that is evidently wrong.
-        fields: Fields of the variables that always have the same ones.
+        variables: The names of the variables that it may read.
+        budget: The budget that compiling is charged to, and that may stop it.
+        checked: Whether an expression that is evidently wrong is refused.
+        fields: For variables that always have the same fields, their names.
     """
 
     def __init__(
@@ -126,12 +125,12 @@ class Compiler:
 
     @property
     def paths(self) -> frozenset[tuple[str, ...]]:
-        """The variables and fields that the compiled code reads, as far as it is evident."""
+        """The variables and fields that the compiled code reads, as far as the text shows."""
         return frozenset(self._paths)
 
     @property
     def locals_count(self) -> int:
-        """How many places the compiled code needs for the names that macros bind."""
+        """The number of slots in the environment for the names that macros bind."""
         return self._places - LOCALS
 
     def code(self, node: Node, scope: _Scope) -> Code:
@@ -139,7 +138,7 @@ class Compiler:
 
         Raises:
             CelError: an unknown name or function, or a wrong number of arguments.
-            CompileStopped: no caller waits for it.
+            CompileStopped: no caller waits any more.
         """
         self._budget.look()
         compile_node: Callable[[Compiler, Any, _Scope], Code] = _NODES[type(node)]
@@ -148,7 +147,7 @@ class Compiler:
         return code
 
     def _refuse(self, message: str, at: Position) -> Code:
-        """Refuse the expression; unchecked, fail where this part is evaluated."""
+        """Refuse the expression; if it is compiled unchecked, return code that fails when it is evaluated."""
         if self._checked:
             raise CelError(message, *at)
 
@@ -176,6 +175,7 @@ class Compiler:
         return Code(build, 2 + sum(item.cost for item in items), "list")
 
     def _map_literal(self, node: MapLiteral, scope: _Scope) -> Code:
+        """Compile a map literal, whose evaluation checks that each key is unique and of a valid type."""
         entries = [(self.code(key, scope), self.code(value, scope), key.at) for key, value in node.entries]
         runs = [(key.run, value.run, at) for key, value, at in entries]
         size_bytes = ENTRY_BYTES * len(runs)
@@ -199,7 +199,7 @@ class Compiler:
     # Names and fields
 
     def _name(self, node: Ident | Select, scope: _Scope) -> Code:
-        """Compile a name with the fields that are read below it."""
+        """Compile a name, together with the chain of fields that are read from it."""
         return self._path(node, scope) or self._computed_select(node, scope)
 
     def _index(self, node: Index, scope: _Scope) -> Code:
@@ -214,9 +214,9 @@ class Compiler:
         """Compile a chain of fields that starts at a name, or return None if `node` is not such a chain.
 
         Args:
-            node: The chain.
-            scope: The names that macros bind.
-            noted: Add the chain to the fields that the expression reads.
+            node: The tree of the chain, such as `a.b.c`.
+            scope: The slots of the names that macros bind.
+            noted: Whether the chain is added to the fields that the expression reads.
         """
         keys: list[str] = []
         places: list[Position] = []
@@ -266,6 +266,7 @@ class Compiler:
     # Operators
 
     def _unary(self, node: Unary, scope: _Scope) -> Code:
+        """Compile `!operand` or `-operand`."""
         operand = self.code(node.operand, scope)
         if node.operator == "!":
             code = Code(negation(operand.run, node.at), 1 + operand.cost, "bool")
@@ -282,6 +283,10 @@ class Compiler:
         return Code(minus, 2 + operand.cost, operand.type)
 
     def _operation(self, node: Operation, scope: _Scope) -> Code:
+        """Compile a chain of operators of one precedence, from left to right.
+
+        A single comparison with a constant gets a shorter closure.
+        """
         first = self.code(node.first, scope)
         operands = [self.code(step.operand, scope) for step in node.steps]
         cost = first.cost + sum(2 + operand.cost for operand in operands)
@@ -315,6 +320,10 @@ class Compiler:
     # Calls
 
     def _call(self, node: Call, scope: _Scope) -> Code:
+        """Compile a call: of a macro, a function, a function in a namespace such as `math`, or a method.
+
+        They are tried in this order; a name that is none of them is refused.
+        """
         if node.target is None:
             if node.function == "has" and not node.absolute:
                 return self._has(node, scope)
@@ -382,6 +391,10 @@ class Compiler:
         return _tested(code, presence(operand.path, arg.field))
 
     def _loop(self, node: Call, target: Node, scope: _Scope) -> Code:
+        """Compile a macro that loops over a list or a map: `all`, `exists`, `exists_one`, `map` or `filter`.
+
+        The element is bound to a name that only the body sees, in a slot of the environment.
+        """
         variable, *bodies = node.args
         if not isinstance(variable, Ident) or variable.absolute:
             return self._refuse(f"{node.function} needs a name to bind first", variable.at)
@@ -407,6 +420,7 @@ class Compiler:
         return Code(run, 3 + source.cost, gives)
 
     def _bind(self, node: Call, scope: _Scope) -> Code:
+        """Compile `cel.bind(name, value, body)`, which evaluates `body` with a name for `value`."""
         if len(node.args) != 3:
             return self._refuse("cel.bind takes 3 arguments", node.at)
         variable, value, body = node.args
@@ -464,12 +478,12 @@ def _read(path: Path, cost: int) -> Code:
 
 
 def _tested(code: Code, test: Presence | None) -> Code:
-    """Return the code of a test, by the shorter way if there is one."""
+    """Return the code of a test, with a faster closure if there is one."""
     return code if test is None else replace(code, run=test.tester(code.run), presence=test)
 
 
 def _folded(code: Code) -> Code:
-    """Return a call on a constant as the constant it gives; as it is, if it fails."""
+    """Return a call with constant arguments as the constant that it gives; unchanged if the call fails."""
     try:
         return _constant(code.run([CallBudget()]))
     except EvaluationError:
@@ -477,7 +491,7 @@ def _folded(code: Code) -> Code:
 
 
 def _shortcut(operator: str, left: Code, right: Code) -> Run | None:
-    """Return the closure of a relation with a constant that needs no general comparison."""
+    """Return a faster closure for a comparison with a constant; None if the general one is needed."""
     if operator == "in":
         return among(left.run, right.value) if right.constant else None
     if operator not in ("==", "!="):

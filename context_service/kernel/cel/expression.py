@@ -35,19 +35,18 @@ class Expression:
         """Return the value for these variables. Treat it, like them, as read only.
 
         Args:
-            variables: JSON values and aware datetimes by name; a name left out fails
-                where it is read.
-            budget: The call's. The steps are charged to it also after an error.
+            variables: JSON values and aware datetimes by name; a missing name is an error when it is read.
+            budget: The budget of the call. Steps are charged to it even if the evaluation fails.
 
         Raises:
             EvaluationError: the expression fails on this data.
-            EvaluationBudgetExceeded: this evaluation passed its steps or bytes.
-            CallBudgetExceeded: the call passed its steps.
+            EvaluationBudgetExceeded: this evaluation exceeded its steps or bytes.
+            CallBudgetExceeded: the call exceeded its steps.
         """
         return self.evaluator(budget)(variables)
 
     def evaluator(self, budget: CallBudget) -> Evaluator:
-        """Return an evaluator for one node of a call after another, as `evaluate` does for one."""
+        """Return a function that evaluates the expression for one node after another of a call; see `evaluate`."""
         return evaluator(self._code, self._locals, self._result, budget)
 
 
@@ -59,17 +58,17 @@ def compile_expression(
     budget: CompileBudget | None = None,
     fields: Fields = NO_FIELDS,
 ) -> Expression:
-    """Return `source` compiled.
+    """Compile the text of an expression.
 
     Args:
-        source: The expression.
-        variables: The names it may read.
+        source: The text of the expression.
+        variables: The names of the variables that it may read.
         result: The type that every evaluation must give.
         budget: The budget of all expressions that are compiled together; None makes one for this expression.
-        fields: Fields of the variables that always have the same ones.
+        fields: For variables that always have the same fields, their names.
 
     Raises:
-        ExpressionTooLarge: `source` passes the budget.
+        ExpressionTooLarge: `source` exceeds the budget.
         CompileStopped: the budget was stopped.
         CelError: a syntax error, an unknown variable, field or function, a wrong number of
             arguments, or a result that is evidently of another type.
@@ -88,7 +87,7 @@ def compile_expression(
 
 
 def compile_unchecked(source: str, *, variables: frozenset[str]) -> Expression:
-    """Return `source` compiled, with all but syntax left to the evaluation.
+    """Compile the text of an expression, and check only its syntax.
 
     The specification lets an evaluator do without checks: an unknown name is then an
     error where it is evaluated, which `||` may absorb. Its test vectors need that.
@@ -133,13 +132,13 @@ Evaluator = Callable[[Mapping[str, Any]], object]
 
 
 def evaluator(code: Code, names: tuple[None, ...], result: type | None, budget: CallBudget) -> Evaluator:
-    """Return the evaluator of an expression.
+    """Return a function that evaluates an expression with the fastest of three methods.
 
     Args:
-        code: The expression.
-        names: A place for each name that its macros bind.
+        code: The compiled expression.
+        names: An empty slot for each name that the macros of the expression bind.
         result: The type that its value must have, or None for any.
-        budget: The call's. The steps are charged to it also after an error.
+        budget: The budget of the call. Steps are charged to it even if the evaluation fails.
     """
     if code.constant:
         value = code.value
@@ -154,6 +153,10 @@ def evaluator(code: Code, names: tuple[None, ...], result: type | None, budget: 
 
 
 def _whole(code: Code, names: tuple[None, ...], result: type | None, budget: CallBudget) -> Evaluator:
+    """Return the general evaluator, which runs the closure of the whole expression.
+
+    It charges the known cost first, limits the steps and bytes of the evaluation, and checks the type of the result.
+    """
     run, cost = code.run, code.cost
     steps_max, bytes_max = budget.evaluation_steps_max, budget.evaluation_bytes_max
 
@@ -182,6 +185,10 @@ def _whole(code: Code, names: tuple[None, ...], result: type | None, budget: Cal
 
 
 def _path(path: Path, cost: int, result: type | None, budget: CallBudget, whole: Evaluator) -> Evaluator:
+    """Return a fast evaluator for an expression that is only a chain of fields.
+
+    If the simple look-up fails in any way, it leaves the work to `whole`, which gives the exact error.
+    """
     keys = path.keys
 
     def read(variables: Mapping[str, Any]) -> object:
@@ -202,6 +209,10 @@ def _path(path: Path, cost: int, result: type | None, budget: CallBudget, whole:
 
 
 def _presence(presence: Presence, cost: int, budget: CallBudget, whole: Evaluator) -> Evaluator:
+    """Return a fast evaluator for an expression that only tests for fields of one map.
+
+    If the map cannot be read, it leaves the work to `whole`, which gives the exact error.
+    """
     (first, second), wanted = presence.path.keys, presence.wanted
 
     def test(variables: Mapping[str, Any]) -> object:

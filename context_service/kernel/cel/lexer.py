@@ -49,7 +49,7 @@ _CLOSING = frozenset(")]}")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One lexical element."""
+    """A token: its kind, its text, its value if it is a literal, and its position."""
 
     kind: str  # "name", "quoted", "int", "uint", "float", "string", "bytes", or "op"
     text: str  # as written; of a quoted name, the text between the backticks
@@ -104,7 +104,7 @@ def tokens_of(source: str, budget: CompileBudget) -> tuple[list[Token], Position
 
 
 class _Lines:
-    """Where the lines of a text start."""
+    """The offsets at which the lines of a text start."""
 
     def __init__(self, source: str) -> None:
         self._starts = [0, *(match.end() for match in _NEWLINE.finditer(source))]
@@ -115,6 +115,11 @@ class _Lines:
 
 
 def _token(match: re.Match[str], at: Position, lines: _Lines, start: int) -> Token:
+    """Return the token of a match of the token pattern, with the value of a literal.
+
+    Raises:
+        CelError: a literal has an invalid escape.
+    """
     text = match.group()
     if match["op"] is not None:
         return Token("op", text, None, at)
@@ -156,7 +161,7 @@ def _integer(text: str, unsigned: bool, at: Position) -> Token:
 
 
 def _is_sign(token: Token, before: list[Token]) -> bool:
-    """Tell a minus that negates from one that subtracts."""
+    """Return whether a minus is a sign, and not the operator of a subtraction."""
     if token.text == "!":
         return True
     if token.text != "-":

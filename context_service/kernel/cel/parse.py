@@ -78,12 +78,12 @@ _TREE_LEVELS = 2
 
 
 def parse(source: str, budget: CompileBudget) -> Node:
-    """Return the tree of `source`, and keep it with the budget.
+    """Return the tree of `source`, and store it in the budget for later checks.
 
     Raises:
         ExpressionTooLarge: `source` is longer or deeper than an expression may be, or there are no symbols left.
         CelError: `source` is not an expression of the language.
-        CompileStopped: no caller waits for it.
+        CompileStopped: no caller waits any more.
     """
     tokens, end = tokens_of(source, budget)
     parser, punctuation = _grammar()
@@ -150,6 +150,12 @@ class _Builder:
         self._nesting_max = budget.expression.nesting_max
 
     def node(self, tree: Any, depth: int) -> Node:
+        """Return our node for a tree of the grammar, without the grammar's levels that only pass a value on.
+
+        Raises:
+            ExpressionTooLarge: the expression is nested too deeply.
+            CompileStopped: no caller waits any more.
+        """
         self._budget.look()
         while len(tree.children) == 1 and tree.data in _PASSING:
             tree = tree.children[0]
@@ -209,7 +215,7 @@ class _Builder:
         return Unary("-", self.node(operand, depth), at)
 
     def _bare_int(self, tree: Any) -> int | None:
-        """Return the int literal that `tree` is, without parentheses around it."""
+        """Return the value of a tree that is an int literal without parentheses; None for other trees."""
         while len(tree.children) == 1 and tree.data in _BARE:
             tree = tree.children[0]
         if tree.data != "literal" or tree.children[0].type != "INT_LIT":
@@ -262,7 +268,7 @@ class _Builder:
         raise CelError("messages are not supported; write a map", *self._tokens[tree.meta.start_pos].at)
 
     def _args(self, lists: list[Any], depth: int) -> tuple[Node, ...]:
-        """Return the expressions of an optional list of them."""
+        """Return the nodes of an optional list of arguments."""
         return tuple(self.node(tree, depth) for trees in lists for tree in trees.children)
 
     def _unquoted(self, name: Any) -> Token:

@@ -101,7 +101,7 @@ def _read_three(slot: int, keys: tuple[str, ...], at: tuple[Position, ...]) -> R
 def tester(operand: Run, field: str, at: Position) -> Run:
     """Return the closure of `has(operand.field)`.
 
-    An operand that fails, or that is no map, fails the test.
+    It fails if the operand fails or is not a map.
     """
 
     def test(env: Env) -> bool:
@@ -114,7 +114,7 @@ def tester(operand: Run, field: str, at: Position) -> Run:
 
 
 def selector(operand: Run, field: str, at: Position) -> Run:
-    """Return the closure of `operand.field` where the operand is computed."""
+    """Return the closure of `operand.field` for an operand that is computed."""
 
     def select(env: Env) -> Any:
         value = operand(env)
@@ -128,7 +128,7 @@ def selector(operand: Run, field: str, at: Position) -> Run:
 
 
 def _missing(env: Env, slot: int, keys: tuple[str, ...], at: tuple[Position, ...]) -> EvaluationError:
-    """Return the error that tells which of `keys` could not be read."""
+    """Return the error that names the first of `keys` that could not be read."""
     value = env[slot]
     for index, (key, place) in enumerate(zip(keys, at, strict=True)):
         if slot == VARIABLES and index == 0:
@@ -154,13 +154,13 @@ _PLAIN_KEYS = 2  # a variable and one field: `entity.data`
 
 
 class Presence(NamedTuple):
-    """Of the map at a path, which fields are to be there (True) and which are not (False)."""
+    """A test of one map: which of its fields must be there (True) and which must not (False)."""
 
     path: Path
     wanted: tuple[tuple[str, bool], ...]
 
     def tester(self, ordinary: Run) -> Run:
-        """Return the closure that tests it; `ordinary` does the same, and also takes values that are not maps."""
+        """Return the closure of the test; it calls `ordinary`, the general closure, for values that are not maps."""
         slot, (first, second), _ = self.path
         wanted = self.wanted
 
@@ -180,12 +180,12 @@ class Presence(NamedTuple):
 
 
 def presence(path: Path | None, field: str) -> Presence | None:
-    """Return the test of one field; None for a path that it is not made for, as below."""
+    """Return the test of one field at a path; None if the path is not of the form `variable.field`."""
     return Presence(path, ((field, True),)) if path and len(path.keys) == _PLAIN_KEYS else None
 
 
 def negated(test: Presence | None) -> Presence | None:
-    """Return the opposite of the test of one field."""
+    """Return the opposite of a test of one field; None for any other test, or for None."""
     if test is None or len(test.wanted) > 1:
         return None
     ((field, there),) = test.wanted
@@ -193,7 +193,7 @@ def negated(test: Presence | None) -> Presence | None:
 
 
 def joined(tests: Sequence[Presence | None]) -> Presence | None:
-    """Return all tests as one, if they are of the same map."""
+    """Return several tests as one; None if they are not all of the same map."""
     first, *others = tests
     if first is None or any(test is None or test.path[:2] != first.path[:2] for test in others):
         return None

@@ -1,12 +1,10 @@
 """The tree of an expression: the output of the parser and the input of the compiler.
 
-Chains that users write long (`&&`, `||`, operators of one precedence, `?:` in
-the else branch) are one flat node each, so that the depth of the tree is the
-nesting a reader sees and a recursive pass over it stays shallow.
+Chains that users write long (`&&`, `||`, operators of one precedence, `?:` in the else branch) are one flat node each.
+So the depth of the tree is the nesting that a reader sees, and recursion over it stays shallow.
 
-`outcomes` and `elements` are the possible values of an expression, as far as its text shows. A computed one
-shows nothing. One that ends in a choice, a look-up in a map that is written out, or a list of literals shows each value
-that may come of it.
+`outcomes` and `elements` return the possible values of an expression, as far as its text shows them. A computed value
+is not known. A choice, a look-up in a map literal, and a list of literals show each possible value.
 """
 
 from __future__ import annotations
@@ -136,7 +134,7 @@ Node: TypeAlias = (
 
 
 def outcomes(node: Node) -> Iterator[Node]:
-    """Yield the parts of an expression that may become its value: of a choice, both sides."""
+    """Yield the parts of an expression that may become its value, such as both branches of a choice."""
     match node:
         case Conditional():
             for _, then in node.branches:
@@ -152,7 +150,7 @@ def outcomes(node: Node) -> Iterator[Node]:
 
 
 def elements(node: Node) -> Iterator[Node]:
-    """Yield the parts of an expression that give elements of its list; none of a list that is read or computed."""
+    """Yield the parts of an expression that become elements of its list; none if the list is read or computed."""
     for outcome in outcomes(node):
         match outcome:
             case ListLiteral(items=items):

@@ -91,7 +91,7 @@ NUMBERS: Final = frozenset({int, float, Uint})
 
 
 def type_name(value: object) -> str:
-    """Return the name of the value's type, as messages and `type()` have it."""
+    """Return the name of the value's type, as used in messages and by `type()`."""
     name = _NAMES.get(type(value))
     if name is None:
         raise EvaluationError(f"a value of the Python type {type(value).__name__} is not a CEL value")
@@ -104,7 +104,7 @@ def type_of(value: object) -> CelType:
 
 
 def number(value: Any) -> Any:
-    """Return a value read from a document: an int outside int64 as the double it is."""
+    """Return a value that was read from a document; an int outside int64 becomes a double."""
     if type(value) is int and not INT_MIN <= value <= INT_MAX:
         try:
             return float(value)
@@ -114,7 +114,7 @@ def number(value: Any) -> Any:
 
 
 def aligned(left: Any, right: Any) -> tuple[Any, Any]:
-    """Return two numbers as they are compared: with a double, an integer is a double too."""
+    """Return two numbers in comparable types: with a double, an integer becomes a double too."""
     if type(left) is float:
         return left, float(right)
     if type(right) is float:
@@ -123,7 +123,7 @@ def aligned(left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def key_of(value: Any) -> Any:
-    """Return the key of a dict that stands for `value`, or None if it cannot be a key.
+    """Return the Python dict key for `value`, or None if it cannot be a key.
 
     A double is a key for lookups only: 2.0 finds 2, and 2.5 finds nothing.
     """
@@ -136,18 +136,18 @@ def key_of(value: Any) -> Any:
 
 
 def keys_of(mapping: dict[Any, Any]) -> list[Any]:
-    """Return the keys of a map as values."""
+    """Return the keys of a map as CEL values."""
     return [key.value if type(key) is BoolKey else key for key in mapping]
 
 
 def no_overload(name: str, *values: object) -> EvaluationError:
-    """Return the error for a function or operator that has no form for these types."""
+    """Return the error for a function or operator that is not defined for these types."""
     types = ", ".join(type_name(value) for value in values)
     return EvaluationError(f"{name} does not accept ({types})")
 
 
 def equals(budget: CallBudget, left: Any, right: Any) -> bool:
-    """Return whether two values are equal; values of different types are not, numbers may be."""
+    """Return whether two values are equal. Values of different types are not, except numbers of equal value."""
     kind, other = type(left), type(right)
     if kind is str or kind is bytes:
         if kind is not other or len(left) != len(right):
@@ -207,7 +207,7 @@ def contains(budget: CallBudget, item: Any, container: Any) -> bool:
 
 
 def ordered(budget: CallBudget, name: str, left: Any, right: Any) -> tuple[Any, Any]:
-    """Return two values as Python can order them, and pay for comparing them.
+    """Return two values in a form that Python can order, and charge for comparing them.
 
     Raises:
         EvaluationError: their types have no order.

@@ -29,11 +29,11 @@ class ChatModel:
     """Models at one endpoint. A model that failed is not called for a while, longer each time.
 
     Args:
-        session: Its connections.
+        session: The HTTP connections to the endpoint.
         url: The URL that `/chat/completions` is appended to.
-        models: Their names there, the cheapest first.
-        timeout_s: The timeout of a text.
-        key: The operator's, if the endpoint needs one.
+        models: The names of the models at the endpoint, the cheapest first.
+        timeout_s: Seconds after which a request for a text fails.
+        key: The operator's API key; empty if the endpoint needs none.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ChatModel:
 
 @asynccontextmanager
 async def open_endpoint(settings: Settings) -> AsyncIterator[ChatModel]:
-    """Open the connections to the endpoint of the settings, which is set."""
+    """Open the connections to the endpoint that the settings name."""
     async with aiohttp.ClientSession(headers={"content-type": "application/json"}) as session:
         yield ChatModel(
             session,

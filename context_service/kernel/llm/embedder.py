@@ -44,11 +44,11 @@ class EndpointEmbedder(Embedder):
     """One model at one endpoint.
 
     Args:
-        session: Its connections, with the time that a request may take.
+        session: The HTTP connections to the endpoint, with the timeout of a request.
         url: The URL that `/embeddings` is appended to, such as `https://api.openai.com/v1`.
-        model: Its name there.
+        model: The name of the model at the endpoint.
         asks_dimension: Request the dimension of the vectors, from models that can make several.
-        key: The operator's, if the endpoint needs one. Callers read the endpoint's errors, which may repeat a request.
+        key: The operator's API key; empty if the endpoint needs none. It is removed from errors that callers read.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class EndpointEmbedder(Embedder):
 
 @asynccontextmanager
 async def open_endpoint(settings: Settings) -> AsyncIterator[EndpointEmbedder]:
-    """Open the connections to the endpoint of the settings, which is set."""
+    """Open the connections to the endpoint that the settings name."""
     timeout = aiohttp.ClientTimeout(total=settings.embedding_timeout_s)
     async with aiohttp.ClientSession(timeout=timeout, headers={"content-type": "application/json"}) as session:
         yield EndpointEmbedder(

@@ -24,10 +24,10 @@ class Embedding:
 
 
 class EmbedderFailed(Exception):
-    """No vectors came; another text would have got none either. Try again later.
+    """The embedder made no vectors, and not because of the text. Try again later.
 
     Attributes:
-        retry_after_s: How long it asks us to wait; 0: it does not say.
+        retry_after_s: Seconds that the embedder asks us to wait; 0 if it does not say.
     """
 
     def __init__(self, message: str, *, retry_after_s: float = 0.0) -> None:
@@ -36,15 +36,15 @@ class EmbedderFailed(Exception):
 
 
 class EmbedderMisconfigured(EmbedderFailed):
-    """It will go on failing until an operator changes something: the key, the URL, the model."""
+    """The embedder will fail until an operator changes the key, the URL or the model."""
 
 
 class TextRefused(Exception):
-    """The model takes other texts, but not one of these.
+    """The model refuses one of the texts, but would take others.
 
     Args:
-        message: For any caller to read.
-        words: The endpoint's own, which may repeat the text.
+        message: A message without the text, which any caller may read.
+        words: The message of the endpoint, which may repeat the text.
     """
 
     def __init__(self, message: str, *, words: str = "") -> None:
@@ -56,8 +56,8 @@ class Embedder(ABC):
     """Makes vectors of texts by one model.
 
     Attributes:
-        model: Its name, stored next to each vector: those of different models are not compared.
-        unrelated: Cosine up to which two texts have nothing to do with each other, or 0 if it is not known.
+        model: The name of the model, stored with each vector: vectors of different models are not compared.
+        unrelated: The cosine up to which two texts are unrelated; 0 if it is not known.
     """
 
     model: str

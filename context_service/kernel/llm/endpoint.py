@@ -1,7 +1,7 @@
 """The common code of model endpoints: bounded answers, errors without keys, pauses after failures.
 
-An endpoint's error may repeat the text of the request. So its words go only to the caller who sent that text; logs,
-records, and callers during a pause, get its status and, if it has one, its code.
+An error of an endpoint may repeat the text of the request. So its message goes only to the caller that sent the text.
+Logs, records, and callers during a pause get only its status and, if it has one, its code.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def parsed(answer: bytes, *, containers_max: int, read: Callable[[Any], _T
 
 
 def shown(answer: bytes, *, key: str) -> str:
-    """Return the beginning of an endpoint's answer without the key: callers read it, and it may repeat the request."""
+    """Return the beginning of an endpoint's answer, without the key, because callers read it."""
     text = answer.decode(errors="replace").replace("\0", "")
     return (text.replace(key, "***") if key else text).strip()[:_SHOWN_CHARS]
 
@@ -71,12 +71,12 @@ def status_of(status: int, answer: bytes, *, key: str) -> str:
 
 
 def passes(status: int) -> bool:
-    """Say whether a status may be another one by and by."""
+    """Return whether a failure with this HTTP status may be temporary."""
     return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def retry_after_s(header: str) -> float:
-    """Return how long an endpoint asks us to wait; 0: it does not say.
+    """Return how many seconds an endpoint asks us to wait; 0 if it does not say.
 
     The header's other form, a date, is rare, and our clock is not theirs.
     """
@@ -88,7 +88,7 @@ class Pauses:
     """Pauses calls to an endpoint that failed, longer each time; calls during a pause get the last error at once.
 
     Attributes:
-        failed_by: The last failure; empty: it answered.
+        failed_by: The last failure; empty if the last call succeeded.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Pauses:
         return time.monotonic() >= self._again_at
 
     def failed(self, by: str, *, asked_s: float = 0.0) -> float:
-        """Begin a pause, of `asked_s` at least; return its seconds."""
+        """Begin a pause of at least `asked_s` seconds; return its length in seconds."""
         pause_s = max(asked_s, min(PAUSE_S * 2.0 ** min(self._failures, 20), PAUSE_S_MAX))
         self._failures += 1
         self._again_at = time.monotonic() + pause_s
@@ -110,6 +110,6 @@ class Pauses:
         return pause_s
 
     def answered(self) -> None:
-        """End it."""
+        """End the pause, after a call that succeeded."""
         self._failures = 0
         self.failed_by = ""

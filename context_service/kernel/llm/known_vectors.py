@@ -1,6 +1,6 @@
-"""Vectors that were made lately, by their texts: the same text has the same one, and making it takes long.
+"""A cache of vectors by their texts: the same text has the same vector, and making one takes long.
 
-Each tenant has its own, so that the time of an answer reveals nothing about another tenant's questions.
+Each tenant has a cache of its own, so that the time of an answer reveals nothing about another tenant's questions.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _BYTES_OF_NUMBER = 4
 
 
 class KnownVectors:
-    """Vectors of unit length, those that were used last."""
+    """A cache of the vectors of unit length that were used last."""
 
     def __init__(self) -> None:
         self._of: OrderedDict[UUID, OrderedDict[bytes, array[float]]] = OrderedDict()
 
     def get(self, tenant_id: UUID, text: str) -> Sequence[float] | None:
-        """Return the vector of a text, or None if it has to be made."""
+        """Return the vector of a text, or None if it is not in the cache."""
         known = self._of.get(tenant_id)
         name = _name(text)
         if known is None or (vector := known.get(name)) is None:
@@ -35,7 +35,7 @@ class KnownVectors:
         return vector
 
     def put(self, tenant_id: UUID, text: str, values: Sequence[float]) -> Sequence[float]:
-        """Keep the vector of a text, and return it as `get` will: of unit length, and in few bytes."""
+        """Store the vector of a text, and return it in the form of `get`: of unit length, as 32-bit floats."""
         length = math.hypot(*values) or 1.0
         vector = array("f", [value / length for value in values])
         known = self._of.setdefault(tenant_id, OrderedDict())

@@ -1,10 +1,9 @@
-"""Vectors on this machine: a model that comes inside a package, run by child processes, off the event loop.
+"""Vectors on this machine: a model from a Python package, run by child processes, off the event loop.
 
-The model is all-MiniLM-L6-v2 in 8 bits: 384 dimensions, English, texts of up to 256 tokens; of longer ones the
-beginning counts. A child starts when it is first needed, takes one thread and at most `MEMORY_BYTES_MAX`, and gets a
-few texts at a time, so that a question waits for a few of those that are embedded in the background, not for all.
-One that does not answer is killed, and the next text starts another. A child whose parent died reads the end of its
-input, and ends.
+The model is all-MiniLM-L6-v2 in 8 bits: 384 dimensions, English. Of a text, the first 256 tokens count. A child process
+starts when it is first needed, takes one thread and at most `MEMORY_BYTES_MAX`, and gets a few texts at a time. So a
+question waits for a few of the texts that are embedded in the background, not for all. A child that does not answer is
+killed, and the next text starts another. When the parent dies, the child reads the end of its input, and ends.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ _ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
 
 
 class LocalEmbedder(Embedder):
-    """The model of the package.
+    """The embedder that runs the model of the package in child processes.
 
     Args:
-        processes: That run it at once.
-        timeout_s: That a child may take for a few texts.
+        processes: The number of child processes that may run at the same time.
+        timeout_s: Seconds that a child may take for a few texts.
     """
 
     model = MODEL
@@ -67,7 +66,7 @@ class LocalEmbedder(Embedder):
 
         Raises:
             EmbedderFailed: a child broke, or takes too long.
-            EmbedderMisconfigured: the package is not the one that is wanted.
+            EmbedderMisconfigured: the package is missing, or has another model.
         """
         slices = enumerate([texts[start : start + SLICE] for start in range(0, len(texts), SLICE)])
         vectors: dict[int, list[Embedding]] = {}
@@ -115,14 +114,14 @@ class LocalEmbedder(Embedder):
 
 
 class _Child:
-    """A process that has the model."""
+    """A child process that has loaded the model."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
 
     @classmethod
     async def started(cls) -> _Child:
-        """Start one that is ready.
+        """Start a child process, and wait until it is ready.
 
         Raises:
             EmbedderFailed, EmbedderMisconfigured: it cannot load the model.
@@ -156,7 +155,7 @@ class _Child:
         """Return the vectors of texts.
 
         Raises:
-            EmbedderFailed: it broke.
+            EmbedderFailed: the child process failed.
         """
         assert self._process.stdin is not None
         body = orjson.dumps([text.encode(errors="replace").decode() for text in texts])
@@ -173,7 +172,7 @@ class _Child:
         return [tuple(numbers[start : start + DIMENSION]) for start in range(0, len(numbers), DIMENSION)]
 
     async def end(self) -> None:
-        """Kill it."""
+        """Kill the child process."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
         await asyncio.shield(self._process.wait())
@@ -189,7 +188,7 @@ class _Child:
 
 @asynccontextmanager
 async def open_local(settings: Settings) -> AsyncIterator[LocalEmbedder]:
-    """Make the local model ready to be started.
+    """Open the local embedder; child processes start when texts come.
 
     Raises:
         FailedPrecondition: its packages are not installed.

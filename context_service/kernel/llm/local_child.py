@@ -1,7 +1,8 @@
 """The program that runs the local model: `python -m context_service.kernel.llm.local_child MEMORY_BYTES_MAX`.
 
-It answers first whether it is ready: `{"problem": ""}`. Then each request at descriptor 0, a JSON list of texts, is
-answered at 1 by their vectors, one after the other, as 32-bit floats. Each is preceded by its length in bytes.
+It first writes whether it is ready: `{"problem": ""}`. Then it reads requests from descriptor 0, each a JSON list of
+texts, and writes their vectors to descriptor 1, one after the other, as 32-bit floats. Each request and answer begins
+with its length in bytes.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class _Unusable(Exception):
 
 
 class _Model:
-    """The model, loaded.
+    """The loaded model.
 
     Raises:
-        _Unusable: it is missing, or another one.
+        _Unusable: the model is missing, or is another one.
     """
 
     def __init__(self) -> None:
@@ -59,7 +60,7 @@ class _Model:
     def vector(self, text: str) -> bytes:
         """Return the vector of a text, of unit length.
 
-        Each text runs alone: in the company of longer ones it would be padded, and take as long as they do.
+        Each text runs alone: together with longer texts it would be padded, and take as long as they do.
         """
         numpy = self._numpy
         ids = numpy.array([self._tokenizer.encode(text).ids], dtype=numpy.int64)
@@ -71,7 +72,7 @@ class _Model:
 
 
 def main() -> None:
-    """Load the model, and answer until there is nothing more to read."""
+    """Load the model, and answer requests until the input ends."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library's prints must not mix with answers
     memory_bytes_max = int(sys.argv[1])
@@ -91,7 +92,7 @@ def main() -> None:
 
 
 def _file(package: str, name: str, sha256: str) -> bytes:
-    """Return a file of a package, which is not imported."""
+    """Return a file of a package without importing the package."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise _Unusable(f"{package} is not installed")

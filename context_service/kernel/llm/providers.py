@@ -1,4 +1,4 @@
-"""Which models the settings mean; each is imported when it is the one."""
+"""Opens the models that the settings name; the code of a provider is imported only if it is used."""
 
 from __future__ import annotations
 

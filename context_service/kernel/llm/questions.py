@@ -1,7 +1,7 @@
-"""Vectors of questions: made while a caller waits, so in little time or not at all.
+"""Vectors of questions: a caller waits for them, so they are made in a short time or not at all.
 
-An embedder that failed is not called for a while, longer each time: calls in between get its error at once, and do not
-wait for it again.
+An embedder that failed is not called for a while, longer each time. Calls during such a pause get the last error at
+once.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class NoVector(Exception):
 
 
 class QuestionVectors:
-    """Makes vectors of questions, each of unit length; of one that several ask at once, once.
+    """Makes vectors of questions, each of unit length; concurrent calls with the same question share one request.
 
     Args:
-        embedder: Makes the vectors.
-        known: Those that were made lately.
-        timeout_s: That one may take.
-        text_chars: So much of a question is embedded.
+        embedder: The embedder that makes the vectors.
+        known: The cache of vectors that were made lately.
+        timeout_s: Seconds after which a call fails.
+        text_chars: The number of characters of a question that are embedded.
     """
 
     def __init__(self, embedder: Embedder, known: KnownVectors, *, timeout_s: float, text_chars: int) -> None:
@@ -46,18 +46,18 @@ class QuestionVectors:
 
     @property
     def model(self) -> str:
-        """The embedder's."""
+        """The name of the embedder's model."""
         return self._embedder.model
 
     async def of(self, text: str, *, tenant_id: UUID) -> Sequence[float]:
-        """Return the vector of a text.
+        """Return the vector of a question.
 
         Args:
-            text: The question.
-            tenant_id: Whose it is.
+            text: The text of the question.
+            tenant_id: The tenant of the caller, whose cache is used.
 
         Raises:
-            NoVector: it cannot be made in time.
+            NoVector: the vector cannot be made in time.
         """
         text = text[: self._text_chars]
         if (known := self._known.get(tenant_id, text)) is not None:

@@ -11,23 +11,23 @@ class ChatFailed(Exception):
 
 
 class Chat(Protocol):
-    """Writes texts by a model of those that there are."""
+    """The interface of models that write texts."""
 
     @property
     def models(self) -> Sequence[str]:
-        """Names of the models that there are, the cheapest first."""
+        """The names of the available models, the cheapest first."""
         ...
 
     async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
         """Return the answer of a model, within its timeout and the deadline of the call under way.
 
         Args:
-            system: The instructions.
-            user: The input.
-            tokens_max: The longest answer.
-            model: Its name; empty takes the first.
+            system: The system prompt of the request.
+            user: The user prompt of the request.
+            tokens_max: The number of tokens that the answer may have.
+            model: The name of the model; empty takes the cheapest.
 
         Raises:
-            ChatFailed: nothing that can be used.
+            ChatFailed: there is no usable answer.
         """
         ...

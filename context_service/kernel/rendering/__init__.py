@@ -1,8 +1,8 @@
-"""Conversations as the requests of model vendors want them.
+"""Renders conversations in the request formats of model vendors.
 
-A conversation is a list of turns (`turns`). Each vendor's module splits a turn into pieces, and says which shape their
-list has (`bodies`). A turn's pieces depend on nothing but the turn, so text that was sent before stays the same byte
-for byte, and so does the vendor's cache of it.
+A conversation is a list of turns (`turns`). The module of each vendor splits a turn into pieces, and describes the
+shape of the list of pieces (`bodies`). The pieces of a turn depend on nothing but the turn. So text that was sent
+before stays the same byte for byte, and the vendor's prompt cache stays valid.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BEGINNING = "[The conversation begins with the assistant.]"
 
 
 class Format(Enum):
-    """Whose requests."""
+    """The vendor API whose request format is rendered."""
 
     OPENAI = "openai"  # Chat Completions
     ANTHROPIC = "anthropic"  # Messages
@@ -65,13 +65,13 @@ _USER_FIRST = frozenset({Format.ANTHROPIC, Format.GEMINI})
 
 
 def pieces(turn: Turn, to: Format) -> list[RequestPart]:
-    """Return the pieces of a turn; none if the vendor takes nothing of it."""
+    """Return the pieces of a turn; none if the vendor accepts nothing of it."""
     request_parts: list[RequestPart] = _MODULES[to].pieces(turn)
     return request_parts
 
 
 def empty(to: Format, start: str = "") -> Body:
-    """Return a body without pieces; `start` is the beginning of its object."""
+    """Return a body without pieces; `start` is the text with which its JSON object begins."""
     return Body(_MODULES[to].SHAPE, start.encode())
 
 
@@ -85,7 +85,7 @@ def body(turns: Iterable[Turn], to: Format) -> bytes:
 
 
 def beginning(turns: Iterable[Turn], to: Format) -> list[Turn]:
-    """Return the turn that must come before others: a user's, if they begin with the model and it may not."""
+    """Return a user's turn to put before others, if the vendor requires one because they begin with the assistant."""
     if to not in _USER_FIRST:
         return []
     rendered_turns = ([Rendered.of(piece) for piece in pieces(turn, to)] for turn in turns if turn.role != "system")
@@ -94,5 +94,5 @@ def beginning(turns: Iterable[Turn], to: Format) -> list[Turn]:
 
 
 def needs_beginning(rendered: Sequence[Rendered]) -> bool:
-    """Return whether pieces begin with the model's turn."""
+    """Return whether pieces begin with a turn of the assistant."""
     return bool(rendered) and rendered[0].role in ("assistant", "model")

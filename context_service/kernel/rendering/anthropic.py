@@ -31,7 +31,7 @@ _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # w
 
 
 def pieces(turn: Turn) -> list[RequestPart]:
-    """Return the blocks of a turn: thinking and text, then calls, then their results, which are the user's."""
+    """Return the blocks of a turn: thinking and text, then calls, then their results, in a message of the user."""
     request_parts = []
     lasting = 0  # pieces up to the last one that is no thinking
     for part in turn.parts:
@@ -67,7 +67,7 @@ def _block(part: Part, role: str) -> dict[str, Any] | orjson.Fragment | None:
 
 
 def _kind(media_type: str, *, is_inline: bool) -> str:
-    """Return the type of a file's block; empty: it takes no such file."""
+    """Return the block type for a file of a media type; empty if the vendor does not accept it."""
     if media_type == "application/pdf":
         return "document"
     is_image = media_type in _IMAGES if is_inline else media_type.startswith("image/")

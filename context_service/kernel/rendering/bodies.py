@@ -1,8 +1,8 @@
 """The body of a request: its messages, joined piece by piece.
 
-A body is as long as a prompt, and each prompt is the one before with more after it: so joined pieces stay joined, and
-only new ones are added. Some vendors want a message for a piece; with others roles alternate, and a message has all
-pieces of a turn; those have a list of system prompts in front of all messages.
+A body is as long as a prompt, and each prompt is the one before with more text after it. So pieces that were joined
+stay joined, and only new ones are added. With some vendors, each piece is a message. With others, roles alternate and a
+message has all pieces of a turn; these vendors have a list of system prompts before all messages.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from context_service.kernel.rendering.turns import RequestPart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """The shape of a vendor's requests.
+    """The shape of a vendor's request body.
 
     Attributes:
-        messages: The member with the list of messages.
-        pieces: The member of a message with the list of its pieces; empty if a piece is a message.
-        system: The text before and after system prompts; empty if they are messages.
-        system_at: Where their list is, as a JSON Pointer.
-        results_apart: Results have messages of their own.
+        messages: The name of the member with the list of messages.
+        pieces: The name of a message's member with the list of its pieces; empty if each piece is a message.
+        system: The JSON before and after the system prompts; empty if they are messages.
+        system_at: The JSON Pointer of the list of system prompts.
+        results_apart: Whether tool results have messages of their own.
     """
 
     messages: str
@@ -36,7 +36,7 @@ class Shape:
 
 
 class Rendered(NamedTuple):
-    """A piece as it was rendered: it is sent so for ever."""
+    """A piece as it was rendered; later requests repeat it byte for byte."""
 
     role: str
     json: str
@@ -44,17 +44,17 @@ class Rendered(NamedTuple):
 
     @classmethod
     def of(cls, piece: RequestPart) -> Rendered:
-        """Return a piece, rendered."""
+        """Return the rendered form of a piece."""
         return cls(piece.role, orjson.dumps(piece.value).decode(), piece.is_result)
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The messages of a request, as far as they go. It does not change: `with_pieces` returns a longer one.
+    """The beginning of a request body, with the messages so far. It is immutable: `with_pieces` returns a longer one.
 
     Attributes:
-        shape: Whose request.
-        start: Of the object, in front of everything.
+        shape: The shape of the vendor's request body.
+        start: The text with which the JSON object begins, before the messages.
     """
 
     shape: Shape
@@ -90,7 +90,7 @@ class Body:
 
     @property
     def pointer(self) -> str:
-        """Where its last piece is, as a JSON Pointer (RFC 6901); empty: it has none."""
+        """The JSON Pointer (RFC 6901) of the last piece; empty if there is none."""
         systems, count, within = self._counts
         if count:
             place = f"/{self.shape.messages}/{count - 1}"
@@ -111,7 +111,7 @@ class Body:
 
     @property
     def json(self) -> bytes:
-        """The whole: a JSON object."""
+        """The whole body, as a JSON object."""
         return self.prefix + self.end
 
     def __len__(self) -> int:

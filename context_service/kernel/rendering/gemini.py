@@ -35,7 +35,7 @@ _MEDIA = re.compile(r"(?:image|audio|video)/.+|application/pdf")
 
 
 def pieces(turn: Turn) -> list[RequestPart]:
-    """Return the parts of a turn: texts, then calls, then their results, which are the user's."""
+    """Return the parts of a turn: texts, then calls, then their results, in a turn of the user."""
     role = {"assistant": "model"}.get(turn.role, turn.role)
     parts = [part for spoken_part in turn.said() if (part := _part(spoken_part, turn.role))]
     if turn.role == "system":
@@ -67,7 +67,7 @@ def _part(part: Part, role: str) -> dict[str, Any] | None:
 
 
 def _signature(turn: Turn) -> str:
-    """Return the last signature among a turn's reasoning; empty: it has none."""
+    """Return the last thought signature in a turn's reasoning; empty if it has none."""
     if turn.role != "assistant":
         return ""
     blocks = [block for part in turn.parts if (block := reasoning_of(part, "gemini", "google"))]

@@ -1,4 +1,4 @@
-"""Turns, the common form of conversations for all vendors, and their texts."""
+"""Turns, the common form of conversations for all vendors, and the texts of their parts."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Call:
 
 @dataclass(slots=True)
 class Turn:
-    """The text of one role in one go; of an assistant's, then the calls.
+    """The parts of one role that follow each other; for the assistant, also its tool calls.
 
-    Blocks of reasoning are among an assistant's parts, in front of the text that followed from them. They go unchanged
+    Blocks of reasoning are among the parts of the assistant, before the text that followed from them. They go unchanged
     to the vendor that made them, and to no other.
     """
 
@@ -88,13 +88,13 @@ def inline_file(url: str) -> InlineFile | None:
 
 
 def media_type_of(part: Part) -> str:
-    """Return what a part that has a URL points at: what a `data:` URL says itself, else what the part says."""
+    """Return the media type of the file that a part's URL points at: that of a `data:` URL, else that of the part."""
     inline = inline_file(part.url or "")
     return inline.media_type if inline else part.media_type
 
 
 def reasoning_of(part: Part, *providers: str) -> Reasoning | None:
-    """Return the block of reasoning that a part is, if it is one of these providers."""
+    """Return the reasoning of a part if it comes from one of these providers, else None."""
     return part.reasoning if part.reasoning and part.reasoning.provider in providers else None
 
 
@@ -120,7 +120,7 @@ def part_text(part: Part) -> str:
 
 
 def result_text(content_json: str) -> str:
-    """Return the answer of a tool as text: a text as it is, null as an empty text, anything else as JSON."""
+    """Return the result of a tool as text: a string as it is, null as an empty text, anything else as JSON."""
     value = orjson.loads(content_json or "null")
     if value is None:
         return ""
@@ -128,7 +128,11 @@ def result_text(content_json: str) -> str:
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:
-    """Return the arguments as an object: themselves, or the one that their text is the JSON of, or one with them."""
+    """Return the arguments of a call as an object.
+
+    Arguments that are an object stay as they are, and null becomes an empty object. A string is parsed as JSON if it
+    holds an object. Any other value becomes the member `arguments` of an object.
+    """
     value = orjson.loads(call.arguments_json or "{}")
     if isinstance(value, str):
         try:
@@ -142,5 +146,5 @@ def arguments(call: ToolCall) -> dict[str, Any]:
 
 
 def plain_name(name: str, *, rest: str = r"[^A-Za-z0-9_-]") -> str:
-    """Return a name of the characters that vendors take, and of their number."""
+    """Return a name as vendors accept it: shortened, and with an underscore for each character of `rest`."""
     return re.sub(rest, "_", name)[:NAME_CHARS_MAX] or "_"

@@ -1,4 +1,4 @@
-"""How many tokens a text has for a model: by OpenAI's tokenizers where they are installed, else about."""
+"""Counts the tokens that a text has for a model: exactly with OpenAI's tokenizers if installed, else by an estimate."""
 
 from context_service.kernel.tokens.calibration import Calibration, calibrated, countable, is_believed
 from context_service.kernel.tokens.counting import FAMILIES, Family, TokenCounter, is_exact

@@ -1,4 +1,4 @@
-"""Calibration of token counts: the ratios of billed to counted tokens of the last bills, and factors from them."""
+"""Calibration of token counts: the ratios of billed to counted tokens of recent bills, and the factors from them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _BUDGET_PERCENT, _TYPICAL_PERCENT = 95, 50
 class Calibration:
     """The ratios of billed to counted tokens, of the last bills.
 
-    Both factors are empirical quantiles of them by nearest rank (definition 1 of Hyndman and Fan, Sample Quantiles in
-    Statistical Packages, 1996): no bill is ever made up, and the same bills give the same factor everywhere. While
-    there are fewer than twenty bills, the missing ones count with ratio 1: so one bill alone moves nothing, two that
-    are higher make budgets careful, and it takes nineteen to make them larger.
+    Both factors are empirical quantiles of the ratios by nearest rank (definition 1 of Hyndman and Fan, Sample
+    Quantiles in Statistical Packages, 1996): a factor is always a ratio that a bill had, and the same bills give the
+    same factor everywhere. While there are fewer than twenty bills, each missing one counts as a ratio of 1. So one
+    bill alone changes nothing, two high bills make budgets careful, and it takes nineteen low ones to make budgets
+    larger.
     """
 
     ratios: tuple[int, ...] = ()  # in parts of 10,000, the newest last
@@ -38,7 +39,7 @@ class Calibration:
 
         Args:
             counted: The tokens counted before any calibration; above 0.
-            billed: The tokens on the vendor's bill.
+            billed: The number of tokens on the vendor's bill.
         """
         bounded = min(max(billed / counted, _RATIO_MIN), _RATIO_MAX)
         return Calibration(ratios=(*self.ratios, round(bounded * _PART))[-RATIOS_MAX:])
@@ -49,17 +50,17 @@ class Calibration:
 
 
 def is_believed(*, counted: int, billed: int) -> bool:
-    """Say whether a bill counts as it is, and not as the most or the least that is believed."""
+    """Return whether a bill is plausible; if not, the nearest plausible ratio is used instead."""
     return _RATIO_MIN * counted <= billed <= _RATIO_MAX * counted
 
 
 def calibrated(counted: int, factor: float) -> int:
-    """Return the largest bill for a number of counted tokens."""
+    """Return the number of tokens to expect on a bill at most, for a number of counted tokens."""
     return -(-counted * _parts(factor) // _PART)
 
 
 def countable(limit: int, factor: float) -> int:
-    """Return how many tokens may be counted so that no more than a limit is billed, as `calibrated` has it."""
+    """Return how many tokens may be counted so that no more than `limit` is billed, as `calibrated` computes it."""
     return limit * _PART // _parts(factor)
 
 

@@ -1,8 +1,9 @@
-"""Counting tokens as a family of models does.
+"""Counts tokens as a family of models does.
 
-OpenAI's encodings are counted exactly with the extra `tokens`, else about (`estimates`). Those of Claude and Gemini are
-not public: they are o200k_base times a factor measured on mixed texts. Bills (`Calibration`) change no count, but the
-budgets computed from counts: a text that was counted once keeps its count.
+OpenAI's encodings are counted exactly if the extra `tokens` is installed, else estimated (`estimates`). Those of Claude
+and Gemini are not public: they are counted as o200k_base times a factor that was measured on mixed texts. Bills
+(`Calibration`) do not change counts, only the budgets that are computed from counts: a text that was counted once keeps
+its count.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _OWN_CHARS_MAX = 1_000  # of a token, in the eyes of one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """Models that cut texts into tokens alike."""
+    """Models that split texts into tokens in the same way."""
 
     encoding: str  # O200K or CL100K
     factor: float = 1.0  # tokens of the family for one of the encoding
@@ -50,10 +51,12 @@ FAMILIES = {
 
 
 class TokenCounter:
-    """Counts for one family. The first one of an encoding reads its 200,000 tokens: 70 ms, and 65 MB.
+    """Counts tokens for one family.
+
+    The first counter of an encoding in a process reads its 200,000 tokens, which takes 70 ms and 65 MB.
 
     Args:
-        family: A name of `FAMILIES`.
+        family: The name of a family in `FAMILIES`.
 
     Raises:
         KeyError: there is no such family.
@@ -65,9 +68,9 @@ class TokenCounter:
         self._tokenizer = _tokenizer(self._family.encoding)
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text has, and at least one if it is not empty.
+        """Return how many tokens a text has; at least one if it is not empty.
 
-        A MiB takes 100 ms in pieces of one, of dashes up to a second.
+        1 MiB of ordinary text takes 100 ms; of dashes, up to a second.
         """
         check_wanted()
         if self._own:
@@ -84,12 +87,12 @@ class TokenCounter:
         return counted if counted <= len(text) else min(counted, len(text.encode(errors="surrogatepass")))
 
     async def counts(self, texts: Sequence[str]) -> list[int]:
-        """Return `count` of each; while much is counted, others have their turn."""
+        """Return the count of each text; during long work, yield to the event loop."""
         return await beside_the_loop(sum(map(len, texts)), lambda: [self.count(text) for text in texts])
 
 
 def is_exact(family: str) -> bool:
-    """Say whether a family's tokens are counted by its own tokenizer, and not estimated. Loads none."""
+    """Return whether tokens of a family are counted by its own tokenizer, not estimated; this loads no tokenizer."""
     return FAMILIES[family].factor == 1.0 and _is_installed()
 
 
@@ -101,7 +104,7 @@ def _own_counter(family: str) -> Guarded | None:
 
 
 def _a_count(answer: object, text: str) -> int:
-    """Return the count of an extension if it is possible: a token has one byte at least, and not thousands of them."""
+    """Return the count of an extension if it is plausible: each token has at least one byte, and not thousands."""
     if type(answer) is not int or not len(text) / _OWN_CHARS_MAX <= answer <= len(text.encode(errors="surrogatepass")):
         raise ValueError(f"a text of {len(text)} characters cannot have {answer!r:.40} tokens")
     return answer
@@ -130,7 +133,7 @@ def _tokenizer(encoding: str) -> Callable[[str], int] | None:
 
 
 def _bindings() -> Any:
-    """Return the tokenizer's library without the package around it, None where it is not installed.
+    """Return the tokenizer's library without the package around it; None if it is not installed.
 
     The package reads every encoding into Python when it is imported: 75 MB more, and most of a second of CPU.
     """
@@ -147,7 +150,7 @@ def _bindings() -> Any:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield the text in pieces, cut where tokens end; where there is no such place for long, anywhere."""
+    """Yield a text in pieces, cut where tokens end; if there is no such place for long, cut anywhere."""
     start = 0
     while start < len(text):
         check_wanted()

@@ -1,8 +1,8 @@
-"""About how many tokens a text has, where no tokenizer is installed.
+"""Estimates how many tokens a text has, for installations without a tokenizer.
 
-Characters divided by four is right for English only: of Chinese it counts a fifth, of base64 a third. Here each kind of
-characters counts as tokenizers do: a word is a token, a row of letters and digits without a word in it
-many, a Chinese letter nearly one. The weights fit o200k_base and cl100k_base; a test holds them to both.
+Dividing the characters by four is right for English only: for Chinese it gives a fifth, for base64 a third. Here each
+kind of character counts as tokenizers count it: a word is one token, a row of letters and digits without words is many,
+a Chinese character nearly one. The weights fit o200k_base and cl100k_base; a test compares them with both.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CLASSES = [(re.compile(f"[{letters}]"), weights) for letters, weights in _SCRIP
 
 
 def estimate(text: str, *, older: bool = False) -> int:
-    """Return about how many tokens a text has in o200k_base, or with `older` in cl100k_base: see the module."""
+    """Return the estimated number of tokens in o200k_base, or with `older` in cl100k_base."""
     rest = _ROW.sub(lambda row: " " if _is_no_word(row.group()) else row.group(), text)
     tokens = (len(text) - len(rest)) / _ROW_CHARS
     tokens += len(_PIECE.findall(rest)) + len(_DIGITS.findall(rest)) + len(_CONTROLS.findall(rest))

@@ -1,4 +1,4 @@
-"""By which import a row was written, as it travels."""
+"""The import that wrote a row, between the database and protobuf."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OURS = frozenset({"import_id", "imported_by", "imported_at"})
 
 
 def imported_of(imported_json: str | None) -> pb.Imported | None:
-    """Return the message of the column `imported`, or None if no import wrote the row."""
+    """Return the protobuf message of the column `imported`, or None if no import wrote the row."""
     if imported_json is None:
         return None
     document = orjson.loads(imported_json)

@@ -1,4 +1,4 @@
-"""Nodes as requests name them: by their id, or by the caller's own."""
+"""Resolves the nodes that requests name: by their id, or by an external id of the caller's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from service_runtime.ids import parse_id
 
 
 class ByExternalId(Protocol):
-    """The fields of a request that may name its node by the caller's own id."""
+    """The fields of a request that may name its node by an external id."""
 
     external_id: str
     graph_name: str
@@ -27,9 +27,9 @@ class NodeNames:
         """Return the id of the node that a request names.
 
         Args:
-            field: The request's name of `node_id`.
-            node_id: As it came; empty with an external id.
-            request: Where the external id is, and its graph.
+            field: The name of the request's field with the node id, for errors.
+            node_id: The value of that field; empty if the request gives an external id.
+            request: The request, with the external id and its graph.
 
         Raises:
             InvalidArgument: the id is not a UUID, or the node is named twice.

@@ -1,4 +1,4 @@
-"""Conversions that the servicers share."""
+"""Conversions of times that the servicers share."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def time_of(field: str, timestamp: Timestamp) -> datetime:
-    """Return a message as an aware time.
+    """Return a protobuf timestamp as an aware datetime.
 
     Raises:
-        InvalidArgument: it is not between the years 1 and 9999; the violation names `field`.
+        InvalidArgument: the time is not between the years 1 and 9999; the violation names `field`.
     """
     try:
         if not 0 <= timestamp.nanos < 1_000_000_000:

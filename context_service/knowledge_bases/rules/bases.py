@@ -1,4 +1,4 @@
-"""The rules of knowledge bases: administrators put them, and who sees one adds documents to it.
+"""The rules of knowledge bases: administrators create them, and any caller that sees one may add documents to it.
 
 A base is searched for all callers of its tenant, or for the agents that name it. `BaseRows` decides which callers see a
 base; `AskedBases` decides which bases a question searches.
@@ -42,12 +42,12 @@ _SEQ_MAX = 2**63 - 1
 
 
 class KnowledgeBases:
-    """The bases of tenants; each time for a principal.
+    """Reads and writes the knowledge bases of tenants; each call acts for its principal.
 
     Args:
-        database: Where they are.
-        rows: Of the bases.
-        documents: Of their documents.
+        database: The database that holds the knowledge bases.
+        rows: The SQL statements on knowledge bases.
+        documents: The SQL statements on their documents.
         bedrock_ids: The knowledge bases of Amazon Bedrock that tenants may name.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
     """
@@ -79,9 +79,9 @@ class KnowledgeBases:
         """Create a base, or replace its settings.
 
         Raises:
-            InvalidArgument: a field is malformed, or the base has other walls, or is another of Amazon Bedrock.
+            InvalidArgument: a field is malformed, or changes the bounds or the Amazon Bedrock base of an existing base.
             LimitExceeded: a field is too large, or there are too many bases.
-            PermissionDenied: the key is bound, or the operator has not listed what it names in Amazon Bedrock.
+            PermissionDenied: the key is bound, or the operator has not listed this knowledge base of Amazon Bedrock.
             RequestIdReused: see the contract.
         """
         check_unbound(principal, "knowledge bases")
@@ -107,10 +107,10 @@ class KnowledgeBases:
         return await self._catalog.write(work, principal=principal, request=request)
 
     async def get(self, name: str, *, principal: Principal) -> Base:
-        """Return a base, and how far its documents are.
+        """Return a base, with the number of its documents in each state.
 
         Raises:
-            InvalidArgument, LimitExceeded: no base can be called so.
+            InvalidArgument, LimitExceeded: the name is malformed.
             KnowledgeBaseNotFound: there is none that the caller may see.
         """
         check_name("name", name)
@@ -176,7 +176,7 @@ class KnowledgeBases:
     async def documents(
         self, name: str, states: Sequence[DocumentState], page: pages.PageRequest, *, principal: Principal
     ) -> tuple[list[Document], str]:
-        """Return a page of the documents of a base, those that were added last first, and the token of the next one.
+        """Return a page of the documents of a base, the newest first, and the token of the next page.
 
         Raises:
             InvalidArgument, InvalidPageToken: see the contract.
@@ -191,7 +191,7 @@ class KnowledgeBases:
         return [document for _, document in found], token
 
     async def remove(self, name: str, document_id: UUID, *, principal: Principal, request: Request | None) -> None:
-        """Remove a document with all that finds it.
+        """Remove a document with its passages.
 
         Raises:
             InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as of `get`.
@@ -210,7 +210,7 @@ class KnowledgeBases:
         await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def _of_record(self, transaction: Transaction, base: Base, said: DocumentInput) -> DocumentInput:
-        """Return a document with what its record says of itself, if it follows one."""
+        """Return a document with the name and type of its record, if it follows one."""
         if said.record_id is None:
             return said
         record = await self._documents.record(transaction, base, said.record_id)

@@ -46,13 +46,13 @@ _FOUND_BY_NOTHING = CutDocument(headings=(), pieces=())
 
 
 class DocumentTexts:
-    """The worker; any number of replicas may run it at once.
+    """The worker that reads documents; any number of replicas may run it at once.
 
     Args:
-        database: Where bases and outbox are.
-        rows: Of the documents.
-        records: Reads those of working memory.
-        reader: Reads bytes.
+        database: The database that holds the documents and the queue of those to read.
+        rows: The SQL statements on documents.
+        records: Reads the text of a record that a document follows.
+        reader: Reads the text of a document's bytes, in a sandboxed process.
         count: A function that counts the tokens of a text.
     """
 
@@ -78,7 +78,7 @@ class DocumentTexts:
         await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
     async def keep_following(self) -> None:
-        """Owe again what follows records that were changed, until cancelled."""
+        """Queue documents again whose records changed, until cancelled."""
         await background.repeating(self.follow_records, interval_s=FOLLOWED_INTERVAL_S)
 
     async def read_due(self) -> int:
@@ -90,7 +90,7 @@ class DocumentTexts:
         return await self._reading.run()
 
     async def follow_records(self) -> int:
-        """Owe again what follows records that were changed or are gone; return how many documents that were.
+        """Queue documents again whose records changed or are gone; return their number.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -109,7 +109,7 @@ class DocumentTexts:
         return await self._rows.outbox.each_due(tenant, partial(self._read, door), for_s=STEP_S)
 
     async def _read(self, door: Tenant, owed: QueuedItem) -> None:
-        """Read one document, and store what finds it or why nothing does."""
+        """Read one document, and store its passages, or why it has none."""
         document = await door.transaction(partial(self._begin, owed=owed))
         if document is None:
             return
@@ -193,7 +193,7 @@ class DocumentTexts:
                 return
 
     async def _tell(self, door: Tenant, owed: QueuedItem, error: str, document: Row, *, is_final: bool) -> None:
-        """Let a document say why nothing finds it, and try again unless it stays so."""
+        """Store the error of a document, and retry later unless the error is final."""
 
         async def work(transaction: Transaction) -> None:
             locked = await self._rows.lock(transaction, owed.subject_id)

@@ -18,11 +18,11 @@ STEP_S = 1.0  # that a base of a tenant is dropped before it is the next tenant'
 
 
 class BaseDropping:
-    """The worker; any number of replicas may run it at once.
+    """The worker that removes passages of deleted bases; any number of replicas may run it at once.
 
     Args:
-        database: Where passages and outbox are.
-        passages: The passages to remove.
+        database: The database that holds the passages and the queue of deleted bases.
+        passages: The search index that has the passages.
     """
 
     def __init__(self, database: Database, passages: Passages) -> None:
@@ -43,7 +43,7 @@ class BaseDropping:
         return await self._rounds.run()
 
     async def _drop_some(self, tenant: Tenant) -> tuple[int, bool]:
-        """Drop a base of a tenant for `STEP_S`; return whether it is gone, and whether there may be more."""
+        """Remove passages of one deleted base for `STEP_S`; return 1 if it is done, and whether there is more."""
         gone = 0
         async with self._outbox.claimed(tenant, count_max=1) as claimed:
             for owed in claimed:

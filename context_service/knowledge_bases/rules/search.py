@@ -40,11 +40,11 @@ FOUND_MAX = 10  # in one base
 
 
 class AskedBases:
-    """Finds them; each time for a principal, and for the names that an agent brings.
+    """Searches knowledge bases; each call acts for its principal, with the base names of its agent.
 
     Args:
-        database: Where they are.
-        passages: What their documents say.
+        database: The database that holds the knowledge bases.
+        passages: The search index of the documents.
         meaning: Compares texts by their embeddings, or None to search by words only.
     """
 
@@ -59,7 +59,7 @@ class AskedBases:
         return [copied(AskedBase, row, documents=row.document_count) for row in rows]
 
     async def asked_bedrock(self, names: Sequence[str], *, principal: Principal) -> list[AskedBedrock]:
-        """Return those of Amazon Bedrock, as `asked` does the others."""
+        """Return the bases of Amazon Bedrock, of the tenant and with the names, as far as the principal sees them."""
         rows = await self._database.of(principal.without_admin()).query(ASKED_BEDROCK, _named(names, principal))
         return [
             AskedBedrock(
@@ -83,11 +83,11 @@ class AskedBases:
         """Return the best passages of bases, `PASSAGES_MAX` of each document.
 
         Args:
-            text: The question.
-            bases: As of `asked`, for the same principal.
-            limit: Passages.
-            time_from: Only of documents that were added from then on.
-            time_to: Only of those that were added before.
+            text: The text of the question.
+            bases: The bases to search, which `asked` returned for the same principal.
+            limit: The number of passages at most.
+            time_from: Only documents that were added then or later; None sets no limit.
+            time_to: Only documents that were added before then; None sets no limit.
             principal: The caller; its tenant and bounds limit the rows.
         """
         principal = principal.without_admin()

@@ -35,10 +35,10 @@ BASES = Table(
 
 
 class BaseRows:
-    """The bases of tenants.
+    """The SQL statements on knowledge bases.
 
     Args:
-        database: Where they are.
+        database: The database that holds the knowledge bases.
     """
 
     def __init__(self, database: Database) -> None:
@@ -51,7 +51,7 @@ class BaseRows:
         return {DocumentState(row.state): row.documents for row in rows}
 
     async def counted(self, transaction: Transaction, base_id: UUID, *, more: int, more_bytes: int) -> tuple[int, int]:
-        """Count documents that come or go, and their bytes; return how many there are."""
+        """Count added or removed documents and their bytes; return the new number of documents and bytes."""
         named = {"base_id": base_id, "more": more, "more_bytes": more_bytes}
         (row,) = await transaction.query(_COUNTED, named)
         return row.document_count, row.size_bytes
@@ -64,17 +64,17 @@ class BaseRows:
 
 
 def walls_named(walls: Walls) -> dict[str, str]:
-    """Return walls as parameters."""
+    """Return bounds as parameters of a statement."""
     return {"graph_name": walls.graph_name, "agent_bundle_id": walls.agent_bundle_id, "app_id": walls.app_id}
 
 
 def walls_of(row: Row) -> Walls:
-    """Return the walls of a row."""
+    """Return the bounds in the columns of a row."""
     return copied(Walls, row)
 
 
 def values_of(said: BaseInput) -> dict[str, Any]:
-    """Return the columns of a base; its id is that of the first put."""
+    """Return the columns of a base; its id is the one of the first write."""
     return {
         "base_id": new_id(),
         "description": said.description,

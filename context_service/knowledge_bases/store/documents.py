@@ -1,7 +1,8 @@
 """The SQL of documents of knowledge bases, and of their passages.
 
-A document that follows a record is shown as what the record is now, whatever was read of it: where the record was
-changed it is to be read again, and where it is gone nothing of it is found, before anybody has looked.
+A document that follows a record always shows the current state of the record, whatever was read of it. As soon as the
+record changes, the document counts as waiting; as soon as it is gone, searches find nothing of the document. Neither
+depends on a worker.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ async def take_turn(transaction: Transaction, base_id: UUID) -> None:
 
 
 class DocumentRows:
-    """The documents of bases.
+    """The SQL statements on documents.
 
     Args:
-        database: Where they are.
-        passages: What they are found by.
-        queued_max: Documents of a tenant that wait to be read.
+        database: The database that holds the documents.
+        passages: The search index, which gets the passages of documents.
+        queued_max: The number of a tenant's documents that may wait to be read.
     """
 
     def __init__(self, database: Database, passages: Passages, *, queued_max: int = QUEUED_MAX) -> None:
@@ -77,7 +78,7 @@ class DocumentRows:
         return rows[0] if rows else None
 
     async def add(self, transaction: Transaction, base: Base, said: DocumentInput, *, by: str) -> Document:
-        """Write a document that is to be read, in a transaction that has locked its base.
+        """Insert a document that is to be read, in a transaction that has locked its base.
 
         Raises:
             LimitExceeded: too many documents of the tenant wait to be read.
@@ -103,7 +104,7 @@ class DocumentRows:
     async def page(
         self, principal: Principal, base: Base, states: Sequence[DocumentState], *, before: int, count: int
     ) -> list[tuple[int, Document]]:
-        """Return documents with their `seq`, those that were added last first."""
+        """Return documents with their `seq`, the newest first."""
         named = {
             "base_id": base.base_id,
             "states": [state.value for state in states],
@@ -136,7 +137,7 @@ class DocumentRows:
         return rows[0] if rows else None
 
     async def say(self, transaction: Transaction, document_id: UUID, state: DocumentState, error: str = "") -> None:
-        """Say how far a document is."""
+        """Store the state of a document, and its error."""
         named = {"document_id": document_id, "state": state.value, "error": error}
         await transaction.query(_SAY, named)
 
@@ -149,7 +150,7 @@ class DocumentRows:
         *,
         record_version: int | None,
     ) -> None:
-        """Say what became of a document, as its record was when it was read."""
+        """Store the final state of a document, and the version of the record that was read for it."""
         named = {
             "document_id": document_id,
             "state": state.value,
@@ -190,7 +191,7 @@ class DocumentRows:
         await transaction.query(_PASSAGES, (first + len(pieces), transaction.tenant_id, document_id))
 
     async def queue_changed(self, transaction: Transaction, *, count: int) -> int:
-        """Owe those again that follow records which were changed or are gone; return how many these were."""
+        """Queue documents again whose records changed or are gone; return their number."""
         named = {"count": count}
         changed = [row.document_id for row in await transaction.query(_CHANGED, named)]
         queued = 0
@@ -209,7 +210,7 @@ def audience_of(row: Row) -> Audience:
 
 
 def passage(piece: DocumentPiece, document_id: UUID, *, ordinal: int, seq: int, said_at: Any) -> Passage:
-    """Return a passage where it stands."""
+    """Return a passage of a document at its place in the index."""
     return Passage(
         seq=seq,
         ordinal=ordinal,

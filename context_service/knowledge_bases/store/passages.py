@@ -29,7 +29,7 @@ _BASES = Owners(
 
 
 def document_source(count_tokens: Callable[[str], int]) -> PassageFeed:
-    """Return what the documents of bases say; of one that is being read, as much as is written."""
+    """Return the feed that gives the index the passages of documents; of one being read, those written so far."""
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows

@@ -159,7 +159,7 @@ def to_type(budget: CallBudget, value: Any) -> CelType:
 
 
 def encoded(budget: CallBudget, text: str) -> bytes:
-    """Return the UTF-8 of a text, paid for.
+    """Return the UTF-8 bytes of a text, and charge for them.
 
     Raises:
         EvaluationError: the text holds half a surrogate pair.

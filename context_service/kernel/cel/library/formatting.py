@@ -201,10 +201,10 @@ _CONVERTED_STEPS: Final = 10  # of a value that JSON does not have, besides its 
 
 
 class JsonWriter:
-    """Writes values as JSON texts, paid by the steps of the evaluation that runs."""
+    """Writes values as JSON texts, and charges the steps to the current evaluation."""
 
     def __init__(self, budget: CallBudget, *, bytes_max: int = _BYTES_MAX) -> None:
-        """Take the budget, and the limit of bytes of all texts together, estimated from below."""
+        """Take the budget, and the limit for the bytes of all texts together, of which a lower bound is counted."""
         self._budget = budget
         self._bytes_max = bytes_max
         self._bytes_left = bytes_max
@@ -228,10 +228,10 @@ class JsonWriter:
             raise EvaluationError(f"the value cannot be written as JSON: {error}") from None
 
     def charge_bytes(self, size_bytes: int) -> None:
-        """Count the bytes between the texts.
+        """Count the bytes that the caller writes between the texts.
 
         Raises:
-            EvaluationBudgetExceeded: there is no room for it.
+            EvaluationBudgetExceeded: the limit of bytes is exceeded.
         """
         self._bytes_left -= size_bytes
         if self._bytes_left < 0:
@@ -242,7 +242,7 @@ class JsonWriter:
             )
 
     def _is_json(self, value: Any) -> bool:
-        """Visit all of a value, level by level, and pay for writing it; say whether it is JSON as it is."""
+        """Visit all of a value, level by level, and charge for writing it; return whether it is plain JSON."""
         visits = chars = odd = depth = 0
         level: list[Any] = [[value]]
         while level:
@@ -268,11 +268,11 @@ class JsonWriter:
 
 
 def _visited(container: Any, below: list[Any]) -> tuple[int, int]:
-    """Return the number of characters in a list or a map, and of its values that JSON does not have.
+    """Return the number of characters in a list or a map, and the number of its values that JSON cannot have.
 
     Args:
-        container: Visited, without the lists and maps in it.
-        below: Lists and maps in it are added here.
+        container: The list or map to visit, without those inside it.
+        below: The lists and maps inside it are appended here.
     """
     chars = odd = 0
     items: Iterable[Any] = container
@@ -301,7 +301,7 @@ def _visited(container: Any, below: list[Any]) -> tuple[int, int]:
 
 
 def _converted(value: Any) -> Any:
-    """Return a value of CEL as a value of JSON: types that JSON lacks become texts or numbers, as CEL formats them."""
+    """Return a value of CEL as a JSON value: types that JSON lacks become texts or numbers, as CEL formats them."""
     kind = type(value)
     if kind is list:
         return [_converted(item) for item in value]

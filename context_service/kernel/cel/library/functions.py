@@ -30,7 +30,7 @@ _MILLISECOND_NS: Final = SECOND_NS // 1000
 
 
 def _accessor(name: str, of_time: Callable[[datetime], int], of_span: Callable[[int], int] | None = None) -> Accessor:
-    """Return the accessor `name`: of a timestamp in a zone, and where it is one, of a duration."""
+    """Return the accessor `name` of timestamps, such as `getHours`; also of durations if `of_span` is given."""
 
     def access(budget: CallBudget, value: Any, zone: Any = None) -> int:
         kind = type(value)

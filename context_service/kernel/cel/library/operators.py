@@ -1,7 +1,7 @@
-"""Arithmetic and order: int, uint and double apart, and an overflow an error.
+"""Arithmetic and comparison of CEL values.
 
-Each operator takes the call's budget and two values, and raises
-`EvaluationError` where the types have no form of it.
+int, uint and double are not mixed, and an overflow is an error. Each operator takes the call's budget and two values,
+and raises `EvaluationError` if it is not defined for their types.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Operator = Callable[[CallBudget, Any, Any], Any]
 
 
 def as_int(value: int) -> int:
-    """Return `value` if it is an int; else raise the overflow."""
+    """Return `value` if it is in the range of int; raise EvaluationError if not."""
     if not INT_MIN <= value <= INT_MAX:
         raise EvaluationError("the int does not fit 64 bits")
     return value
 
 
 def as_uint(value: int) -> Uint:
-    """Return `value` as a uint; else raise the overflow."""
+    """Return `value` as a uint; raise EvaluationError if it is out of range."""
     if not 0 <= value <= UINT_MAX:
         raise EvaluationError("the uint must be 0 or more and fit 64 bits")
     return Uint(value)
@@ -133,7 +133,7 @@ def less(budget: CallBudget, left: Any, right: Any) -> bool:
 
 
 def at_most(budget: CallBudget, left: Any, right: Any) -> bool:
-    """Return whether `left` comes before `right` or has its place."""
+    """Return whether `left` comes before `right` or is equal."""
     if type(left) is not int or type(right) is not int:
         left, right = ordered(budget, "<=", left, right)
     return bool(left <= right)
@@ -147,7 +147,7 @@ def greater(budget: CallBudget, left: Any, right: Any) -> bool:
 
 
 def at_least(budget: CallBudget, left: Any, right: Any) -> bool:
-    """Return whether `left` comes after `right` or has its place."""
+    """Return whether `left` comes after `right` or is equal."""
     if type(left) is not int or type(right) is not int:
         left, right = ordered(budget, ">=", left, right)
     return bool(left >= right)

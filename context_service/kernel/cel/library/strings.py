@@ -170,7 +170,7 @@ def trim(budget: CallBudget, text: Any) -> str:
 
 
 def _spaces(budget: CallBudget, text: str, *, backwards: bool = False) -> int:
-    """Return how many characters at the text's start or end are white space, paid as they pass."""
+    """Return how many characters at the text's start or end are white space, and charge for reading them."""
     count = 0
     while count < len(text):
         if backwards:
@@ -297,7 +297,7 @@ def _classes(pattern: str) -> int:
 
 
 def matches(budget: CallBudget, text: Any, pattern: Any) -> bool:
-    """Return whether `pattern`, known only now, matches anywhere in `text`."""
+    """Return whether a pattern that is computed by the expression matches anywhere in `text`."""
     if type(text) is not str or type(pattern) is not str:
         raise no_overload("matches", text, pattern)
     budget.charge(_COMPILE_STEPS + _COMPILE_STEPS_PER_CHAR * len(pattern))
