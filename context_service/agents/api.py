@@ -139,6 +139,7 @@ def _policy(said: AgentInput) -> pb.AgentPolicy:
 
 
 def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
+    """Return the protobuf message of an agent."""
     said, callers = agent.said, agent.said.callers if with_callers else None
     return copied(
         pb.Agent,
@@ -154,6 +155,7 @@ def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
 
 
 def _template(template: Agent) -> templates_pb.AgentTemplate:
+    """Return the protobuf message of a template."""
     said = template.said
     return copied(
         templates_pb.AgentTemplate,

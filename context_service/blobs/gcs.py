@@ -254,6 +254,8 @@ class GcsBackend:
         upload.position += len(part)
 
     async def _put(self, key: str, writer: str, content: bytes) -> None:
+        """Upload a small blob in one request, on condition that the key is free."""
+
         def put() -> None:
             self._blob(key, writer).upload_from_string(
                 content,

@@ -290,6 +290,7 @@ def _our_errors() -> Iterator[None]:
 
 
 def _ours(error: Exception) -> ContextKeepError:
+    """Return our exception for an error of the library, which says what S3 answered only in its text."""
     message = str(error)
     if "NoSuchBucket" in message:
         return _misconfigured("the bucket of S3 does not exist: WORKING_MEMORY_STORAGE_CONTAINER")

@@ -112,6 +112,7 @@ def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
 
 
 def _backfill(settings: Settings, arguments: argparse.Namespace) -> bool:
+    """Run `retrieval backfill`, print the result, and return whether all databases answered."""
     with progress_bar("texts queued", quiet=arguments.json) as show:
 
         def on_progress(done: Backfilled) -> None:

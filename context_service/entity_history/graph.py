@@ -86,6 +86,7 @@ class GraphEvents:
 
 
 def _envelope(envelope: pb.Envelope) -> Event:
+    """Return the event of an entry of the node's timeline; its document has only the fields that are set."""
     kind = EventKind.STATUS if envelope.type == pb.ENVELOPE_TYPE_STATUS else EventKind.PROGRESS
     document: dict[str, object] = {"type": pb.EnvelopeType.Name(envelope.type).removeprefix("ENVELOPE_TYPE_")}
     if kind is EventKind.STATUS or envelope.status:

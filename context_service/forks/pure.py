@@ -71,6 +71,11 @@ def result_of(
 def _within(
     room: int, fork: str, head: str, answer: LastReply | None, found: Sequence[Entry], count: Callable[[str], int]
 ) -> ForkResult:
+    """Return the result that fits into `room` tokens: the last reply first, then lines of the state.
+
+    Lines get at least a share of the room, because a long reply would leave them none. A line that the reply repeats is
+    left out if the reply fits as a whole.
+    """
     whole = answer.text if answer else _NONE
     said_tokens = count(whole[: _CHARS_OF_TOKEN * max(room, 0) + 1])
     if said_tokens <= room:

@@ -112,6 +112,10 @@ class MappingStore:
         }
 
         async def write(transaction: Transaction) -> tuple[StoredMapping, bool]:
+            """Insert the mapping, or replace the stored one if the new rules supersede it; return what is stored then.
+
+            The row of an existing mapping is locked first. Each change raises the revision that all replicas watch.
+            """
             inserted = await transaction.query(_INSERT, parameters)
             if inserted:
                 (count,) = await transaction.query(_COUNT, parameters)

@@ -412,6 +412,7 @@ def _position(created_at_us: int, seq: int) -> pb.TraversePosition:
 
 
 def _entity(node: pb.Node) -> dict[str, Any]:
+    """Return the entity of a node in the form in which expressions read it."""
     return {
         "id": node.id,
         "external_id": node.external_id,

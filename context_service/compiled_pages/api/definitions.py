@@ -162,6 +162,7 @@ def _definition(definition: Definition) -> pb.Definition:
 
 
 def _shown(rules: DefinitionRules) -> pb.DefinitionRules:
+    """Return the protobuf message of the rules of a definition."""
     return copied(
         pb.DefinitionRules,
         rules,

@@ -379,6 +379,7 @@ class Compiling:
             await self._write(run, portion, batch.read_at)
 
     async def _write(self, run: _Run, compiled: Sequence[Compiled], read_at: float) -> None:
+        """Write pages in one transaction that renews the compile's lease, and add the result to its counts."""
         counts = run.counts
 
         async def work(transaction: Transaction) -> PageCounts:

@@ -475,6 +475,7 @@ def _facet_walls(
 
 
 def _page_row(page_id: UUID, both: tuple[Compiled, CompiledPage]) -> dict[str, object]:
+    """Return the row of a page for the insert."""
     one, page = both
     return {
         "page_id": page_id,

@@ -424,6 +424,7 @@ def _sent(written: SentMessages, draft: Sequence[MessageInput]) -> Iterator[pb.S
 
 
 def _filter(request: pb.ListContextsRequest) -> ContextFilter:
+    """Return the filter of contexts that a request asks for."""
     if request.state not in pb.ContextState.values():
         raise InvalidArgument(f"state is {request.state}, which is not a known state of contexts", field="state")
     return copied(
@@ -458,6 +459,7 @@ def _erasure(erasure: Erasure) -> pb.Erasure:
 
 
 def _happened(item: Happened) -> pb.WatchContextResponse:
+    """Return the protobuf message of an event and of the positions after it; a heartbeat has only the positions."""
     response = pb.WatchContextResponse(seq_from=item.seq_from, change_after=item.change_after)
     if isinstance(item.what, Message):
         message_wire.fill_of_context(response.message, item.what)

@@ -62,6 +62,7 @@ class IndexState:
     unread: tuple[UnreadRecord, ...] = ()  # the newest
 
     def __add__(self, other: IndexState) -> IndexState:
+        """Return the sum of two states; it has the older pending time, and the first error."""
         times = [state.oldest_pending_at for state in (self, other) if state.oldest_pending_at]
         return IndexState(
             passages=self.passages + other.passages,

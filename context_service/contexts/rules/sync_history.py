@@ -224,6 +224,7 @@ def _drafts_of(entry: AssembledNode, mapping: str) -> list[MessageInput]:
 
 
 def _input(message: ChatMessage, message_id: str) -> MessageInput:
+    """Return the message to write for a message of the history, with its secrets replaced."""
     parts = [(part, without_secret(part)) for part in message.parts]
     return MessageInput(
         message_id=message_id,

@@ -124,6 +124,7 @@ class Tasks:
         await self._check(draft)
 
         def changed(task: Task) -> TaskInput:
+            """Return the new values of the locked task, or raise the error that refuses the change."""
             if expected_version not in (0, task.version):
                 raise VersionConflict(
                     f"the task has version {task.version}, not the expected {expected_version}; read it again",

@@ -498,6 +498,7 @@ def _check(subject: str, principal: Principal) -> None:
 def _receipt(
     row: Row, in_graph: tuple[Mapping[str, int], datetime | None] | None, *, old_copies: Sequence[str]
 ) -> SubjectErasure:
+    """Return the receipt of a row."""
     of_graph, graph_finished_at = in_graph or ({}, None)
     finished = row.finished_at and graph_finished_at
     return copied(

@@ -217,6 +217,11 @@ class Merges:
         merged = fork
 
         async def hold(transaction: Transaction) -> None:
+            """Claim the request, lock both contexts and the fork, and refuse the merge if one of them changed.
+
+            The parent's context is locked before the fork's, which is the order of all writers. The transaction then
+            acts on the parent again, where the message is written.
+            """
             if request:
                 await self._requests.claim(transaction, request)
             context = await self._log.lock(transaction, fork.context_id)
@@ -269,6 +274,7 @@ def _said(message: Message) -> str:
 def _result(
     fork: Fork, window: Window, parent: Window, last: Message | None, found: Sequence[Entry], last_seq: int, room: int
 ) -> ForkResult:
+    """Return the result of a fork as text, from its last reply and the state that it did not inherit."""
     return result_of(
         fork_ref(fork.number),
         LastReply(_said(last), refs_between(last.seq, last.seq)) if last else None,

@@ -115,6 +115,7 @@ class _Conversation:
         return not self.turns[-1].calls and is_only_reasoning(self.turns[-1].parts)
 
     def _add_call(self, call: ToolCall, name: str) -> None:
+        """Add a call to the assistant's last turn, or to a new one, and remember that it waits for its result."""
         if not self._joins:
             self.turns.append(Turn("assistant", name))
             self._joins = True

@@ -128,6 +128,7 @@ def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS, budget: Comp
 
 
 def _compile_rule(place: str, rule: MessageRule, budget: CompileBudget) -> CompiledMessageRule:
+    """Compile the expressions of a message rule; `place` is its path in the mapping, for errors."""
     variables = _ELEMENT if rule.for_each else _NODE
     role = _compile(f"{place}.role", rule.role, "string", budget, variables)
     assert role is not None, "Rules.expanded requires a role"

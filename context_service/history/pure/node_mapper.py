@@ -263,6 +263,11 @@ def _reader(
     empty = Skip(_EMPTY, _place(rule.parts or rule.content))
 
     def result(variables: Variables, node: GraphNode) -> Result:
+        """Return the message of a node or element, or why there is none.
+
+        An expression that fails raises, after its place is stored for the report. Values that are not texts pay for
+        their conversion to JSON.
+        """
         running = rule.when
         try:
             if when_of is not None and not when_of(variables):

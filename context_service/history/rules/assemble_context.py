@@ -218,6 +218,11 @@ class _Page:
         return _Start(last.created_at_us, last.seq, index, self.left)
 
     async def _values(self, node: GraphNode) -> str:
+        """Return the JSON of a node's values at the requested paths; empty if no paths were requested.
+
+        Raises:
+            AnswerTooLarge: the values do not fit one response.
+        """
         if not self._paths:
             return ""
         values = {path: _at(node.entity, steps) for path, steps in self._paths.items()}

@@ -153,6 +153,7 @@ class MappingTrials:
         return TrialPage(page.rows, "" if page.last is None else encode_token(query, page.last))
 
     async def _of_node(self, node_id: str, mapping: Mapping, size: int, key: Sequence[int] | None) -> _Page:
+        """Return a page of the nodes below a node, from the one after `key`, with the results of the rules."""
         reading = await begin(self._graph, mapping, node_id, self._limits, whole=True, mapper_class=_WatchedMapper)
         page = _Page(reading.mapper)
         after = None if key is None else (key[0], key[1])
@@ -168,6 +169,7 @@ class MappingTrials:
         return page
 
     async def _of_samples(self, trial: Trial, mapping: Mapping, size: int, key: Sequence[int] | None) -> _Page:
+        """Return a page of the sample nodes, from the one after `key`, with the results of the rules."""
         # All samples are checked first, since a page would not show the fault of a sample on a later page.
         root = await beside_the_loop(trial.documents_chars, self._checked, trial)
         mapper = _WatchedMapper(mapping, root, Skipped(), self._limits.call_budget(), strict=False)

@@ -353,6 +353,10 @@ class Compiler:
         return head in NAMESPACES and head not in scope and head not in self._variables
 
     def _apply(self, function: Function, node: Call, args: tuple[Node, ...], scope: _Scope) -> Code:
+        """Compile a call of a function or method with its arguments.
+
+        A constant pattern of `matches` is compiled at once, and some calls with a constant argument become constants.
+        """
         codes = [self.code(arg, scope) for arg in args]
         if not function.arity_min <= len(node.args) <= function.arity_max:
             return self._refuse(_wrong_arity(function, len(node.args)), node.at)

@@ -119,6 +119,11 @@ async def open_endpoint(settings: Settings) -> AsyncIterator[ChatModel]:
 
 
 async def _content(answer: bytes) -> str:
+    """Return the text in the JSON answer of an endpoint.
+
+    Raises:
+        ChatFailed: the answer has another form, or an empty text.
+    """
     try:
         content = await endpoint.parsed(
             answer, containers_max=_CONTAINERS_MAX, read=lambda document: document["choices"][0]["message"]["content"]

@@ -99,6 +99,7 @@ class LocalEmbedder(Embedder):
         return await asyncio.shield(task)
 
     async def _vectors_of(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return the vectors of texts from an idle child process, or a new one; kill it if it fails or is late."""
         async with self._places:
             child = self._idle.pop() if self._idle else await _Child.started()
             try:

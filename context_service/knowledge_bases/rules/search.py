@@ -127,6 +127,7 @@ class AskedBases:
     async def _shown(
         self, places: Sequence[tuple[UUID, Ranked]], names: Sequence[str], principal: Principal
     ) -> list[SaidByDocument]:
+        """Return the texts of ranked passages with their documents, as far as the documents may still be shown."""
         if not places:
             return []
         found = [
