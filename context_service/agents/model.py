@@ -20,8 +20,8 @@ class Callers:
     """The callers that may name an agent, in addition to administrators and the agent itself."""
 
     user_ids: tuple[str, ...] = ()
-    agent_ids: tuple[str, ...] = ()  # those of credentials
-    subjects: tuple[str, ...] = ()  # of keys and tokens
+    agent_ids: tuple[str, ...] = ()  # ids of agents, as their credentials name them
+    subjects: tuple[str, ...] = ()  # subjects of keys and tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +30,12 @@ class AgentInput:
 
     agent_id: str
     display_name: str = ""
-    template_id: str = ""  # of an agent
+    template_id: str = ""  # the template of an agent; empty for a template
     node_ids: tuple[UUID, ...] = ()  # below which its files are
     knowledge_bases: tuple[str, ...] = ()
     allowed: ProviderNames | None = None  # the providers that it may query; None means those of the tenant
     defaults: ProviderNames | None = None  # for questions that select none; None means the tenant's
-    callers: Callers | None = None  # of an agent; None means all callers of the tenant except other agents
+    callers: Callers | None = None  # None admits all callers of the tenant except other agents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Agent:
     """An agent, or a template, as it is stored."""
 
     said: AgentInput
-    template: AgentInput | None  # of an agent that was read for a question
+    template: AgentInput | None  # the agent's template, if the agent was read for a question
     version: int
     created_at: datetime
     updated_at: datetime

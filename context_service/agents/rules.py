@@ -24,11 +24,11 @@ from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Transaction
 from service_runtime.requests import Request, Requests
 
-AGENTS_MAX, TEMPLATES_MAX = 10_000, 1_000  # of a tenant
+AGENTS_MAX, TEMPLATES_MAX = 10_000, 1_000  # limits for each tenant
 ID_CHARS_MAX = 128
 NODES_MAX = 20
 KNOWLEDGE_BASES_MAX = 100
-CALLERS_MAX = 1_000  # of each kind
+CALLERS_MAX = 1_000  # limit for each kind of caller
 PROVIDERS_MAX = 64  # ids, or families, that a policy names
 _NAME_CHARS_MAX = 200
 _CALLER_CHARS_MAX = 512
@@ -236,7 +236,7 @@ def _said(agent_id: str, body: Mapping[str, Any], *, template_id: str, callers: 
 
 
 def _agent(row: Row) -> Agent:
-    template_body = getattr(row, "template_body", None)  # of one agent; a page is read without its templates
+    template_body = getattr(row, "template_body", None)  # read for one agent only, not for the agents of a page
     return copied(
         Agent,
         row,

@@ -35,9 +35,9 @@ from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigure
 from service_runtime.extras import install
 
 PART_BYTES = 4 * 1024 * 1024
-PARTS_AT_ONCE = 2  # of one transfer
+PARTS_AT_ONCE = 2  # parts of one transfer at the same time
 CONNECT_TIMEOUT_S = 10.0
-ANSWER_TIMEOUT_S = 60.0  # of one request that receives no byte
+ANSWER_TIMEOUT_S = 60.0  # timeout of a request that receives no byte
 _WRITER = "writer"  # metadata of a blob: the write that made it, for a commit whose response was lost
 _DELEGATION_KEPT = timedelta(hours=12)
 _PAST_THE_END = 416

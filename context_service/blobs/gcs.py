@@ -49,11 +49,11 @@ from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigure
 
 _T = TypeVar("_T")
 
-PART_BYTES = 8 * 1024 * 1024  # of an upload
-FETCH_BYTES = 4 * 1024 * 1024  # of a read
-FETCHES_AT_ONCE = 2  # of one read
+PART_BYTES = 8 * 1024 * 1024  # size of a part of an upload
+FETCH_BYTES = 4 * 1024 * 1024  # size of a part of a read
+FETCHES_AT_ONCE = 2  # parts of one read at the same time
 THREADS_MAX = 32
-TIMEOUT_S = (10.0, 60.0)  # to connect; of one request that receives no byte
+TIMEOUT_S = (10.0, 60.0)  # for connecting, and for a request that receives no byte
 _SCOPES = ("https://www.googleapis.com/auth/devstorage.read_write",)
 _WRITER = "writer"  # metadata of a blob: the write that made it, for an upload whose last response was lost
 _RESUME_INCOMPLETE = 308
@@ -356,7 +356,7 @@ class _Upload:
         self._session = session
         self._url = url
         self._unsure = False  # a response was lost: ask how many bytes arrived
-        self.position = 0  # of the part that is sent next
+        self.position = 0  # the offset of the part to send next
 
     def send(self, part: bytes, *, last: bool) -> None:
         """Send a part at `position`, or the rest of it that has not arrived."""

@@ -71,7 +71,7 @@ class LocalBackend:
         self._root = root
         self._threads = threads
         self.retries = Retries(0)  # no retries after an error of the disk
-        self._synced_folders: set[Path] = set()  # whose names are on disk
+        self._synced_folders: set[Path] = set()  # folders whose names are safely on disk
         self._checking: asyncio.Future[None] | None = None
 
     async def write(self, key: str, blocks: AsyncIterable[bytes]) -> None:

@@ -17,7 +17,7 @@ from service_runtime.calls import remaining_s
 
 _T = TypeVar("_T")
 
-RETRIES_MAX = 4  # of one request
+RETRIES_MAX = 4  # retries of one request at most
 _ASKED_DELAY_S_MAX = 300.0
 
 

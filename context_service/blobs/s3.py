@@ -27,10 +27,10 @@ from context_service.blobs.storage import BLOCK_BYTES, BlobStat, Download, check
 from context_service.settings import Settings
 from contextkeep.errors import BlobNotFound, ContextKeepError, ProviderNotConfigured, StorageFull, Unavailable
 
-PART_BYTES = 8 * 1024 * 1024  # of at most 10,000
-PARTS_AT_ONCE = 2  # of one upload
+PART_BYTES = 8 * 1024 * 1024  # an upload has at most 10,000 parts
+PARTS_AT_ONCE = 2  # parts of one upload at the same time
 CONNECT_TIMEOUT = timedelta(seconds=10)
-ANSWER_TIMEOUT = timedelta(seconds=60)  # without a byte
+ANSWER_TIMEOUT = timedelta(seconds=60)  # timeout of a request that receives no byte
 PART_TIMEOUT = timedelta(minutes=5)  # for all of a part
 READ_TIMEOUT = timedelta(days=7)  # for all of a blob
 

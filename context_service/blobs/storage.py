@@ -41,7 +41,7 @@ _log = logging.getLogger("blobs")
 
 BLOCK_BYTES = 1024 * 1024  # unit of hashing, writing, reading and checking
 _CRC_BYTES = 4
-WRITABLE_TIMEOUT_S = 10.0  # of the write test at the start
+WRITABLE_TIMEOUT_S = 10.0  # timeout of the write test at the start
 # Bytes that one transfer holds at most: the part that is being filled, and the parts under way.
 _WRITING_BYTES = {"s3": 24 * BLOCK_BYTES, "gcs": 24 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
 _READING_BYTES = {"gcs": 12 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
@@ -72,7 +72,7 @@ class Digest:
 
     size_bytes: int
     sha256: bytes
-    crc32c: bytes  # of each block, four bytes each, big-endian
+    crc32c: bytes  # the checksum of each block, four bytes each, big-endian
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

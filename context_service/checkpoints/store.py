@@ -17,7 +17,7 @@ from service_runtime.sql_files import SqlFile
 
 # The newest of each reason that a window keeps: blocks that a fold took out of view stay as long as one shows them.
 KEPT_MAX = {BY_STEPS: 20, BY_FOLD: 20, BY_CALLER: 100}
-IDS_MAX = 1_000  # of messages that are left out, that are answered
+IDS_MAX = 1_000  # ids of left out messages in an answer
 
 
 SQL = SqlFile.of(__file__, ids_max=IDS_MAX)

@@ -52,16 +52,16 @@ class Stack:
 
     context_address: str
     entity_address: str
-    mcp_port: int | None  # None if MCP is off
+    mcp_port: int | None  # None if MCP is not served
     http_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
-    console_port: int | None  # None without a console
+    console_port: int | None  # None if there is no console
     console_link: str  # its address, with a token that signs in once; empty without a console
-    key: str = field(repr=False)  # that every call needs; empty if calls need no key
+    key: str = field(repr=False)  # the API key; empty if calls need no key
     metrics_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
-    blobs: Path  # of the local provider
+    blobs: Path  # the folder of the local blob provider
     postgres: EmbeddedPostgres  # the home database's
     environment: Mapping[str, str]  # variables with which operators' commands use this stack
-    processes: Mapping[str, subprocess.Popen[bytes]]  # by the names of their logs
+    processes: Mapping[str, subprocess.Popen[bytes]]  # the processes by the names of their logs
 
 
 @contextmanager

@@ -19,9 +19,9 @@ from service_runtime.auth import Principal
 from service_runtime.checks import check_between, check_long_text, check_text, utf8_bytes
 
 FACET_BYTES_MAX = 64 * 1024
-PROBLEMS_MAX = 20  # that are reported for a page
+PROBLEMS_MAX = 20  # problems that are reported for a page
 _ERROR_CHARS_MAX = 500
-_SOURCE_BYTES = 120  # of a line's source, or of a node that a page depends on
+_SOURCE_BYTES = 120  # estimated size of a line's source, or of a dependency of a page
 
 PUT_MAX = 32  # facets that are put on a page
 LABEL_CHARS_MAX, URI_CHARS_MAX = 500, 2_000
@@ -72,7 +72,7 @@ class Counts:
     unchanged: int = 0
     removed: int = 0
     failed: int = 0
-    definition_name: str = ""  # that is compiled of all nodes now
+    definition_name: str = ""  # the definition that is being compiled for all nodes
     problems: Sequence[Problem] = ()  # since the last report
     is_done: bool = False
 
@@ -137,7 +137,7 @@ class KeptFacet:
     bundles: Sequence[str]
     is_declassified: bool
     definition_version: int
-    compile_id: UUID | None  # None if it was added by PutFacet
+    compile_id: UUID | None  # None if the facet was added by PutFacet
     put_by: str
     written_at: datetime
 
@@ -173,7 +173,7 @@ class FacetNode(NamedTuple):
 
     node_id: str
     node_version: int
-    edge_id: str  # empty: the node is the page's own
+    edge_id: str  # empty for the page's own node
     edge_version: int
 
 
@@ -198,7 +198,7 @@ class PageFacet:
     as_of: datetime
     fresh_until: datetime | None
     sources: Sequence[FacetNode]
-    bundles: Sequence[str]  # of all that was read, sorted
+    bundles: Sequence[str]  # the agent bundles of all nodes that were read, sorted
     is_declassified: bool
 
     @property
@@ -216,7 +216,7 @@ class CompiledPage:
     aliases: Sequence[str]
     facets: Sequence[PageFacet]
     depends_on: dict[str, int]  # nodes, and for what of them
-    owners: dict[str, str]  # of those of them that are a user's
+    owners: dict[str, str]  # by node: the user that owns it; nodes without an owner are left out
 
     @property
     def size_bytes(self) -> int:

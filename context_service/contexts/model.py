@@ -10,7 +10,7 @@ from uuid import UUID
 
 from context_service.kernel.parts import Part
 
-MESSAGES_MAX = 500  # that one call writes or retracts
+MESSAGES_MAX = 500  # messages that one call writes or retracts at most
 ARTIFACT_ROLE = "assistant"  # the role of the maker of artifacts
 
 
@@ -49,7 +49,7 @@ class Context:
     agent_ids: tuple[str, ...]
     app_id: str
     agent_bundle_id: str
-    owner_user_id: str  # empty without an owner
+    owner_user_id: str  # empty if it has no owner
     created_by: str
     created_at: datetime
     updated_at: datetime
@@ -58,7 +58,7 @@ class Context:
     recall_profile: str
     last_seq: int
     message_count: int  # not retracted
-    token_count: int  # of those
+    token_count: int  # the tokens of those messages
     header_change: int  # the number of the newest change of its header; 0 without one
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
@@ -74,10 +74,10 @@ class MessageInput:
     name: str = ""
     agent_id: str = ""
     metadata_json: str = ""
-    said_at: datetime | None = None  # None means now
+    said_at: datetime | None = None  # None takes the time of the write
     session: str = ""
     task_id: UUID | None = None
-    reference_task_ids: tuple[UUID, ...] = ()  # of its context
+    reference_task_ids: tuple[UUID, ...] = ()  # tasks of the same context
     redacted: tuple[int, ...] = ()  # indexes of the parts that had secrets
 
 
@@ -98,7 +98,7 @@ class NewMessage:
     """A message that will be written, with the values that are computed before."""
 
     draft: MessageInput
-    said_at: datetime | None  # None takes the begin of its transaction, by Postgres's clock, like `created_at`
+    said_at: datetime | None  # None takes the begin of the transaction, by Postgres's clock, like `created_at`
     tokens: int
     size_bytes: int
     sha256: bytes
@@ -183,7 +183,7 @@ class TaskInput:
     """A task as its caller describes it, without its secrets."""
 
     state: TaskState | None = None
-    message: MessageInput | None = None  # of the status
+    message: MessageInput | None = None  # the message of the task's status
     reference_task_ids: tuple[UUID, ...] = ()
     metadata_json: str = ""
 
@@ -195,7 +195,7 @@ class Task:
     task_id: UUID
     context_id: UUID
     state: TaskState
-    message: MessageInput | None  # that was sent with the state
+    message: MessageInput | None  # the message of the current status
     status_at: datetime
     reference_task_ids: tuple[UUID, ...]
     metadata_json: str
@@ -215,7 +215,7 @@ class ArtifactInput:
     description: str = ""
     parts: tuple[Part, ...] = ()
     metadata_json: str = ""
-    append: bool = False  # to the newest version
+    append: bool = False  # append the parts to the newest version, as a chunk
     is_last: bool = False  # this chunk completes the version
 
 
@@ -236,7 +236,7 @@ class Artifact:
     context_id: UUID
     task_id: UUID
     artifact_id: str
-    version: int  # from 1
+    version: int  # the number of the version, from 1
     name: str
     description: str
     is_complete: bool
@@ -245,7 +245,7 @@ class Artifact:
     passage_count: int
     tokens: int
     size_bytes: int
-    place: int  # of its passages in the index, negative
+    place: int  # the place of its passages in the index, below zero
     created_by: str
     created_at: datetime
     updated_at: datetime

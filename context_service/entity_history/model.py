@@ -30,7 +30,7 @@ class Event(NamedTuple):
     time_us: int  # microseconds since 1970, UTC
     key: tuple[int | str, ...]  # its place among the events of its source
     document_json: str  # an object; what it holds depends on the kind
-    principal: str = ""  # who did it, where that is kept
+    principal: str = ""  # the subject that caused the event, if it is known
     edge_id: str = ""
     working_memory_id: str = ""
     request_id: str = ""

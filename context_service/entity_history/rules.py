@@ -113,7 +113,7 @@ class EntityHistory:
 class _StreamPosition(NamedTuple):
     """The position in a stream of events."""
 
-    token: str  # of the current page
+    token: str  # page token of the current page
     last: Key | None  # the last row returned
     complete: bool = False
 
@@ -125,7 +125,7 @@ class _EventStream:
         self._read = read
         self._descending = descending
         self._token, self._last, self._complete = place
-        self._events: list[Event] | None = None  # of the page, not yet returned
+        self._events: list[Event] | None = None  # the events of the page that were not returned yet
         self._next_token = ""
 
     @property

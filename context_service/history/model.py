@@ -11,7 +11,7 @@ from service_runtime.checks import utf8_bytes
 
 ROLE_NAMES = ("user", "assistant", "system", "tool")
 ROLES = frozenset(ROLE_NAMES)
-_PART_STEPS = 16  # of making a part and filling an answer with it, besides the JSON in it
+_PART_STEPS = 16  # cost of making a part and of writing it to an answer, without the JSON in it
 _MESSAGE_BYTES = 150  # role, id, time, and what marks the fields
 
 
@@ -94,7 +94,7 @@ def parts(value: list[object], budget: CallBudget) -> tuple[Part, ...]:
         EvaluationError: an element is neither, lacks a field, or they are too large.
         CallBudgetExceeded: the call has used up its budget.
     """
-    writer = JsonWriter(budget)  # of all of them: one large element may be there a thousand times
+    writer = JsonWriter(budget)  # one writer for all parts: they may contain the same large element a thousand times
     made = []
     for item in value:
         budget.charge(_PART_STEPS)

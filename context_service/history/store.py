@@ -35,7 +35,7 @@ _REVISION = SQL["revision"]
 class StoredMapping:
     """A row: rules as their author wrote them, not compiled."""
 
-    app_id: str  # empty: the tenant's shared scope
+    app_id: str  # empty for the tenant's shared scope
     name: str
     rules: Rules
     rules_version: int  # the author's own number; 0: none

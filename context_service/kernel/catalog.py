@@ -32,15 +32,15 @@ class Table:
 
     name: str  # "context.specialist"
     key: str  # the column with the name of the thing
-    columns: Sequence[str]  # that each put writes
-    unread: Sequence[str] = ()  # that each put writes, too, and that are not read with the thing: secrets
-    first: Sequence[str] = ()  # that only the first put of a name writes
+    columns: Sequence[str]  # written by each put
+    unread: Sequence[str] = ()  # written by each put, but not read with the thing: secrets
+    first: Sequence[str] = ()  # written only by the first put of a name
     kind: Mapping[str, bool] = field(default_factory=dict)  # columns that tell two kinds in one table apart
     also: Sequence[str] = ()  # expressions that are read with the thing
     also_of_one: Sequence[str] = ()  # expressions that are read with one thing, and not with a page of them
     also_set: str = ""  # a change of a further column, by the second put and each later one
-    seen: str = "true"  # which rows a caller sees: one that it does not see costs and answers as one that is not there
-    listed: str = "true"  # which rows a page has, by the parameters of the list
+    seen: str = "true"  # condition for rows that a caller sees; other rows look as if they did not exist
+    listed: str = "true"  # condition for the rows of a page, with the parameters of the list
 
     @property
     def _read(self) -> str:

@@ -32,7 +32,7 @@ POINTS = frozenset(
 NAMED_POINTS = frozenset({"compression_profile", "message_renderer", "token_counter"})
 
 LINGERING_MAX = 4  # calls of an extension that still run after their time
-PAUSE_S = 60.0  # that one is left alone which failed three times in a row
+PAUSE_S = 60.0  # pause of an extension that failed three times in a row
 _FAILURES_MAX = 3
 
 _log = logging.getLogger("extensions")

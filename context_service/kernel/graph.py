@@ -43,7 +43,7 @@ from service_runtime import calls
 from service_runtime.connections import Connection
 
 _DEPENDENCY = "entity-service"
-_CHANGES = 500  # of a page
+_CHANGES = 500  # changes of one page
 _ROW_KINDS = ("nodes", "edges", "embeddings", "envelopes")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ class Reached(NamedTuple):
 
     modified_at_us: int
     depth: int
-    edge_id: str  # empty for the start node, as the next two
+    edge_id: str  # empty for the start node; so are the next two
     edge_type: str
     from_node_id: str  # the edge's other end
 
@@ -29,8 +29,8 @@ class Origin(NamedTuple):
     version: int
     agent_bundle_id: str
     is_archived: bool
-    edge_version: int  # of the edge that reached it; 0 of the start node
-    owner_user_id: str  # empty without an owner
+    edge_version: int  # the version of the edge that reached the node; 0 for the start node
+    owner_user_id: str  # empty if it has no owner
 
 
 class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is made faster than a dataclass
@@ -40,9 +40,9 @@ class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is
     created_at_us: int  # microseconds since 1970, UTC
     seq: int
     entity: dict[str, Any]
-    edge: dict[str, Any]  # empty unless asked for
-    reached: Reached | None = None  # as `edge`
-    origin: Origin | None = None  # as `edge`
+    edge: dict[str, Any]  # empty unless the walk asks for it
+    reached: Reached | None = None  # None unless the walk asks for it
+    origin: Origin | None = None  # None unless the walk asks for it
 
 
 class WholeNode(NamedTuple):
@@ -54,7 +54,7 @@ class WholeNode(NamedTuple):
     agent_bundle_id: str
     version: int
     is_archived: bool
-    owner_user_id: str = ""  # empty without an owner
+    owner_user_id: str = ""  # empty if it has no owner
 
 
 class GraphLines(NamedTuple):
@@ -62,17 +62,17 @@ class GraphLines(NamedTuple):
 
     lines: bytes
     resume_token: str
-    counts: dict[str, int]  # of rows, by kind
+    counts: dict[str, int]  # number of rows, by kind
 
 
 class GraphChange(NamedTuple):
     """A change of a node, or of an edge, which has both ends."""
 
-    node_id: str  # empty of an edge
+    node_id: str  # empty for a change of an edge
     is_removed: bool
     graph_name: str
-    types: tuple[str, ...]  # of a node: the general one, then the specific one
-    from_node_id: str  # empty of a node, as the next
+    types: tuple[str, ...]  # the general type of a node, then its specific type
+    from_node_id: str  # empty for a change of a node; so is the next
     to_node_id: str
 
 
@@ -95,7 +95,7 @@ class Walk:
     entity_types: Sequence[str]
     include_start: bool
     include_archived: bool
-    fields: frozenset[str]  # of the entity: of `ENTITY_FIELDS`; its id comes always
+    fields: frozenset[str]  # fields of the entity to read, from `ENTITY_FIELDS`; the id is always read
     with_edges: bool  # fill `GraphNode.edge`
     with_reached: bool = False  # fill `GraphNode.reached`
     with_origin: bool = False  # fill `GraphNode.origin`, and `reached`
@@ -118,6 +118,6 @@ class TreeNode(NamedTuple):
     name: str
     type: str
     is_archived: bool
-    depth: int  # 0: the root
+    depth: int  # 0 for the root
     parent_id: str  # empty for the root, as the next one
     edge_type: str

@@ -24,10 +24,10 @@ from service_runtime.postgres import Across, Database, Row
 
 _log = logging.getLogger("lookout")
 
-POLL_S = 0.2  # from one look to the next
+POLL_S = 0.2  # seconds between two polls
 SILENT_S = 15.0  # then a watcher gets a sign of life: a silent stream looks broken
-LOOK_S_MAX = 5.0  # that one tenant's database may take: the watchers of all others wait as long
-CHECK_S = 5.0  # from one look at the watcher's credential to the next
+LOOK_S_MAX = 5.0  # timeout for one tenant's database: meanwhile the watchers of all others wait
+CHECK_S = 5.0  # seconds between two checks of the watcher's credential
 
 _M = TypeVar("_M")
 
@@ -71,7 +71,7 @@ class Lookout:
         self._marks: dict[_Key, Any] = {}
         self._begun = self._done = 0  # looks
         self._looked = asyncio.Event()  # set, and another one taken, after each look
-        self._failures: dict[UUID, ContextKeepError] = {}  # by tenant: each lives in a database
+        self._failures: dict[UUID, ContextKeepError] = {}  # by tenant, because each tenant is in one database
         self._failure: ContextKeepError | None = None
         self._is_ending = False
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
 _READING = 2  # times as long as parsing, for `beside_the_loop`
-QUESTION_CHARS_MAX = 1_000  # of the API: a longer question is cut
-_RESULTS_MAX = 100  # of the API
+QUESTION_CHARS_MAX = 1_000  # limit of the API; a longer question is cut
+_RESULTS_MAX = 100  # limit of the API
 _OK, _REDIRECT, _HTTP_ERROR = 200, 300, 400
 _TLS_PORT, _PORT = 443, 80
 _SAID = {
@@ -53,8 +53,8 @@ class BedrockPassage:
 
     passage_id: str  # the same for the same text of the same document
     text: str
-    uri: str  # of its document; empty: it says none
-    page: int  # 0: it says none
+    uri: str  # of the document; empty if the API does not say
+    page: int  # 0 if the API does not say
     score: float | None
     metadata: Mapping[str, Any] = field(default_factory=dict)  # the document's own
 
@@ -134,7 +134,7 @@ class BedrockClient:
         try:
             found: Credentials | None = self._session.get_credentials()
             frozen = found.get_frozen_credentials() if found else None
-        except BotoCoreError:  # what it says may name files and roles
+        except BotoCoreError:  # its message may name files and roles
             frozen = None
         if frozen is None:
             raise KnowledgeBaseFailed("the service has no AWS credentials, or cannot renew them")

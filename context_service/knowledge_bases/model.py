@@ -12,13 +12,13 @@ from uuid import UUID
 from contextkeep.errors import InvalidArgument
 from service_runtime.checks import check_bytes, check_text
 
-BASES_MAX = 200  # of a tenant
+BASES_MAX = 200  # limit for each tenant
 NAME_CHARS_MAX = 200
 DESCRIPTION_CHARS_MAX = 2_000
-WALL_CHARS_MAX = 512  # of an app, an agent bundle or a graph
-DOCUMENTS_MAX = 10_000  # of a base
-DOCUMENT_BYTES_MAX = 3_000_000  # that come with one: what a message takes, be it JSON
-BASE_BYTES_MAX = 1024**3  # that came with the documents of a base, together
+WALL_CHARS_MAX = 512  # length of the name of an app, an agent bundle or a graph
+DOCUMENTS_MAX = 10_000  # limit for each base
+DOCUMENT_BYTES_MAX = 3_000_000  # size of a document's bytes: they must fit a message, also as JSON
+BASE_BYTES_MAX = 1024**3  # size of all bytes that the documents of a base brought
 _BEDROCK_ID = re.compile(r"[0-9A-Za-z]{10}")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]{2,12}){1,3}-[0-9]{1,2}")
 DOCUMENT_NAME_CHARS_MAX, URI_CHARS_MAX, TYPE_CHARS_MAX = 500, 2_000, 200
@@ -49,7 +49,7 @@ class BaseInput:
     description: str = ""
     is_of_tenant: bool = False  # searched for all callers; otherwise for agents that name it
     walls: Walls = field(default_factory=Walls)
-    bedrock: Bedrock | None = None  # None: its documents are here
+    bedrock: Bedrock | None = None  # None if the documents are stored here
 
 
 class DocumentState(Enum):
@@ -73,7 +73,7 @@ class Base:
     created_at: datetime
     updated_at: datetime
     updated_by: str
-    documents: Mapping[DocumentState, int] = field(default_factory=dict)  # of a base that was read by itself
+    documents: Mapping[DocumentState, int] = field(default_factory=dict)  # set only if the base was read alone
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
@@ -81,7 +81,7 @@ class Base:
 class DocumentInput:
     """A document as a caller adds it: its bytes, or the id of a record that it follows."""
 
-    name: str = ""  # empty: as the record has it
+    name: str = ""  # empty takes the name of the record
     uri: str = ""
     content_type: str = ""
     data: bytes | None = None
@@ -174,7 +174,7 @@ class AskedBase:
     base_id: UUID
     name: str
     documents: int
-    waiting: int  # that are not read yet
+    waiting: int  # the number of documents that are not read yet
     failed: int
 
 
@@ -196,9 +196,9 @@ class SaidByDocument:
     name: str
     uri: str
     record_id: UUID | None
-    heading: str  # with those above it; empty: there is none
-    page: int  # from 1; 0: it is not known
-    start: int  # of the text, in characters
+    heading: str  # with the headings above it; empty if there is none
+    page: int  # from 1; 0 if it is unknown
+    start: int  # position in the text, in characters
     end: int
     ordinal: int
     text: str

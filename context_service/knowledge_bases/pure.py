@@ -15,7 +15,7 @@ from context_service.retrieval.pure.sections import BETWEEN, Section, sections
 from context_service.retrieval.pure.terms import masks, terms_of
 from context_service.retrieval.pure.text_pieces import TextPiece
 
-SECTIONS_MAX = 2_000  # of a text with more of them, headings are text
+SECTIONS_MAX = 2_000  # if a text has more headings, they count as text
 
 _MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown"})
 _MARKDOWN_SUFFIXES = frozenset({".md", ".mdx", ".markdown"})
@@ -24,19 +24,19 @@ _MARKDOWN_SUFFIXES = frozenset({".md", ".mdx", ".markdown"})
 class DocumentPiece(NamedTuple):
     """A passage of a document, and its position in it."""
 
-    section: int  # by its number, from 0
+    section: int  # the number of the section, from 0
     start: int  # in characters
     end: int
-    page: int  # from 1; 0: it is not known
+    page: int  # from 1; 0 if it is unknown
     piece: TextPiece
-    numbers: Sequence[int]  # of its terms, in the scope of the base
+    numbers: Sequence[int]  # the numbers of its indexed terms, in the scope of the base
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutDocument:
     """A document that was cut into passages."""
 
-    headings: Sequence[str]  # of its sections
+    headings: Sequence[str]  # the heading of each section
     pieces: Sequence[DocumentPiece]
 
 

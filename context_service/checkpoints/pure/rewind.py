@@ -13,7 +13,7 @@ from typing import NamedTuple
 class StepPlace(NamedTuple):
     """A step that a window shows, and the places of its messages."""
 
-    number: int  # of its block
+    number: int  # the number of the step's block
     step: int
     seq_from: int
     seq_to: int

@@ -61,7 +61,7 @@ class RolledBack:
 class Way(NamedTuple):
     """The state to which a window is rolled back."""
 
-    number: int | None  # of the checkpoint, or None if there is none and the window reads its log again
+    number: int | None  # of the checkpoint; None if there is none, so that the log is read again
     keep_to: int  # messages up to it are not left out; those after the checkpoint are read again
 
 
@@ -244,7 +244,7 @@ class Checkpoints:
                 repeated=lambda answer: answer,
             )
             done = await self._log.of(principal, window.context_id).transaction(write)
-        if not isinstance(done, RolledBack):  # by a twin
+        if not isinstance(done, RolledBack):  # a concurrent call with the same request did it
             if "epoch" not in done:
                 raise Aborted("other calls write to the window at the same time; try again")
             return await self._rolled_back_before(window_id, done, principal)

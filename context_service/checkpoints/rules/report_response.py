@@ -147,7 +147,7 @@ class Recovery:
                     request=_begun(request),
                     is_whole=False,
                 )
-        if done is None:  # by a twin of this call, perhaps
+        if done is None:  # perhaps a concurrent call with the same request did it
             done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
         if done is None:
             await self._changed_nothing(standing.window, Recovered(pack=None, done=None), principal, request)
@@ -177,7 +177,7 @@ class Recovery:
                 work,
                 about_id=window.context_id,
                 is_whole=recovered is None,
-                repeated=lambda _: None,  # by a twin of this call that has more to do
+                repeated=lambda _: None,  # a concurrent call with the same request has more to do
             )
             await self._log.of(principal, window.context_id).transaction(write)
 

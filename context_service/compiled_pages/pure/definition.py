@@ -21,14 +21,14 @@ from context_service.kernel.graph_values import ENTITY_FIELDS, Direction
 from contextkeep.errors import InvalidArgument
 from service_runtime.checks import check_at_most, check_bytes, check_count, check_text, check_texts
 
-DEFINITIONS_MAX = 200  # of a tenant, by name
-VERSIONS_MAX = 50  # of a definition that are kept, in addition to the approved one
-RULES_BYTES_MAX = 64 * 1024  # as JSON
+DEFINITIONS_MAX = 200  # names of definitions in a tenant
+VERSIONS_MAX = 50  # versions of a definition that are kept, besides the approved one
+RULES_BYTES_MAX = 64 * 1024  # size of the rules as JSON
 FACETS_MAX = 32
-NAME_CHARS_MAX = 128  # of a definition
+NAME_CHARS_MAX = 128  # length of a definition's name
 SLUG_CHARS_MAX = 64
 HEADING_CHARS_MAX = 200
-WALL_CHARS_MAX = 512  # of a graph, and of an app
+WALL_CHARS_MAX = 512  # length of the names of graphs and apps
 DEPTH_DEFAULT = 3
 VERSION_MAX = 2**31 - 1
 
@@ -89,7 +89,7 @@ class FacetRules:
     slug: str  # no CEL, as the next four
     heading: str
     kind: FacetKind
-    walk: FacetWalk | None = None  # None: the page's own node
+    walk: FacetWalk | None = None  # None reads only the page's own node
     declassify: bool = False
     when: str = ""
     text: str = ""

@@ -54,9 +54,9 @@ from service_runtime.postgres import Database, Transaction
 
 BATCH = 25  # pages that are made together, and written in a transaction, unless they are large
 BATCH_BYTES = 4 * 1024 * 1024  # about, of a transaction
-AT_ONCE = 4  # that are made
+AT_ONCE = 4  # pages that are made at the same time
 DROPPED = 200  # pages of a transaction that removes them
-NODES_MAX = 1_000  # that a caller names
+NODES_MAX = 1_000  # nodes that a caller may name
 
 _T = TypeVar("_T")
 
@@ -74,7 +74,7 @@ class _Batch:
     """Pages that were made together, and will be written together."""
 
     read_at: float  # when the first of their nodes was read, by the monotonic clock
-    nodes: int  # that were read
+    nodes: int  # the number of nodes that were read
     compiled: Sequence[tuple[Compiled, CompiledNode]]
 
 
@@ -86,7 +86,7 @@ class _Run:
     audience: Audience
     counts: Counts
     ready: Mapping[str, _Ready]
-    names: Sequence[str]  # of all definitions that are approved, and that the caller sees
+    names: Sequence[str]  # the approved definitions that the caller sees
     problems: list[Problem] = field(default_factory=list)
 
     def told(self) -> Counts:
@@ -215,7 +215,7 @@ class Compiling:
             coming.cancel()
             await asyncio.wait({coming})
             if not coming.cancelled():
-                coming.exception()  # asked for, or asyncio would log it
+                coming.exception()  # retrieved, because asyncio logs errors that are not
 
         async with aclosing(self._unseen(run, ready)) as steps:
             async for _ in steps:

@@ -34,8 +34,8 @@ from service_runtime.fair_queue import SLICE_S
 
 TITLE_CHARS_MAX = 200
 ALIASES_MAX, ALIAS_CHARS_MAX = 20, 200
-NODES_MAX = 2_000  # that the walk of a facet comes to
-PAGE_NODES_MAX = 5_000  # that all walks of a page come to
+NODES_MAX = 2_000  # nodes that the walk of a facet may reach
+PAGE_NODES_MAX = 5_000  # nodes that all walks of a page may reach
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_US = 253_402_300_799_999_999  # the end of the year 9999

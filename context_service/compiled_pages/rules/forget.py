@@ -18,7 +18,7 @@ from service_runtime.long_work import Pause, unpaused
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.table_pages import pages_of
 
-_PAGES = 100  # of a transaction
+_PAGES = 100  # pages of one transaction
 
 Count = Callable[[Transaction, int], Awaitable[object]]
 
@@ -54,5 +54,5 @@ class Forgetting:
             for start in range(0, len(found), _PAGES):
                 began = time.monotonic()
                 await door.transaction(partial(forget, found[start : start + _PAGES]))
-                await asyncio.sleep(time.monotonic() - began)  # as long again for those who wait for an answer
+                await asyncio.sleep(time.monotonic() - began)  # leave half of the time to waiting calls
                 await pause()

@@ -25,7 +25,7 @@ from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
 
-PASSAGES_MAX = 2  # of one facet
+PASSAGES_MAX = 2  # passages of one facet in an answer
 
 
 class AskedFacets:

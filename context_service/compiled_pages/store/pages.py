@@ -40,7 +40,7 @@ from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Database, Row, Tenant, Transaction, json_rows
 from service_runtime.sql_files import SqlFile
 
-KIND = "facet"  # of their passages
+KIND = "facet"  # the kind of passages of facets
 FORGOTTEN = "text about an erased user was removed; the next compile compiles the page again"
 _CUTTING = 16  # times as long as parsing takes, as of wiki pages
 

@@ -12,7 +12,7 @@ from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFe
 from service_runtime.postgres import Row
 from service_runtime.sql_files import SqlFile
 
-_FACETS = 50  # of a page; each may say 64 KiB
+_FACETS = 50  # facets of one page; each may have 64 KiB
 
 SQL = SqlFile.of(__file__)
 _ROWS = SQL["rows"]

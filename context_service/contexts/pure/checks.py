@@ -33,7 +33,7 @@ class MessageChecks:
     message_bytes_max: int
     parts_max: int
     metadata_bytes_max: int
-    nesting_max: int  # of any JSON
+    nesting_max: int  # nesting of any JSON document
     name_chars_max: int
 
     def check_messages(self, messages: Sequence[MessageInput], *, sizes: Sequence[int], paths: Sequence[str]) -> None:

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from service_runtime.postgres import Tenant, TextArray
 
-ID_PREFIX = "history:"  # of messages that were read from nodes; the id of the node follows
-NODES_MAX = 100  # of one filter
+ID_PREFIX = "history:"  # message ids of nodes begin with this, then the node's id
+NODES_MAX = 100  # nodes in one filter
 
 # Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
 _ABOUT = """

@@ -25,7 +25,7 @@ from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
-PARTS_MAX = 1_000  # of a version
+PARTS_MAX = 1_000  # parts of a version at most
 ID_CHARS_MAX = 200
 NAME_CHARS_MAX = 200
 DESCRIPTION_CHARS_MAX = 1_000

@@ -30,7 +30,7 @@ from service_runtime.calls import answer_s, remaining_s
 from service_runtime.postgres import Across, Database, Tenant
 
 TIMEOUT_S, TIMEOUT_S_MAX = 30, 300
-WAITS_MAX = 1_000  # of a process
+WAITS_MAX = 1_000  # waiting calls of a process
 WAITS_OF_TENANT_MAX = 200
 POLL_S = 0.25  # between two polls; all waits for contexts of a tenant share one statement
 
@@ -40,9 +40,9 @@ class UnreadRecord:
     """A record that a message or an artifact points at, and whose text or file could not be read."""
 
     seq: int  # 0 for an artifact
-    task_id: UUID | None  # of the artifact
+    task_id: UUID | None  # the task of the artifact
     artifact_id: str
-    part: int  # from 1
+    part: int  # the number of the part, from 1
     record_id: UUID
     reason: str
     detail: str
@@ -58,7 +58,7 @@ class IndexState:
     failed: int = 0  # passages without a vector, which words still find; or unread records
     without_text: int = 0  # records whose file has no readable text
     oldest_pending_at: datetime | None = None
-    error: str = ""  # of the last attempt at pending work
+    error: str = ""  # the error of the last attempt at pending work
     unread: tuple[UnreadRecord, ...] = ()  # the newest
 
     def __add__(self, other: IndexState) -> IndexState:

@@ -54,7 +54,7 @@ class Filter:
     said_from: datetime | None = None
     said_to: datetime | None = None
     seq_from: int = 0
-    seq_to: int | None = None  # None means to the last
+    seq_to: int | None = None  # None sets no limit
     task_ids: frozenset[UUID] = frozenset()
     entity_node_ids: frozenset[UUID] = frozenset()
     seqs: frozenset[int] | None = None  # places that are about those nodes, once they are read; None filters nothing
@@ -82,10 +82,10 @@ class RecallQuery:
     text: str
     tokens_max: int = TOKENS_DEFAULT
     items_max: int = ITEMS_DEFAULT
-    profile: str = ""  # empty takes that of the context, or the default
+    profile: str = ""  # empty takes the context's, or else the default
     which: Filter = field(default_factory=Filter)
     with_features: bool = False
-    reference_task_ids: tuple[UUID, ...] = ()  # whose artifacts come first
+    reference_task_ids: tuple[UUID, ...] = ()  # tasks whose artifacts come first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

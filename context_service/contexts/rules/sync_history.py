@@ -31,7 +31,7 @@ from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.documents import beside_the_loop
 
-_NODES = 100  # of a page
+_NODES = 100  # nodes of one page
 _SHOWN_MAX = 20  # messages that are left out and reported with their error
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"\d+")
@@ -43,7 +43,7 @@ class SyncQuestion:
 
     node_id: str
     app_id: str
-    mapping_name: str  # empty: the default
+    mapping_name: str  # empty takes the default mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Synced:
     appended: int = 0
     retracted: int = 0
     unchanged: int = 0  # messages that the context had already
-    nodes_failed: int = 0  # whose mapping failed: their messages stay as they are
+    nodes_failed: int = 0  # nodes whose mapping failed: their messages stay as they are
     roles_unknown: int = 0
     left_out: int = 0
     shown: tuple[LeftOut, ...] = ()  # the first messages that were left out

@@ -12,7 +12,7 @@ from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from service_runtime.postgres import Row
 from service_runtime.sql_files import SqlFile
 
-_ARTIFACTS = 20  # of a page
+_ARTIFACTS = 20  # artifacts of one page
 
 SQL = SqlFile.of(__file__)
 _ROWS = SQL["rows"]

@@ -22,9 +22,9 @@ from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Row, Transaction
 from service_runtime.sql_files import SqlFile
 
-ARTIFACTS_MAX = 10_000  # of a context, with their versions
+ARTIFACTS_MAX = 10_000  # artifacts of a context, with all versions
 ARTIFACTS_OF_TASK_MAX = 500
-KIND = "artifact"  # of their passages
+KIND = "artifact"  # the kind of passages of artifacts
 
 SQL = SqlFile.of(__file__, log=LOG_SQL)
 _BEGIN = SQL["begin"]

@@ -37,7 +37,7 @@ class IndexGauges:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.index_bytes = 0.0  # of the index of words
+        self.index_bytes = 0.0  # size of the index of words
         self.passages = 0.0
         self.vectors_pending_s = 0.0  # since the oldest passage waits for its vector; 0: none does
         self.erasures_pending_s = 0.0  # since the oldest context that is gone is not wholly removed; 0: all are

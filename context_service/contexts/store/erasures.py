@@ -39,7 +39,7 @@ _log = logging.getLogger("erasing")
 KEPT = timedelta(days=365)  # how long a receipt is kept after the erasure
 
 STEP_ROWS = 1_000
-STEP_BYTES = 16 * 2**20  # of messages; a single message may be larger
+STEP_BYTES = 16 * 2**20  # size of the messages that a step removes; a single message may be larger
 STEP_S = 1.0  # for contexts of a tenant before the next tenant's turn
 _DUE_MAX = 100  # contexts that are marked, or read, at once
 _POLL_S = 0.2

@@ -14,7 +14,7 @@ from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Row, Transaction
 from service_runtime.sql_files import SqlFile
 
-_MESSAGES = 500  # of a page
+_MESSAGES = 500  # messages of one page
 
 SQL = SqlFile.of(__file__)
 _LOCK = SQL["lock"]

@@ -41,8 +41,8 @@ _log = logging.getLogger("pointed_records")
 
 ORDINALS_OF_PART = 100_000  # they follow those of the message or artifact itself, and of the parts before
 PASSAGES_OF_STEP = 200  # in one transaction, which appends to the context wait for
-STEP_S = 1.0  # of a tenant's rows, read one after the other; then the next tenant's are read
-LEASE_S = 30.0  # of a claimed row; its worker renews it
+STEP_S = 1.0  # time for the rows of one tenant before the next tenant's turn
+LEASE_S = 30.0  # the lease of a claimed row, which its worker renews
 READ_AT_ONCE = 2  # tenants
 INTERVAL_S = 1.0
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after the first failure; doubled after each further one

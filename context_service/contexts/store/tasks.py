@@ -22,7 +22,7 @@ from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Database, Row, Transaction
 from service_runtime.sql_files import SqlFile
 
-TASKS_MAX = 10_000  # of a context
+TASKS_MAX = 10_000  # tasks of a context
 
 SQL = SqlFile.of(__file__, log=LOG_SQL)
 _CREATE = SQL["create"]

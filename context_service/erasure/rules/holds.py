@@ -20,7 +20,7 @@ from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 from service_runtime.sql_files import SqlFile
 
-HOLDS_MAX = 1_000  # of a tenant
+HOLDS_MAX = 1_000  # limit for each tenant
 REASON_CHARS_MAX = 1_000
 _LAST_ID = UUID(int=2**128 - 1)
 _SHOWN = 100  # holds that an error or a plan names

@@ -48,7 +48,7 @@ _log = logging.getLogger("erasure")
 LEASE_S = 5.0  # if a step takes longer, two replicas may do it, which is harmless
 AT_ONCE = 2  # subjects, each of another tenant: a subject with much data takes long
 STEP_ROWS = 1_000
-_RECORDS = 100  # of a transaction, with their vectors and passages
+_RECORDS = 100  # removed in one transaction, with their vectors and passages
 _AWAITED_S = 0.3  # between checks for the work of others: bytes, and the texts that messages point at
 _AWAITED_TIMES = 20
 

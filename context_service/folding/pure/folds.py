@@ -34,7 +34,7 @@ from context_service.windows.pure.config import DEFAULT, Config
 from service_runtime.documents import check_wanted
 
 DIGEST_SEGMENTS = 12
-DIGESTED_SHARE = 0.75  # of the tokens of merged digests that the new digest has: small merges, and more of them
+DIGESTED_SHARE = 0.75  # share of the merged tokens that a new digest keeps: merges are small, and frequent
 _NOTHING_OWN: Mapping[Unit, float] = {}
 CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
 
@@ -233,7 +233,7 @@ class _Folding:
     ) -> None:
         self._head, self._state, self._waiting = view.head, view.state, waiting
         self._summaries, self._blocks = list(view.summaries), list(view.blocks)
-        self._first = 0  # of the blocks, the oldest that is left: those before it are in summaries
+        self._first = 0  # index of the oldest block that is not in a summary
         self._blocks_tokens = sum(block.tokens for block in view.blocks)
         self._step_count = sum(not block.is_appended for block in view.blocks)
         self._limits, self._count, self._weights = limits, count, weights
@@ -419,7 +419,7 @@ class _Folding:
         self._blocks_tokens = _tokens(blocks)
 
 
-_HEAD_TOKENS = 40  # of a summary that shows nothing but what it covers
+_HEAD_TOKENS = 40  # a summary without any lines has about this many tokens
 
 
 def _tokens(shown: Sequence[Summary] | Sequence[FoldableBlock]) -> int:

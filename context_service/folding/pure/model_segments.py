@@ -50,7 +50,7 @@ _FORM = (
 )
 
 _LINES_MAX, _LINE_CHARS_MAX, _REFS_MAX = 24, 400, 4
-_SHOWN_CHARS, _SHOWN_CHARS_MIN, _ASKED_CHARS = 1_200, 160, 40_000  # of a source; of all
+_SHOWN_CHARS, _SHOWN_CHARS_MIN, _ASKED_CHARS = 1_200, 160, 40_000  # limits for one source, and for all sources
 _MANDATORY_WEIGHT, _MANDATORY_MAX = 0.9, 6
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")

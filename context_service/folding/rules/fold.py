@@ -96,7 +96,7 @@ class Folding:
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             planned, fold = await until_written(stored_fold, what="the window")
         planned = replace(planned, prepared_seq=fold.last_seq)
-        if self._segments:  # without the lock: packs go on meanwhile
+        if self._segments:  # without the lock, so that packs can be made meanwhile
             planned = await self._with_model_segments(planned, fold, self._segments, principal)
         return receipt_of(planned, "prepared"), planned.caught_up.window.epoch
 

@@ -42,9 +42,9 @@ from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 
 FAILURES_MAX = 3  # in a row
-EXTRACTIVE_STEPS = 50  # that are folded without a model after that
-SEGMENTS_MAX = 8  # that a model writes for a fold: the newest
-_ASKED_TOKENS_MAX = 32_000  # of a prompt with its answer
+EXTRACTIVE_STEPS = 50  # number of steps folded without a model after failures
+SEGMENTS_MAX = 8  # the newest segments of a fold, which a model writes
+_ASKED_TOKENS_MAX = 32_000  # limit for a prompt with its answer
 _MESSAGES_AT_ONCE = 256
 _CHECKING = 8  # times the cost of parsing: the sources are searched for names and numbers
 

@@ -46,13 +46,13 @@ from service_runtime.optimistic import until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
-FORKS_MAX = 64  # of a context, that are awaited
-DEPTH_MAX = 8  # of forks of forks
+FORKS_MAX = 64  # open forks of a context at most
+DEPTH_MAX = 8  # forks of forks, at most this deep
 _TITLE_CHARS = 100
 # The part of the state that a fork inherits: the entries in every pack of the parent, and the newest others.
 _WHOLE = ("constraint", "value")
 _NEWEST = {"decision": 50, "question": 50, "error": 50, "artifact": 50}
-_REF_WITHIN = re.compile(r" \(m[0-9]+(?:/[0-9]+)?\)")  # of a text: it would lead into another log
+_REF_WITHIN = re.compile(r" \(m[0-9]+(?:/[0-9]+)?\)")  # a ref within a text, which would lead into another log
 
 
 class Inherits(Enum):
@@ -60,7 +60,7 @@ class Inherits(Enum):
 
     NOTHING = "nothing"
     PINS = "pins"
-    STATE = "state"  # with pins
+    STATE = "state"  # the state, with its pins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +277,7 @@ class Forks:
 def _opening(window: Window, task: Task) -> Opening:
     """Return the parameters that open the window of a task."""
     said = orjson.loads(window.config_json)
-    said.pop("max_total_tokens", None)  # that of the run holds
+    said.pop("max_total_tokens", None)  # the parent's limit on the whole run stays in force
     is_same = task.model in ("", window.model)
     return Opening(
         model=task.model or window.model,

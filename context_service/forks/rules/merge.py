@@ -37,7 +37,7 @@ from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
-TOKENS, SHARE = 2_000, 8  # of a result; at most 1/8 of the limit
+TOKENS, SHARE = 2_000, 8  # default size of a result; it has at most 1/8 of the window's limit
 _LAST_MESSAGES = 100  # among which is what the assistant said last
 
 
@@ -182,7 +182,7 @@ class Merges:
                 return window
             try:
                 return await self._catching_up.read(fork.fork_window_id, principal=principal)
-            except WindowClosed:  # by a twin, meanwhile
+            except WindowClosed:  # another call has merged it meanwhile
                 raise RowsChanged from None
 
         async with self._writer_locks.hold((principal.tenant_id, fork.fork_window_id)):

@@ -13,17 +13,17 @@ KIB = 1024
 class HistoryLimits:
     """The limits of mappings and of their evaluation, from the settings."""
 
-    name_chars_max: int = 128  # of mappings, apps, and the types that a mapping names
-    mapping_bytes_max: int = 256 * KIB  # of all rules of a mapping, as JSON
+    name_chars_max: int = 128  # length of the names of mappings, apps, and types
+    mapping_bytes_max: int = 256 * KIB  # size of all rules of a mapping, as JSON
     rules_max: int = 32  # message rules of a mapping
-    mappings_max: int = 200  # of an app
-    depth_max: int = 100  # of a mapping's walk
+    mappings_max: int = 200  # mappings of each app
+    depth_max: int = 100  # depth of a mapping's walk
     types_max: int = 1000  # edge types, and entity types, of a mapping
-    sample_bytes_max: int = 1024 * KIB  # of each document of a node that rules are tried on
+    sample_bytes_max: int = 1024 * KIB  # size of each JSON document of a sample node
     sample_nesting_max: int = 100
-    sample_chars_max: int = 512  # of its other fields
+    sample_chars_max: int = 512  # length of the sample's other fields
     expression: ExpressionLimits = ExpressionLimits()
-    symbols_max: int = 10_000  # of all expressions of a mapping; it compiles in half a second at most
+    symbols_max: int = 10_000  # symbols in all expressions of a mapping; it compiles in half a second at most
     evaluation_steps_max: int = 10_000
     evaluation_bytes_max: int = 1024 * KIB
     call_steps_max: int = 50_000_000

@@ -15,7 +15,7 @@ from context_service.kernel.cel import CelError, CompileBudget, Literal, MapLite
 from contextkeep.errors import InvalidArgument
 from contextkeep.slips import meant
 
-_SHOWN_CHARS_MAX = 40  # of a text in a message
+_SHOWN_CHARS_MAX = 40  # characters of a text that an error shows
 # What others call them.
 _ROLES_MEANT = {
     "human": "user",
@@ -91,7 +91,7 @@ def _part_fault(part: Node) -> CelError | None:
             hint = _hint(node.value, PART_FIELDS, _TYPES_MEANT)
             return CelError(f"{_shown(node.value)} is not a type of a part ({', '.join(PART_FIELDS)}){hint}", *node.at)
     complete = len(values) == len(part.entries)
-    kind = ""  # empty: it may be of several
+    kind = ""  # empty if the part may have one of several types
     if len(types) == 1 and isinstance(types[0], Literal):
         kind = str(types[0].value)
     elif not types and complete:

@@ -45,7 +45,7 @@ class MessageRule:
 class Rules:
     """The rules of a mapping: how to walk, which nodes to use, and how they become messages, in order."""
 
-    edge_types: tuple[str, ...] = ()  # empty: all
+    edge_types: tuple[str, ...] = ()  # empty means all types
     direction: Direction = "out"
     depth_max: int = DEPTH_DEFAULT
     entity_types: tuple[str, ...] = ()  # either type name; empty: all

@@ -80,9 +80,9 @@ class Mapping:
     walk: Rules  # expanded: how to walk
     filter: Rule | None
     messages: tuple[CompiledMessageRule, ...]
-    order_by: Rule | None  # None: created_at, which the walk itself gives
+    order_by: Rule | None  # None means by created_at, which the walk itself gives
     descending: bool
-    read: frozenset[tuple[str, ...]]  # by the expressions: variables, or fields of them
+    read: frozenset[tuple[str, ...]]  # variables, or fields of them, that the expressions read
 
     def reads(self, variable: str, field: str) -> bool:
         """Return whether an expression may read a field of a variable."""

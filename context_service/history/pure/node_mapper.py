@@ -27,9 +27,9 @@ Variables = dict[str, object]
 
 _ROLE_CHARS_SHOWN = 100
 _LOOK_STEPS = 250  # are paid between two looks at the clock; a step is worth a third of a microsecond at most
-_ELEMENT_STEPS = 4  # of an element of a list, besides what its expressions take
+_ELEMENT_STEPS = 4  # cost of one element of a list, in addition to its expressions
 _ELEMENTS_AT_ONCE = 64  # are paid before they are seen
-_ORDER_CHARS_MAX = 512  # of a text that nodes are ordered by: all of them are kept until they are ordered
+_ORDER_CHARS_MAX = 512  # characters of a sort key; all keys are in memory until the nodes are sorted
 _SORTED_AT_ONCE = 2048  # rows, between two turns of the loop: some ms
 
 
@@ -52,13 +52,13 @@ class Skip(NamedTuple):
 
     reason: SkipReason
     rule: str  # the expression that decided: "rules.messages[0].when"
-    error: str = ""  # what went wrong, of the last two reasons
-    elements: int = 1  # of a `for_each`, to which it happened
+    error: str = ""  # the error, for the last two reasons
+    elements: int = 1  # the number of elements of `for_each` that were skipped so
 
 
 Result = ChatMessage | Skip
 _Elements = Callable[[Variables], Iterator[Variables]]
-_new_message: Callable[..., ChatMessage] = tuple.__new__  # what `ChatMessage` does, in half the time
+_new_message: Callable[..., ChatMessage] = tuple.__new__  # does the same as calling `ChatMessage`, in half the time
 
 
 class RuleMessage(NamedTuple):
@@ -90,14 +90,14 @@ class _Progress:
     Readers do not refer to the mapper itself, so that it is freed with the call.
     """
 
-    place: str = ""  # of the expression that failed last
+    place: str = ""  # the place of the expression that failed last
 
 
 class _Reader(NamedTuple):
     """A message rule that is ready to read nodes in one call."""
 
     rule: CompiledMessageRule
-    elements: _Elements | None  # of a `for_each`: what its expressions see of each
+    elements: _Elements | None  # gives the variables for each element of `for_each`, if it is set
     result: Callable[[Variables, GraphNode], Result]
 
 

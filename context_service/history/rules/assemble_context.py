@@ -37,9 +37,9 @@ class AssemblyQuestion:
 
     node_id: str
     app_id: str
-    mapping_name: str  # empty: the default
-    max_messages: int  # 0: all; else the last N of the mapping's order
-    data_paths: Sequence[str]  # of values to bring along
+    mapping_name: str  # empty takes the default mapping
+    max_messages: int  # only the last N messages of the mapping's order; 0 takes all
+    data_paths: Sequence[str]  # paths of values in the nodes that the answer also has
     page_size: int  # nodes
     page_token: str
 
@@ -62,9 +62,9 @@ class AssembledPage(NamedTuple):
 class _Start(NamedTuple):
     """Where a page begins."""
 
-    created_at_us: int  # of the node after which it begins
+    created_at_us: int  # the time of the node after which the page begins
     seq: int
-    position: int  # of that node, in an order by value
+    position: int  # the position of that node in an order by value
     left: int  # messages still to come; -1: all
 
 

@@ -23,7 +23,7 @@ from context_service.kernel.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 
-_MESSAGE_TOKENS = 100  # of an ordinary message; it gives the number of nodes to read
+_MESSAGE_TOKENS = 100  # estimated size of a message, for the number of nodes to read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +32,11 @@ class HistoryQuestion:
 
     node_id: str
     app_id: str
-    mapping_name: str  # empty: the default
-    max_messages: int  # 0: all; else the last N of the mapping's order
+    mapping_name: str  # empty takes the default mapping
+    max_messages: int  # only the last N messages of the mapping's order; 0 takes all
     strict: bool  # fail on the first node on which a rule fails
-    tokens_max: int = 0  # 0: any number; else the newest messages and whole groups of calls and results that fit
-    tokens_family: str = "o200k"  # whose tokens
+    tokens_max: int = 0  # only the newest messages that fit, with whole groups of calls and results; 0 takes all
+    tokens_family: str = "o200k"  # the family of models whose tokens are counted
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Left:
     """Counts of the messages that a history contains, and of those that it leaves out."""
 
     skipped: Skipped = field(default_factory=Skipped)
-    tokens: int = 0  # of the messages, within `tokens_max`
+    tokens: int = 0  # the tokens of the messages; counted only with `tokens_max`
     is_cut: bool = False  # an older message does not fit `tokens_max`
 
 

@@ -21,11 +21,9 @@ from contextkeep import mapping_files
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
 from service_runtime.checks import check_text
 
-FILES_BYTES_MAX = (
-    1024 * 1024
-)  # of all rules as JSON, so that a page of a list has room for them and for registered ones
+FILES_BYTES_MAX = 1024 * 1024  # limit for all rules as JSON, so that a page of a list also has room for registered ones
 
-FileMappings = Mapping[tuple[str, str], CompiledMapping]  # by app and name
+FileMappings = Mapping[tuple[str, str], CompiledMapping]  # by the names of app and mapping
 
 _RULES = TypeAdapter(Rules)
 

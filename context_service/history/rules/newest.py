@@ -14,7 +14,7 @@ from service_runtime.documents import beside_the_loop
 
 _LIMIT_MIN = 16
 _LIMIT_MAX = 1000
-_FEW = 200  # of several levels, are found without a visit to all
+_FEW = 200  # with a few levels, the newest nodes are found without visiting all nodes
 
 
 class Newest:

@@ -41,7 +41,7 @@ from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, pa
 
 POLL_S = 0.5
 _KEPT_MAX = 10_000  # looked-up names
-_KEPT_BYTES_MAX = 1024 * 1024  # of compiled rules, as JSON; compiled they take up to a hundred times as much
+_KEPT_BYTES_MAX = 1024 * 1024  # limit for the cached rules as JSON; compiled, they take up to a hundred times as much
 
 _log = logging.getLogger("mappings")
 
@@ -54,7 +54,7 @@ class Listed:
     name: str
     rules: Rules
     rules_version: int = 0
-    version: int = 0  # 0: built in, or from a file
+    version: int = 0  # 0 if it is built in or from a file
     error: str = ""  # why it no longer compiles
     created_at: datetime | None = None
     updated_at: datetime | None = None
@@ -64,7 +64,7 @@ class Listed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FoundMapping:
     listed: Listed
-    mapping: Mapping | None  # None: it no longer compiles
+    mapping: Mapping | None  # None if it no longer compiles
 
 
 class MappingRegistry:

@@ -32,8 +32,8 @@ from service_runtime.documents import beside_the_loop, parse_json, parse_object
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 SAMPLES_MAX = 1000
-VALUE_BYTES_MAX = 16 * 1024  # of one value in the answer
-EVALUATIONS_BYTES_MAX = 256 * 1024  # of all evaluations of a node in the answer
+VALUE_BYTES_MAX = 16 * 1024  # limit for one value in the answer
+EVALUATIONS_BYTES_MAX = 256 * 1024  # limit for all evaluations of a node in the answer
 _NODE_BYTES = 100
 _EVALUATION_BYTES = 60
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,13 +47,13 @@ class Sample:
     external_id: str
     name: str
     type: str
-    general_type: str  # empty: the type
+    general_type: str  # empty takes the specific type
     status: str
     data_json: str  # an object
-    input_json: str  # empty: never set, as the next
+    input_json: str  # empty means it was never set; so does `output_json`
     output_json: str
-    created_at: datetime | None  # None: the start of 1970, so that a trial again gives the same
-    modified_at: datetime | None  # None: `created_at`
+    created_at: datetime | None  # None takes the start of 1970, so that each trial gives the same result
+    modified_at: datetime | None  # None takes `created_at`
     edge_type: str
     depth: int
     edge_data_json: str
@@ -69,7 +69,7 @@ class Trial:
     """The rules to test, and the nodes to test them on."""
 
     rules: Rules
-    node_id: str  # empty: `samples`
+    node_id: str  # empty takes `samples`
     samples: Sequence[Sample]
     root: Sample | None  # the value of `root` for the rules; not one of `samples`
     page_size: int  # nodes
@@ -85,8 +85,8 @@ class Evaluation(NamedTuple):
     """One run of an expression."""
 
     rule: str  # "rules.messages[0].when"
-    element: int | None  # of a `for_each`
-    value_json: str  # empty: it failed, or `left_out`
+    element: int | None  # the index of the element of `for_each`, if there is one
+    value_json: str  # empty if the expression failed, or if the value was left out
     left_out: bool  # the value is larger than `VALUE_BYTES_MAX`
     error: str
     duration_us: int
@@ -99,7 +99,7 @@ class TriedNode(NamedTuple):
     outcome: MappedNode
     evaluations: list[Evaluation]
     left_out: int  # more evaluations, which are too many to tell
-    duration_us: int  # of all of them
+    duration_us: int  # the time of all expressions together
 
     @property
     def decided_by(self) -> str:
@@ -235,7 +235,7 @@ class _WatchedMapper(NodeMapper):
         super().__init__(*args, **options)
         self._noting = self._budget.unspent()  # rules have as much to spend as without a watch
         self._evaluations: list[Evaluation] = []
-        self._bytes = 0  # of them, about
+        self._bytes = 0  # about the size of the evaluations
         self._left_out = 0
         self._duration_ns = 0
 

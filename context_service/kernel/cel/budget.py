@@ -72,7 +72,7 @@ class CallBudget:
         self.call_steps_left = steps_max
         self.nearly_spent = False  # less is left than an evaluation may spend
         self.steps_floor = steps_max  # below which the evaluation that runs may not come
-        self.bytes_left = 0  # of the evaluation that runs
+        self.bytes_left = 0  # bytes that the current evaluation may still use
 
     def unspent(self) -> CallBudget:
         """Return a full budget of the same size."""
@@ -183,7 +183,7 @@ class CompileBudget:
         gives_way: bool = False,
     ) -> None:
         self.expression = expression
-        self.trees: dict[str, Node] = {}  # by the text that was parsed
+        self.trees: dict[str, Node] = {}  # by the text of the expression
         self._symbols_max = symbols_max
         self._symbols = 0
         self._stopped = False

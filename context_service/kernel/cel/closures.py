@@ -18,7 +18,7 @@ from context_service.kernel.cel.values import NUMBERS, BoolKey, Uint, key_of, ke
 
 # Calls and look-ups, once the arguments have values.
 
-_SHOWN_CHARS_MAX: Final = 60  # of a key, in a message
+_SHOWN_CHARS_MAX: Final = 60  # characters of a key that an error shows
 
 
 def caller(function: Callable[..., Any], args: Sequence[Run], at: Position) -> Run:

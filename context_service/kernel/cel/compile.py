@@ -64,7 +64,7 @@ from context_service.kernel.cel.syntax import Literal as Constant
 from context_service.kernel.cel.values import TYPES, key_of, type_name
 from contextkeep.slips import meant
 
-_TURN_STEPS: Final = 2  # of a loop, besides its body
+_TURN_STEPS: Final = 2  # cost of one element of a loop, in addition to the body
 _LOOPS: Final = {
     "all": (2,),
     "exists": (2,),
@@ -86,10 +86,10 @@ class Code:
 
     run: Run
     cost: int  # steps of one evaluation, without the turns of loops inside
-    type: str | None = None  # of every value it gives, where that is evident
+    type: str | None = None  # the type of every value that the code gives, if it is known
     constant: bool = False
-    path: Path | None = None  # that it reads, where that is all that it does
-    presence: Presence | None = None  # that it tests, where that is all that it does
+    path: Path | None = None  # set if the code only reads this path
+    presence: Presence | None = None  # set if the code only does this test
 
     @property
     def value(self) -> Any:
@@ -220,7 +220,7 @@ class Compiler:
         """
         keys: list[str] = []
         places: list[Position] = []
-        plain = 0  # of the keys, how many from the name on are written with dots
+        plain = 0  # the number of keys after the name that are written with dots
         while True:
             if isinstance(node, Select):
                 keys.append(node.field)

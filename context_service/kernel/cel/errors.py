@@ -37,7 +37,7 @@ class ExpressionTooLarge(CelError):
         super().__init__(message, line, column)
         self.limit = limit  # "length" or "nesting"
         self.maximum = maximum
-        self.value = value  # of "nesting": as deep as was looked
+        self.value = value  # for "nesting", the depth at which checking stopped
 
 
 class EvaluationError(Exception):

@@ -52,7 +52,7 @@ class Token:
     """A token: its kind, its text, its value if it is a literal, and its position."""
 
     kind: str  # "name", "quoted", "int", "uint", "float", "string", "bytes", or "op"
-    text: str  # as written; of a quoted name, the text between the backticks
+    text: str  # as written; for a quoted name, the text between the backticks
     value: object  # the value of a literal; an int may be 2**63, for the minus before it
     at: Position
 

@@ -72,7 +72,7 @@ _TERMINALS = {
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _NAMED = {"true": "BOOL_LIT", "false": "BOOL_LIT", "null": "NULL_LIT", "in": "IN"}
 NO_IDENTIFIERS = _RESERVED | _NAMED.keys()  # though they look like some
-_SHOWN_CHARS_MAX = 40  # of a token, in a message
+_SHOWN_CHARS_MAX = 40  # characters of a token that an error shows
 # A level of brackets holds operators of several precedences; each is a level of the tree.
 _TREE_LEVELS = 2
 

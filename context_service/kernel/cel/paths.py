@@ -25,9 +25,9 @@ LOCALS: Final = 2
 class Path(NamedTuple):
     """A name and the fields to read below it."""
 
-    slot: int  # of `Env`: `VARIABLES`, whose first key is the variable's name, or a local's place
+    slot: int  # index in `Env`: `VARIABLES` if the first key is a variable, else the slot of a local name
     keys: tuple[str, ...]
-    at: tuple[Position, ...]  # of each key
+    at: tuple[Position, ...]  # the position of each key
 
 
 def reader(path: Path) -> Run:

@@ -22,7 +22,7 @@ from service_runtime.calls import answer_s, aside, remaining_s
 _log = logging.getLogger("chat")
 
 _ANSWER_BYTES_MAX = 1024 * 1024
-_CONTAINERS_MAX = 64 * 1024  # of an answer, those of a JSON text in it too: 10 ms for a parser
+_CONTAINERS_MAX = 64 * 1024  # lists and objects in an answer, also in JSON texts in it; parsed in 10 ms
 
 
 class ChatModel:

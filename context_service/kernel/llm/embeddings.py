@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from contextkeep.errors import FieldViolation, InvalidArgument, Unavailable
 from service_runtime.calls import answer_s, aside, remaining_s
 
-EMBEDDING_DIMENSION = 1536  # of callers' embeddings, and of those of an endpoint
+EMBEDDING_DIMENSION = 1536  # dimension of embeddings by callers and by an endpoint
 
 _CALL_S_MAX = 60.0
 

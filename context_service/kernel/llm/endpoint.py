@@ -23,8 +23,8 @@ PAUSE_S = 1.0  # after a first failure; then twice as long each time
 PAUSE_S_MAX = 60.0
 
 _READING = 2  # times as long as parsing, for `beside_the_loop`
-_SHOWN_CHARS = 300  # of an endpoint's error
-_ERROR_BYTES_MAX = 16 * 1024  # of an error that are searched for a code
+_SHOWN_CHARS = 300  # characters of an endpoint's error that callers see
+_ERROR_BYTES_MAX = 16 * 1024  # bytes of an error that are searched for a code
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _RETRY_AFTER_S_MAX = 300.0
 # Failures that pass by themselves, in addition to all statuses of 500 and above.

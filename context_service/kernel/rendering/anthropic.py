@@ -27,7 +27,7 @@ from context_service.kernel.rendering.turns import (
 )
 
 SHAPE = Shape(messages="messages", pieces="content", system=('"system":', ""), system_at="/system")
-_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # within a request
+_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # accepted as data within a request
 
 
 def pieces(turn: Turn) -> list[RequestPart]:

@@ -61,8 +61,8 @@ class Body:
     start: bytes = b""
     _system: bytes = b""
     _messages: bytes = b""
-    _last: tuple[str, bool] | None = None  # whose message is open
-    _counts: tuple[int, int, int] = (0, 0, 0)  # of system prompts, of messages, of pieces of the last message
+    _last: tuple[str, bool] | None = None  # the role whose message is still open
+    _counts: tuple[int, int, int] = (0, 0, 0)  # system prompts, messages, and pieces of the last message
 
     def with_pieces(self, pieces: Iterable[Rendered]) -> Body:
         """Return a body with more pieces at its end."""

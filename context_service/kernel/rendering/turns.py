@@ -13,7 +13,7 @@ import orjson
 from context_service.kernel.parts import Part, Reasoning, ToolCall
 
 NAME_CHARS_MAX = 64
-NO_RESULT = "No result is recorded."  # of a call that got none: vendors want one for each
+NO_RESULT = "No result is recorded."  # the result of a call that got none, because vendors require one
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", re.DOTALL)
 
 
@@ -55,7 +55,7 @@ class RequestPart(NamedTuple):
     """A piece of a request: a message, or a block of one."""
 
     role: str
-    value: dict[str, Any] | orjson.Fragment  # as JSON; of reasoning the bytes that it came in
+    value: dict[str, Any] | orjson.Fragment  # as JSON; for reasoning, the bytes as the vendor sent them
     is_result: bool = False
 
 

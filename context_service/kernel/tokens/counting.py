@@ -30,8 +30,8 @@ _PIECE_CHARS = 8 * 1024
 # Where a tokenizer of either encoding always parts: a word, one space, a word. So pieces have the tokens of the whole.
 _BORDER = re.compile(r"(?<=[^\W\d_]) (?=[^\W\d_])")
 _BORDER_WITHIN_CHARS = 1024
-_OWN_CALL_S = 0.05  # of a counter that an operator installed
-_OWN_CHARS_MAX = 1_000  # of a token, in the eyes of one
+_OWN_CALL_S = 0.05  # timeout of an extension that counts tokens
+_OWN_CHARS_MAX = 1_000  # the longest token that a count of an extension may imply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Family:
     """Models that split texts into tokens in the same way."""
 
     encoding: str  # O200K or CL100K
-    factor: float = 1.0  # tokens of the family for one of the encoding
+    factor: float = 1.0  # tokens of the family for each token of the encoding
 
 
 FAMILIES = {

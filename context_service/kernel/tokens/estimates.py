@@ -13,7 +13,7 @@ import re
 _ROW = re.compile(r"[A-Za-z0-9+/=_-]{24,}")
 _ROW_DIGITS = re.compile(r"[0-9]")
 _ROW_DIGITS_SHARE = (0.08, 0.9)
-_ROW_CHARS = 1.6  # of a token
+_ROW_CHARS = 1.6  # characters per token in a row of letters and digits
 
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")  # `getUserName` has three
 _LONG_PIECE = re.compile(r"[A-Z]?[a-z]{10,}|[A-Z]{5,}")
@@ -21,19 +21,19 @@ _LONG_PIECE_CHARS = 9
 _MORE_CHARS = 4  # for each token of a longer piece
 _DIGITS = re.compile(r"[0-9]{1,3}")
 _SIGNS = re.compile(r"[!-/:-@\[-`{-~]+")
-_SIGNS_CHARS = 4  # of a token
+_SIGNS_CHARS = 4  # signs per token
 _SPACES = re.compile(r"\s{2,}|[\r\n]")
-_SPACES_CHARS = 32  # of a token
+_SPACES_CHARS = 32  # spaces per token
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
 # Tokens of a character: of o200k_base, of cl100k_base. Spaces between words belong to them.
 _SCRIPTS = {
-    "\u00aa-\u024f\u1e00-\u1eff": (-0.2, 0.35),  # of a word that they part in two: see _PIECE
+    "\u00aa-\u024f\u1e00-\u1eff": (-0.2, 0.35),  # letters that split a word in two: see _PIECE
     "\u0370-\u03ff\u1f00-\u1fff": (0.41, 0.99),  # Greek
     "\u0400-\u052f": (0.28, 0.55),  # Cyrillic
     "\u0590-\u05ff": (0.37, 1.09),  # Hebrew
     "\u0600-\u06ff\u0750-\u077f": (0.31, 0.82),  # Arabic
-    "\u0900-\u0dff": (0.31, 1.3),  # of India
+    "\u0900-\u0dff": (0.31, 1.3),  # scripts of India
     "\u0e00-\u0eff": (0.42, 0.97),  # Thai, Lao
     "\u3040-\u30ff": (0.68, 0.97),  # Japanese
     "\u1100-\u11ff\uac00-\ud7ff": (0.6, 1.05),  # Korean

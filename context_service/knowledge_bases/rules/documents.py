@@ -39,7 +39,7 @@ from service_runtime.tenants import Rounds
 _log = logging.getLogger("document_texts")
 
 FOLLOWED_INTERVAL_S = 5.0  # between two looks at the records that documents follow
-FOLLOWED = 200  # of a tenant, at once
+FOLLOWED = 200  # documents of a tenant that are queued again at a time
 _EMPTY = "empty: no text is in it"
 _NOTHING = FileText(text="", is_cut=False)
 _FOUND_BY_NOTHING = CutDocument(headings=(), pieces=())
@@ -99,7 +99,7 @@ class DocumentTexts:
 
     async def _follow_some(self, tenant: Tenant) -> tuple[int, bool]:
         if not await self._rows.outbox.is_below(tenant, due_max=FOLLOWED):
-            return 0, False  # of a record that a hundred thousand documents follow, some at a time
+            return 0, False  # a hundred thousand documents may follow a record: queue some at a time
         queued = await tenant.transaction(partial(self._rows.queue_changed, count=FOLLOWED))
         return queued, queued == FOLLOWED
 

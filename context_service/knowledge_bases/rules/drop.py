@@ -14,7 +14,7 @@ from service_runtime.postgres import Database, Tenant
 from service_runtime.tenants import Rounds
 
 INTERVAL_S = 5.0
-STEP_S = 1.0  # that a base of a tenant is dropped before it is the next tenant's turn
+STEP_S = 1.0  # time for one tenant before the next tenant's turn
 
 
 class BaseDropping:

@@ -34,8 +34,8 @@ from service_runtime.auth import Principal
 from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
 
-PASSAGES_MAX = 2  # of one document
-BASES_MAX = 20  # that are searched for a question: those with most passages
+PASSAGES_MAX = 2  # passages of one document in an answer
+BASES_MAX = 20  # bases that a question searches: those with most passages
 FOUND_MAX = 10  # in one base
 
 

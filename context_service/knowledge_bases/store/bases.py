@@ -15,8 +15,8 @@ from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Row, Transaction
 from service_runtime.sql_files import SqlFile
 
-DOCUMENT_TOPIC = "text of a document"  # that is to be read
-DROP_TOPIC = "passages of a knowledge base"  # that are removed after the base
+DOCUMENT_TOPIC = "text of a document"  # queue of documents that are to be read
+DROP_TOPIC = "passages of a knowledge base"  # queue of passages to remove after their base
 
 SQL = SqlFile.of(__file__)
 _SEEN = SQL["seen"]

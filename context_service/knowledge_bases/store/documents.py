@@ -26,7 +26,7 @@ from service_runtime.postgres import Database, Row, Transaction
 from service_runtime.queue_room import QUEUED_MAX
 from service_runtime.sql_files import SqlFile
 
-KIND = "document"  # of their passages
+KIND = "document"  # the kind of passages of documents
 GONE = "record_gone: the record was archived, expired, purged, or has other bounds now"
 
 SQL = SqlFile.of(__file__, gone=GONE, record_filters=RECORD_FILTERS_SQL)

@@ -14,7 +14,7 @@ from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFe
 from service_runtime.postgres import Row
 from service_runtime.sql_files import SqlFile
 
-_DOCUMENTS = 2  # of a page; each may say two million characters
+_DOCUMENTS = 2  # documents of one page; each may have two million characters
 
 SQL = SqlFile.of(__file__, drop_topic=DROP_TOPIC)
 _ROWS = SQL["rows"]

@@ -29,7 +29,7 @@ _CLAUSE: Final = re.compile(r"%(?:%|(?:\.([0-9]{1,4}))?([sdfebxXo]))")
 _PRECISION_DEFAULT: Final = 6
 _PRECISION_MAX: Final = 1000
 _CLAUSE_STEPS: Final = 8
-_DEPTH_MAX: Final = 100  # as deep as JSON may be
+_DEPTH_MAX: Final = 100  # the same limit as for JSON
 
 
 def format_text(budget: CallBudget, template: Any, args: Any) -> str:
@@ -194,10 +194,10 @@ _CLAUSES: Final[dict[str, Callable[[CallBudget, Any, int], str]]] = {
 
 _BYTES_MAX: Final = 1024 * 1024
 _JSON_DEPTH_MAX: Final = 200
-_TEXT_STEPS: Final = 3  # of a JSON text, with any content
-_CONTAINER_STEPS: Final = 2  # of a list or a map, without its elements
-_VISITS_PER_STEP: Final = 2  # of its elements
-_CONVERTED_STEPS: Final = 10  # of a value that JSON does not have, besides its visit: a timestamp takes 3 us
+_TEXT_STEPS: Final = 3  # cost of a JSON text, whatever it contains
+_CONTAINER_STEPS: Final = 2  # cost of a list or a map, without its elements
+_VISITS_PER_STEP: Final = 2  # elements that are visited for one step
+_CONVERTED_STEPS: Final = 10  # cost of converting a value that JSON lacks, after its visit: a timestamp takes 3 us
 
 
 class JsonWriter:

@@ -81,7 +81,7 @@ class Function:
 
     name: str
     run: Callable[..., Any]
-    arity_min: int  # without the target of a method
+    arity_min: int  # the smallest number of arguments, without the target of a method
     arity_max: int
     cost: int  # steps besides those that `run` charges
     result: str | None = None  # the type of every result; None if it depends

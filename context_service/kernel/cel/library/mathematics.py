@@ -15,7 +15,7 @@ def greatest(budget: CallBudget, *values: Any) -> Any:
     """Return the greatest of numbers, or of one list of them; of equal ones, the first."""
     best, *rest = _numbers(budget, "math.greatest", values)
     for value in rest:
-        best = max(best, value)  # of equal ones, max keeps its first
+        best = max(best, value)  # if values are equal, max keeps the first
     return best
 
 

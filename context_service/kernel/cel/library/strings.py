@@ -20,7 +20,7 @@ _SPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-_PIECE_CHARS: Final = 256  # that trim looks at in one go
+_PIECE_CHARS: Final = 256  # characters that trim examines at a time
 _QUOTED: Final = (
     ("\\", "\\\\"),  # first: the others bring backslashes
     ('"', '\\"'),
@@ -233,8 +233,8 @@ _SIZED: Final = frozenset({str, bytes, list, dict})
 # pattern's program when its automaton does not fit its memory: up to four nanoseconds for a byte and an instruction,
 # measured. The charge is that worst case.
 
-_MEMORY_BYTES_MAX: Final = 128 * 1024  # of a pattern: its program, and its automaton's cache
-_WORK_PER_STEP: Final = 128  # bytes of text times instructions
+_MEMORY_BYTES_MAX: Final = 128 * 1024  # memory of a pattern: its program, and the cache of its automaton
+_WORK_PER_STEP: Final = 128  # work of one step, as bytes of text times instructions
 _MATCH_STEPS: Final = 10
 _COMPILE_STEPS: Final = 1000  # up to a millisecond, depending on the program's size
 _COMPILE_STEPS_PER_CHAR: Final = 64  # a class like \pL takes 60 us
