@@ -67,8 +67,8 @@ class Agents:
             InvalidArgument: a field is malformed.
             AgentTemplateNotFound: there is no such template.
             LimitExceeded: a field is too large, or there are too many agents.
-            PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            PermissionDenied: the key is bound, for example to an app or a graph.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "agents")
         self._check(said)
@@ -94,7 +94,7 @@ class Agents:
         """Return an agent.
 
         Raises:
-            InvalidArgument: this is no id.
+            InvalidArgument: the id is malformed.
             AgentNotFound, AgentTemplateNotFound: there is none that the caller may name.
         """
         self._check_id(agent_id)
@@ -106,7 +106,7 @@ class Agents:
         """Return a page of those that the caller may name, by id, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
         """
         check_text("template_id", template_id, chars_max=ID_CHARS_MAX)
         query = ("ListAgents", principal.tenant_id, self._is_template, template_id)
@@ -117,11 +117,11 @@ class Agents:
         """Remove an agent, or a template that no agent has.
 
         Raises:
-            InvalidArgument: this is no id.
-            AgentNotFound, AgentTemplateNotFound: there is none.
+            InvalidArgument: the id is malformed.
+            AgentNotFound, AgentTemplateNotFound: there is no such agent or template.
             AgentTemplateInUse: an agent has it.
-            PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            PermissionDenied: the key is bound, for example to an app or a graph.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "agents")
         self._check_id(agent_id)

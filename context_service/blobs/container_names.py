@@ -21,7 +21,7 @@ class NameRule:
         """Refuse a name that the provider would refuse.
 
         Raises:
-            ProviderNotConfigured: with the rule.
+            ProviderNotConfigured: the name breaks the rule, which the error shows.
         """
         if not self.pattern.fullmatch(name):
             raise ProviderNotConfigured(

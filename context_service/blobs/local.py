@@ -299,7 +299,7 @@ class _Blob:
         """Open the file.
 
         Raises:
-            BlobNotFound: there is none.
+            BlobNotFound: no blob has this key.
         """
         with self._lock:
             if self._closed:

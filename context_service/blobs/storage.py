@@ -430,7 +430,7 @@ def check_blob_size(size_bytes: int, *, size_bytes_max: int) -> None:
     """Refuse a blob that is too large already, or by its declared size.
 
     Raises:
-        BlobTooLarge: it is.
+        BlobTooLarge: the blob has more than `size_bytes_max` bytes.
     """
     if size_bytes > size_bytes_max:
         raise BlobTooLarge(

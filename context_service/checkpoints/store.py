@@ -15,7 +15,7 @@ from service_runtime.copying import copied
 from service_runtime.postgres import Row, Transaction
 from service_runtime.sql_files import SqlFile
 
-# The newest of each reason that a window keeps: blocks that a fold took out of view stay as long as one shows them.
+# Checkpoints that a window keeps for each reason. A block that a fold removed stays while a checkpoint shows it.
 KEPT_MAX = {BY_STEPS: 20, BY_FOLD: 20, BY_CALLER: 100}
 IDS_MAX = 1_000  # ids of left out messages in an answer
 

@@ -94,7 +94,7 @@ def stack(
         run_with: Arguments of Python before a service's name, such as a module that watches it.
 
     Raises:
-        StackError: something did not start.
+        StackError: Postgres, a service or the console did not start.
     """
     _require_plaintext()
     metrics_ports = _ports("METRICS_PORT")
@@ -251,7 +251,7 @@ def _console(
     """Run the console; yield its process and its address, which signs in once with the key if there is one.
 
     Raises:
-        StackError: it did not start.
+        StackError: the console did not start.
     """
     # Without the keys of this process's environment: users of the console sign in with theirs.
     environment = {name: value for name, value in os.environ.items() if not name.endswith(("API_KEY", "_URL"))}

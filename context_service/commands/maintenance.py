@@ -178,7 +178,7 @@ async def erase_subject(
 
     Raises:
         InvalidArgument: the user is empty, which would mean all data without an owner.
-        LegalHold: a hold forbids it.
+        LegalHold: a legal hold forbids the erasure.
         NoSuchTenant: no tenant has this name.
         Unavailable: Postgres does not answer.
         UnsafeRole, ProviderNotConfigured: as `app.running`.

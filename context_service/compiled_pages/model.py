@@ -102,7 +102,7 @@ class FacetInput:
         """Check the fields of a facet.
 
         Raises:
-            InvalidArgument, LimitExceeded: the field is named.
+            InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
         """
         check_slug("facet.slug", self.slug)
         if not self.text:

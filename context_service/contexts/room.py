@@ -51,7 +51,7 @@ from service_runtime.auth import Authenticator, Principal
 from service_runtime.postgres import Database
 from service_runtime.server import Service
 
-# What other rooms use; windows, forks and folds write in the transaction of the log.
+# The rules that other packages use; windows, forks and folds write in the log's transaction.
 __all__ = [
     "ERASURES_SQL",
     "LOG_SQL",

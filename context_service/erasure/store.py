@@ -40,7 +40,7 @@ def of_all(sql: str) -> Across:
     return Across(sql=sql, contexts=True, subjects=True, why=WHY)
 
 
-# Receipts of contexts have the counts of their rows; without them no row names the owner of these contexts.
+# Receipts of contexts have the counts of their rows; after an erasure, no other row names the owner of its contexts.
 _OF_CONTEXTS = {
     "context.message": "messages_removed",
     "context.passage": "passages_removed",
@@ -57,7 +57,7 @@ _SUMMED = ", ".join(f"'{kind}', coalesce(sum({column}), 0)" for kind, column in 
 TAKE_RECEIPTS = of_all(SQL.filled("take_receipts", counters=", ".join(_OF_CONTEXTS.values()), sums=_SUMMED))
 
 
-# What belongs to no context goes by its owner.
+# Rows that belong to no context are removed by their owner.
 _FREE = (
     "context.source_test",
     "context.memory",
@@ -74,7 +74,7 @@ REMOVE_ANSWERS = of_all(SQL["remove_answers"])
 FORGET_RESPONSES = of_all(SQL["forget_responses"])
 
 
-# Where rows of others say who wrote them. `context.action` has a function of the owner for it.
+# Columns in which rows of others name the user as author. For `context.action` the tables' owner has a function.
 NAMED = {
     "context.agent": ("updated_by",),
     "context.artifact": ("created_by",),
@@ -105,7 +105,7 @@ NAMED = {
 }
 
 
-# Without what an archive claims, which no import carries of them.
+# Tables that imports write no rows of, so that their rows name no authors from an archive.
 _NOT_IMPORTED = frozenset({"context.erasure", "context.facet", "context.hold", "context.import", "context.job"}) | {
     "context.subject_erasure"
 }

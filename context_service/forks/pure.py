@@ -12,7 +12,7 @@ from typing import NamedTuple
 from context_service.packing.pure.task_state import Entry
 from context_service.windows.pure.refs import refs_between, within
 
-# Sections of the state that say what came of the work, each with its most entries. Rules stay where they were made.
+# Sections of the state that describe results, each with its limit of entries. Rules stay in the fork.
 FOUND = {"decision": 20, "value": 20, "question": 10, "error": 10, "artifact": 20}
 _FOUND_SHARE = 0.3  # share of the room that the state gets at least, if the reply is long
 _CHARS_OF_TOKEN = 16  # more than any text has: a longer text is too long without counting

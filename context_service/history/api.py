@@ -64,7 +64,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
                 if index % STREAM_ROWS == 0:
                     await calls.give_way()
         else:
-            # Beside the loop: a long history takes too long for the other calls to wait.
+            # Off the event loop, because a long history would block other calls for too long.
             done = await asyncio.to_thread(formatted, history.messages, to)
             response.formatted_json = done.body_json
             response.tool_results_left_out = done.results_left_out

@@ -58,7 +58,7 @@ class Table:
         key = ["tenant_id", *self.kind, self.key]
         columns = [*key, *self.first, *each]
         changes = [f"{column} = EXCLUDED.{column}" for column in each]
-        # A put replaces the thing, and so what an import wrote.
+        # A put replaces the whole thing, so the note of an import that wrote it is removed, too.
         changes += [*([self.also_set] if self.also_set else []), "updated_at = now()", "version = t.version + 1"]
         changes.append("imported = NULL")
         return f"""
@@ -156,7 +156,7 @@ class Catalog(Generic[T]):
 
         Raises:
             The error of `check_count`: there are too many.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
 
         async def work(transaction: Transaction) -> T:
@@ -169,7 +169,7 @@ class Catalog(Generic[T]):
         tenant = {**self._table.kind}
         (row,) = await transaction.query(self._table.put, {**tenant, self._table.key: name, "updated_by": by, **values})
         if row.version == 1:
-            # After its own row is written: the transaction that counts last sees the rows of all others.
+            # Count after writing the own row: the last transaction to count then sees the rows of all others.
             await transaction.query(self._table.counting, tenant)
             self._check_count((await transaction.query(self._table.count, tenant))[0].things)
         return self._of_row(row)
@@ -214,7 +214,7 @@ class Catalog(Generic[T]):
             listed: The parameters of the condition `Table.listed`, if the table has one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
         """
         (after,) = pages.decode_texts(query, page.token, parts=1)
         count = pages.page_size(page.size)
@@ -230,7 +230,7 @@ class Catalog(Generic[T]):
 
         Raises:
             The error of `not_found`: the caller sees none of this name.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
 
         async def work(transaction: Transaction) -> None:

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from contextkeep.errors import FailedPrecondition
 
 GROUP = "contextkeep.extensions"
-# Parts by their names. The names with a dot are followed by a name of the extension's own: `token_counter.claude`.
+# The parts, by name. A name with a dot is followed by a name of the extension's own: `token_counter.claude`.
 POINTS = frozenset(
     {"context_middleware", "importance_scorer", "state_extractor", "summarizer", "summarization_validator"}
 )

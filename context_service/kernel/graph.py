@@ -48,7 +48,7 @@ _ROW_KINDS = ("nodes", "edges", "embeddings", "envelopes")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-# Fields of an entity, as expressions see it, and the columns of a traversal that have them.
+# The fields of an entity that expressions can read, and the columns of a traversal that have them.
 _COLUMNS = {
     "id": pb.TRAVERSE_COLUMN_ID,
     "external_id": pb.TRAVERSE_COLUMN_EXTERNAL_ID,
@@ -379,7 +379,7 @@ class _Rows:
         """Return the nodes of some rows."""
         keys, place = self._keys, len(self._keys)
         if self._plain:
-            # A history has ten thousands of them: no more than this for each.
+            # A history has tens of thousands of nodes, so this does no more than it must for each.
             return [
                 GraphNode(row[0], row[place], row[place + 1], dict(zip(keys, row, strict=False)), {}) for row in rows
             ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 Direction = Literal["out", "in", "both"]
-# Fields of an entity, as expressions see it.
+# The fields of an entity that expressions can read.
 ENTITY_FIELDS = frozenset(
     ("id", "external_id", "name", "type", "general_type", "status", "data", "io", "created_at", "modified_at")
 )

@@ -111,7 +111,7 @@ class BedrockClient:
             ) as http:
                 answer = (await http.post(url, content=body)).content
         except Exception as error:
-            # Without its cause: that may hold anything that was answered.
+            # Without the cause, which may contain any text of the answer.
             said = watch.failure or broken(error) or "the request failed"
             raise KnowledgeBaseFailed(f"the Retrieve API failed: {said}") from None
         try:

@@ -91,7 +91,7 @@ class DocumentInput:
         """Check the fields of a document.
 
         Raises:
-            InvalidArgument, LimitExceeded: the field is named.
+            InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
         """
         if self.data is None and self.record_id is None:
             raise InvalidArgument("give document.data or document.working_memory_id", field="document.data")
@@ -133,7 +133,7 @@ def check_base(said: BaseInput) -> None:
     """Check the fields of a base.
 
     Raises:
-        InvalidArgument, LimitExceeded: the field is named.
+        InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
     """
     check_name("knowledge_base.name", said.name)
     check_text("knowledge_base.description", said.description, chars_max=DESCRIPTION_CHARS_MAX)

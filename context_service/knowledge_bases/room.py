@@ -19,7 +19,7 @@ from contextkeep.context.v1.knowledge_bases_pb2_grpc import add_KnowledgeBasesSe
 from service_runtime import background
 from service_runtime.server import Service
 
-# What other rooms use.
+# The rules that other packages use.
 __all__ = ["DOCUMENT_TOPIC", "document_source", "open_knowledge_bases"]
 
 

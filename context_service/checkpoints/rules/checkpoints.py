@@ -109,7 +109,7 @@ class Checkpoints:
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
             WindowBehind: there was no time to read all of the log; what was read stays.
-            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: as the RPC in the proto file says.
         """
         check_text("label", label, chars_max=LABEL_CHARS_MAX)
         principal = principal.without_admin()
@@ -146,7 +146,7 @@ class Checkpoints:
 
         Raises:
             WindowNotFound: there is no such window.
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
         """
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
@@ -179,7 +179,7 @@ class Checkpoints:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.
             CheckpointNotFound: the window has no such checkpoint, or no longer has it.
             LogMoved: the log has messages that the caller does not know.
-            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: as the RPC in the proto file says.
         """
         principal = principal.without_admin()
 
@@ -216,7 +216,7 @@ class Checkpoints:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
             CheckpointNotFound: it has no such checkpoint, or no longer.
             LogMoved: the log has messages that the caller does not know.
-            InvalidArgument, LimitExceeded, RequestIdReused: see the contract; and the errors of `chosen`.
+            InvalidArgument, LimitExceeded, RequestIdReused: see the proto file; also errors of `chosen`.
         """
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             standing = await self._rows.standing(window_id, principal=principal)
@@ -258,7 +258,7 @@ class Checkpoints:
 
         Raises:
             WindowNotFound: there is no such window.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         if request is None:
             return None

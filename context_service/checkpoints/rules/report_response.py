@@ -113,7 +113,7 @@ class Recovery:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.
             InvalidArgument: the window has had no such pack.
             LogMoved: the log has messages that the caller does not know.
-            LimitExceeded, RequestIdReused: see the contract; and the errors of `Packing.pack`.
+            LimitExceeded, RequestIdReused: as the RPC in the proto file says; also the errors of `Packing.pack`.
         """
         principal = principal.without_admin()
         named = parsed(pack_id)
@@ -165,7 +165,7 @@ class Recovery:
         If the call still has to make a pack, the stored answer has only what is known before.
 
         Raises:
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
 
         async def work(_: Transaction) -> Recovered | None:

@@ -34,7 +34,7 @@ VERSION_MAX = 2**31 - 1
 
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
-# A page's own node comes without its input and output: they are a call each.
+# A page's own node is read without its input and output, because these take another call for each node.
 _PLAIN = ENTITY_FIELDS - {"io"}
 _OF_PAGE = frozenset({"entity"})
 _OF_FACET = frozenset({"entity", "edge", "root"})
@@ -165,7 +165,7 @@ def check_name(name: str) -> None:
     """Refuse a name that a definition cannot have.
 
     Raises:
-        InvalidArgument, LimitExceeded: the field is named.
+        InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
     """
     check_text("name", name, chars_max=NAME_CHARS_MAX, required=True)
     if not name.strip():
@@ -176,7 +176,7 @@ def check_rules(rules: DefinitionRules, limits: HistoryLimits) -> None:
     """Check the fields of a definition before compiling any of its rules.
 
     Raises:
-        InvalidArgument, LimitExceeded: the field is named.
+        InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
     """
     check_count("definition.facets", len(rules.facets), FACETS_MAX)
     check_bytes("definition", len(orjson.dumps(rules)), RULES_BYTES_MAX)

@@ -40,7 +40,7 @@ PAGE_NODES_MAX = 5_000  # nodes that all walks of a page may reach
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_US = 253_402_300_799_999_999  # the end of the year 9999
 
-# Of what a page depends on a node for, as bits: the node itself, the edges that leave it, and those that come to it.
+# Bits for what a page depends on: the node itself, the edges that leave it, and the edges that come to it.
 NODE, EDGES_OUT, EDGES_IN = 1, 2, 4
 _EDGES = {"out": EDGES_OUT, "in": EDGES_IN, "both": EDGES_OUT | EDGES_IN}
 

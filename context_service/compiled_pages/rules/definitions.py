@@ -79,8 +79,8 @@ class Definitions:
 
         Raises:
             InvalidArgument, LimitExceeded: the rules do not compile, or there are too many definitions.
-            PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            PermissionDenied: the key is bound, for example to an app or a graph.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "definitions")
         check_name(name)
@@ -103,17 +103,17 @@ class Definitions:
         """Approve a version, so that pages are made by it, and retire the version before.
 
         Raises:
-            DefinitionNotFound: there is none.
+            DefinitionNotFound: there is no such definition or version.
             InvalidArgument: no version is named.
             PermissionDenied: the key is bound, or may not make the Entity Service keep changes.
             Unavailable: the Entity Service does not answer.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "definitions")
         check_name(name)
         _check_version(version, required=True)
         await self.get(name, version, principal=principal)
-        # Before it is approved: what changes from then on is not missed.
+        # Start the list of changes before the approval, so that no later change is missed.
         await self._graph.start_changes()
 
         async def work(transaction: Transaction) -> Definition:
@@ -129,9 +129,9 @@ class Definitions:
         """Retire a version; 0 retires the approved one.
 
         Raises:
-            DefinitionNotFound: there is none.
-            PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            DefinitionNotFound: there is no such definition or version.
+            PermissionDenied: the key is bound, for example to an app or a graph.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "definitions")
         check_name(name)
@@ -166,7 +166,7 @@ class Definitions:
         """Return a page of the versions that the caller sees, and the token of the next one.
 
         Raises:
-            InvalidPageToken: see the contract.
+            InvalidPageToken: the token is malformed or belongs to another list.
         """
         query = ("ListDefinitions", principal.tenant_id, sorted(state.value for state in states))
         key = pages.decode_token(query, page.token, parts=2)

@@ -48,7 +48,7 @@ class CompiledPages:
         """Return a page of the pages that the principal sees, without facets, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken, LimitExceeded: see the contract.
+            InvalidArgument, InvalidPageToken, LimitExceeded: as the RPC in the proto file says.
         """
         check_text("definition_name", definition_name, chars_max=NAME_CHARS_MAX)
         query = ("ListCompiledPages", principal.tenant_id, definition_name, str(node_id or ""))
@@ -71,7 +71,7 @@ class CompiledPages:
         Raises:
             CompiledPageNotFound: the principal sees no such page.
             InvalidArgument, LimitExceeded: the facet is malformed, or the page has too many.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         said.check()
 

@@ -348,7 +348,7 @@ class CompiledRows:
         found = await self._database.of(principal).query(_DEPENDENT, named)
         return [(row.definition_name, str(row.node_id)) for row in found]
 
-    # Facets that are put
+    # Facets that callers add
 
     async def lock(self, transaction: Transaction, page_id: UUID) -> KeptPage | None:
         """Lock a page until the transaction ends, and return it, or None if the caller sees none."""

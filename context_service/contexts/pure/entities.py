@@ -14,7 +14,7 @@ from service_runtime.postgres import Tenant, TextArray
 ID_PREFIX = "history:"  # message ids of nodes begin with this, then the node's id
 NODES_MAX = 100  # nodes in one filter
 
-# Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
+# In any collation, ids with the prefix sort before prefix + "z"; other ids in that range lack the prefix.
 _ABOUT = """
 SELECT r.seq
 FROM context.message_record r

@@ -91,7 +91,7 @@ class Artifacts:
             ContextClosed, TaskEnded: the context or the task has ended.
             ArtifactNotFound: a chunk of an artifact that does not exist.
             ArtifactComplete: a chunk after the last one.
-            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
         """
         size_bytes = await self._check(draft)
         for record_id in records_of([_as_message(draft)]):

@@ -147,7 +147,7 @@ class Messaging:
             RecordNotFound: a part names a record that the principal cannot read.
             TaskNotFound: a message names a task that is not of the context.
             TaskEnded: a message belongs to a task that has ended.
-            PermissionDenied, RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
+            PermissionDenied, RequestIdReused, InvalidArgument, LimitExceeded: as the RPC in the proto file says.
         """
         if target.context_id and target.only:
             raise InvalidArgument("set context_id or get_or_create, not both", field="get_or_create")
@@ -359,7 +359,7 @@ class Messaging:
         """Return a context with its newest messages, the oldest first; `history_length` None reads as many as fit.
 
         Raises:
-            ContextNotFound: there is none.
+            ContextNotFound: there is no such context.
         """
         context = await self._log.read(context_id, principal=principal)
         if context is None:
@@ -385,7 +385,7 @@ class Messaging:
 
         Raises:
             ContextNotFound: there is no such context.
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
         """
         for name, value in (("seq_from", seq_from), ("seq_to", seq_to)):
             if value < 0:
@@ -426,7 +426,7 @@ class Messaging:
         """Return a page of contexts, newest first, and the token of the next page.
 
         Raises:
-            InvalidArgument, InvalidPageToken, LimitExceeded: see the contract.
+            InvalidArgument, InvalidPageToken, LimitExceeded: as the RPC in the proto file says.
         """
         self._checks.check_filter(which)
         query = (rpc, principal.tenant_id, principal.user_id, *(getattr(which, field.name) for field in fields(which)))
@@ -447,9 +447,9 @@ class Messaging:
         """Change the fields `names` of a context.
 
         Raises:
-            ContextNotFound: there is none.
-            ContextClosed: it is closed.
-            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+            ContextNotFound: there is no such context.
+            ContextClosed: the context is closed.
+            InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
         """
         for name in names:
             if name not in CHANGEABLE:
@@ -474,8 +474,8 @@ class Messaging:
         """Close a context, and the contexts that were forked from it.
 
         Raises:
-            ContextNotFound: there is none.
-            RequestIdReused: see the contract.
+            ContextNotFound: there is no such context.
+            RequestIdReused: another request had the same request id.
         """
 
         async def change(transaction: Transaction, _: Context) -> Context:
@@ -514,9 +514,9 @@ class Messaging:
 
         Raises:
             ContextNotFound: there is no such context.
-            ContextClosed: it is closed.
+            ContextClosed: the context is closed.
             MessageNotFound: one of them does not exist.
-            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+            InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
         """
         check_message_ids(message_ids, path="message_ids")
         unique_ids = list(dict.fromkeys(message_ids))
@@ -544,7 +544,7 @@ class Messaging:
 
         Raises:
             ContextNotFound: there is no such context.
-            PermissionDenied, InvalidArgument: see the contract.
+            PermissionDenied, InvalidArgument: as the RPC in the proto file says.
         """
         if principal.context_id:
             raise PermissionDenied("a key of a context cannot make keys")

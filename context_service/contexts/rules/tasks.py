@@ -66,9 +66,9 @@ class Tasks:
 
         Raises:
             ContextNotFound: there is no such context.
-            ContextClosed: it is closed.
+            ContextClosed: the context is closed.
             TaskNotFound: the context does not have all tasks that the new one names.
-            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
         """
         await self._check(draft)
         await self._check_records(draft, principal)
@@ -107,7 +107,7 @@ class Tasks:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
             ContextClosed, TaskEnded: it can no longer change.
             VersionConflict: it has another version.
-            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
         """
         for name in names:
             if name not in CHANGEABLE:
@@ -156,7 +156,7 @@ class Tasks:
             ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
             ContextClosed: the context is closed.
             TaskEnded: it ended in another state.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
 
         def changed(task: Task) -> TaskInput | None:
@@ -192,7 +192,7 @@ class Tasks:
 
         Raises:
             ContextNotFound: there is no such context.
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
         """
         query = ("ListTasks", principal.tenant_id, context_id, sorted(state.value for state in states))
         tasks = await self._rows.page(

@@ -211,8 +211,8 @@ class Erasing:
 
         Raises:
             ContextNotFound: there is, and was, no such context for the principal.
-            LegalHold: a hold forbids it.
-            RequestIdReused: see `Requests.claim`.
+            LegalHold: a legal hold forbids the erasure.
+            RequestIdReused: another request had the same request id.
         """
         door = self._database.of(principal, context_id=context_id)
         if request:

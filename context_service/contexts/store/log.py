@@ -47,7 +47,7 @@ from service_runtime.sql_files import SqlFile
 SESSION_GAP = timedelta(hours=4)  # after a longer pause a message begins a session, unless its sender names one
 SEQ_MAX = 2**63 - 1
 AGENTS_MAX = 100  # agents that a header lists at most
-_PARTS_CHARACTERS_AT_ONCE = 32 * 1024  # stored parts parsed at a time, in milliseconds; then other calls get a turn
+_PARTS_CHARACTERS_AT_ONCE = 32 * 1024  # of stored parts, parsed in milliseconds; then other calls get a turn
 
 
 BELOW_MAX = 1_000  # descendants that one statement closes

@@ -43,7 +43,7 @@ def lifetime_of(field: str, ttl_s: int) -> timedelta:
     """Return the lifetime of a key of a context.
 
     Raises:
-        InvalidArgument: it is negative.
+        InvalidArgument: the number is negative.
     """
     if ttl_s < 0:
         raise InvalidArgument(f"{field} must be 0 or more (got {ttl_s})", field=field)

@@ -78,8 +78,8 @@ class Holds:
             InvalidArgument: neither or both are named, or the reason is empty.
             ContextNotFound: there is no such context.
             LimitExceeded: the tenant has too many holds.
-            PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            PermissionDenied: the key is bound, for example to an app or a graph.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal)
         if bool(subject) == bool(context_id):
@@ -116,9 +116,9 @@ class Holds:
         """Remove a hold.
 
         Raises:
-            HoldNotFound: there is none.
-            PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            HoldNotFound: there is no such hold.
+            PermissionDenied: the key is bound, for example to an app or a graph.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal)
 
@@ -132,8 +132,8 @@ class Holds:
         """Return a page of holds, the newest first, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
-            PermissionDenied: the key is bound.
+            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
+            PermissionDenied: the key is bound, for example to an app or a graph.
         """
         check_unbound(principal)
         query = ("ListHolds", principal.tenant_id)

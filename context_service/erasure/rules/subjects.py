@@ -142,7 +142,7 @@ class Subjects:
 
         Raises:
             InvalidArgument, LimitExceeded: it cannot be the id of a user.
-            PermissionDenied: the key is bound.
+            PermissionDenied: the key is bound, for example to an app or a graph.
             Unavailable: the Entity Service does not answer.
         """
         _check(subject, principal)
@@ -158,9 +158,9 @@ class Subjects:
 
         Raises:
             InvalidArgument, LimitExceeded: it cannot be the id of a user.
-            LegalHold: a hold forbids it.
-            PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            LegalHold: a legal hold forbids the erasure.
+            PermissionDenied: the key is bound, for example to an app or a graph.
+            RequestIdReused: another request had the same request id.
             Unavailable: the Entity Service does not answer; in this service the erasure is begun.
         """
         _check(subject, principal)
@@ -187,8 +187,8 @@ class Subjects:
         """Return the current state of a receipt.
 
         Raises:
-            ErasureNotFound: there is none.
-            PermissionDenied: the key is bound.
+            ErasureNotFound: there is no such receipt.
+            PermissionDenied: the key is bound, for example to an app or a graph.
             Unavailable: the Entity Service does not answer.
         """
         check_unbound(principal)

@@ -379,8 +379,8 @@ class _Folding:
         whole past would shrink to a few lines.
         """
         before = _tokens(several)
-        # A digest of digests is what is left of a long past: it has most of what they had, or the past would be a few
-        # lines however long it is.
+        # A digest of digests is all that is left of a long past. It keeps most of the tokens of its digests, because
+        # otherwise even the longest past would shrink to a few lines.
         kept = math.floor(DIGESTED_SHARE * before)
         most = DIGEST_TOKENS_MAX if several[0].level == SEGMENT else max(DIGEST_TOKENS_MAX, kept)
         room = min(most, self._limits.digests // 2, max(before - 1, _HEAD_TOKENS))

@@ -19,7 +19,7 @@ from context_service.retrieval.pure.terms import terms_of
 from context_service.usage.pure.endings import NOTHING, Endings
 
 HALF_LIFE_STEPS = 30
-_RARE_LEAST = 0.1  # the share of terms that every unit has
+_RARE_LEAST = 0.1  # added to the weight of each term, so that one that every unit has still counts
 _MENTIONS_FULL = 3  # later steps that speak of it: more count no more
 _REFERENCE = re.compile(r"[\w.-]+/[\w./-]+|https?://|#[0-9]+|\b\w+\.\w{1,4}\b|\b[0-9a-f]{7,}\b")
 

@@ -55,7 +55,7 @@ _MANDATORY_WEIGHT, _MANDATORY_MAX = 0.9, 6
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|(?<!\w)'([^']+)'(?!\w)")
-# What is said to whoever reads it.
+# Phrases that address the reader of a text, as instructions do.
 _TOLD = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|rules?|prompts?|above|before|previous|everything)"
     r"|\byou (?:must|should|shall|have to|need to|are to|are now|will)\b"

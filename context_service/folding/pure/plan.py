@@ -121,7 +121,7 @@ def receipt_of(planned: PlannedFold, reason: str) -> Receipt:
     removed = planned.before.tokens - now.tokens
     zone, kept = _first_change(planned.before, now)
     after = planned.before.tokens - kept
-    # Without a cached prompt all of it is written again in any case, and now less of it.
+    # If the vendor has no cached prompt, all of it is sent again anyway, and it is shorter after the fold.
     pays_after_steps = 0 if reason == "cache_cold" else pays_after(after, removed, window.config.prices)
     return Receipt(
         epoch=window.epoch + 1,

@@ -110,7 +110,7 @@ class Folding:
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             FoldNotPrepared: no fold was prepared.
             FoldStale: the window has another epoch than `expected_epoch`, or than the prepared fold.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
             Aborted: too many concurrent writes to the window.
         """
         principal = principal.without_admin()

@@ -141,7 +141,7 @@ class Forks:
             WindowNotFound, WindowClosed, ContextClosed: the window does not exist, or it or its context is closed.
             BudgetTooSmall: prompt, tools, task and the inherited state do not fit.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
-            InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused, Aborted: see the contract.
+            InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused, Aborted: see the proto file.
         """
         check_long_text("task", task.text, size_bytes_max=GOAL_BYTES_MAX, required=True)
         if not task.text.strip():

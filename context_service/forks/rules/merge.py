@@ -103,7 +103,7 @@ class Merges:
             PermissionDenied: the principal does not reach the parent.
             WindowClosed, ContextClosed: the parent is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
-            LimitExceeded, RequestIdReused, Aborted: see the contract.
+            LimitExceeded, RequestIdReused, Aborted: as the RPC in the proto file says.
         """
         if tokens_max < 0:
             raise InvalidArgument(f"tokens_max must be 0 or more (got {tokens_max})", field="tokens_max")

@@ -61,7 +61,7 @@ class _Conversation:
         self._joins = False  # a call that comes next belongs to the last turn
         self._calling: Turn | None = None  # the last turn with calls
         self._ids: set[str] = set()
-        # By the id that the history has. Apps use an id again: then the last turn that calls with it is meant.
+        # By the id in the history. If an app uses an id again, it means the last turn that has a call with it.
         self._open: dict[str, tuple[Turn, deque[Call]]] = {}
         self._last: dict[str, Call] = {}
         self._early: defaultdict[str, deque[Result]] = defaultdict(deque)  # results that were there before a call

@@ -16,7 +16,7 @@ from contextkeep.errors import InvalidArgument
 from contextkeep.slips import meant
 
 _SHOWN_CHARS_MAX = 40  # characters of a text that an error shows
-# What others call them.
+# Names that other systems use for our roles and fields.
 _ROLES_MEANT = {
     "human": "user",
     "ai": "assistant",

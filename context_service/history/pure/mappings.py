@@ -190,7 +190,7 @@ def expression_fault(field: str, error: CelError) -> ContextKeepError:
     return InvalidArgument(message, field=field, **values)
 
 
-# A turn in one node, or a message in one node. The field that is there decides; empty text gives no message.
+# A node has a whole turn (input and output) or one message: the fields that exist decide. Empty text gives no message.
 _SIMPLE_CHAT = Rules(
     edge_types=("Contains",),
     depth_max=1,
@@ -214,10 +214,10 @@ _SIMPLE_CHAT = Rules(
     ),
 )
 
-# The same below a session of turns of messages, where answers hang below what they answer.
+# The same for a session of messages in which each answer hangs below the message that it answers.
 _CHAT_TURNS = replace(_SIMPLE_CHAT, edge_types=("Contains", "InResponseTo"), depth_max=3)
 
-# What went into each step of a run and what came out of it, as a turn.
+# The input and output of each step of a run, as a turn.
 _IO_CHAT = Rules(
     edge_types=("Contains", "Calls"),
     depth_max=3,

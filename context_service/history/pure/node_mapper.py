@@ -43,7 +43,7 @@ class SkipReason(Enum):
     FAILED = "failed"  # on this node
 
 
-# Python 3.11 takes 0.1 us to find a member.
+# Aliases, because Python 3.11 takes 0.1 us to look up a member of an enum.
 _UNMATCHED, _EMPTY, _ROLE_UNKNOWN = SkipReason.UNMATCHED, SkipReason.EMPTY, SkipReason.ROLE_UNKNOWN
 
 
@@ -134,7 +134,7 @@ class NodeMapper:
             count_before = len(messages)
             variables: Variables = {"entity": node.entity, "edge": node.edge, "root": self._root}
             try:
-                # What `_results` yields, without a generator for each node.
+                # The same as `_results`, but without a generator for each node, which is slower.
                 for _, elements, result_of in self._readers if self._filter is None or self._keeps(variables) else ():
                     for seen in (variables,) if elements is None else elements(variables):
                         result = result_of(seen, node)

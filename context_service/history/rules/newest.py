@@ -71,7 +71,7 @@ def _whole(taken: Sequence[tuple[ChatMessage, int]]) -> Iterator[tuple[ChatMessa
     for message, tokens in taken:
         results = [part.tool_result for part in message.parts if part.tool_result]
         has_called = has_called or any(part.tool_call for part in message.parts)
-        # A tool's message that names no call answers one before it.
+        # A tool message without a call id answers a call before it.
         answers = any(result.tool_call_id in called for result in results) if results else has_called
         if message.role != "tool" or answers:
             yield message, tokens

@@ -77,9 +77,9 @@ class MappingRegistry:
         self._limits = limits
         self._files = files or {}
         self._revision = -1
-        # Names as they were looked up: until any mapping changes, so that a change is seen.
+        # Results of look-ups by name, which are dropped as soon as any mapping changes.
         self._found: OrderedDict[tuple[UUID, tuple[str, ...], str], _FoundMapping | None] = OrderedDict()
-        # Compiled mappings by tenant, app and name, for the same rules, as long as there is room.
+        # Compiled mappings by tenant, app and name, valid for the same rules, as long as there is room.
         self._compiled: OrderedDict[tuple[UUID, str, str], _FoundMapping] = OrderedDict()
         self._compiled_bytes = 0
         self._pool = CompilePool(limits)
@@ -110,7 +110,7 @@ class MappingRegistry:
 
         Raises:
             InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
-            MappingNotFound: there is none.
+            MappingNotFound: there is no such mapping.
         """
         return (await self._look_up(principal, app_id, name)).listed
 

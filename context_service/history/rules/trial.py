@@ -176,7 +176,7 @@ class MappingTrials:
         page = _Page(mapper)
         first = 0 if key is None else key[1] + 1
         for index, sample in enumerate(trial.samples[first : first + size], first):
-            # Each is parsed again: to free all at once would take too long for the other calls to wait.
+            # Parse each sample when it is needed: freeing all documents at once would block other calls.
             node = await beside_the_loop(sample.documents_chars, self._node, f"nodes[{index}]", sample, index)
             if not await page.add(node, (0, index)):
                 return page

@@ -89,8 +89,8 @@ def _shown(key: Any) -> str:
     return repr(int(key) if type(key) is Uint else key)
 
 
-# Arithmetic and relations. Most rules compare a field with a constant: such a comparison needs no look at both types,
-# so it has a closure of its own.
+# Arithmetic and relations. Most rules compare a field with a constant. Such a comparison need not check the types of
+# both sides, so it has a closure of its own.
 
 
 def binary(operator: Operator, left: Run, right: Run, at: Position) -> Run:
@@ -133,7 +133,7 @@ def equal_to(run: Run, value: Any, *, negated: bool) -> Run | None:
     if value is None or kind is bool:
         return (lambda env: run(env) is not value) if negated else (lambda env: run(env) is value)
     if kind in NUMBERS and abs(value) <= 2**53:
-        # Exact, so comparing as Python does is comparing as doubles. A bool is no number here.
+        # Exact: for these values, Python compares as doubles do. A bool is not a number here.
         return lambda env: ((value_of_field := run(env)) == value and type(value_of_field) is not bool) is not negated
     return None
 
@@ -151,8 +151,8 @@ def among(run: Run, items: Any) -> Run | None:
     return test
 
 
-# `&&`, `||`, `!` and `?:`. The first two are commutative: a side that decides wins over a side that fails. A budget
-# that has run out is no such failure, so it always passes through.
+# `&&`, `||`, `!` and `?:`. The first two are commutative: if one side decides the result, an error of the other side
+# is ignored. An exceeded budget is not such an error: it is always raised.
 
 
 def junction(operator: str, terms: Sequence[Run], at: Position) -> Run:
@@ -254,7 +254,7 @@ def _not_bool(operator: str, value: Any, at: Position) -> EvaluationError:
 
 
 # The loops: all, exists, exists_one, map and filter. A loop over a map runs over its keys. A loop that cannot end early
-# is paid for as a whole before it starts, the others by the turn. The bound name has a place of its own in the
+# is charged as a whole before it starts, other loops for each element. The bound name has a slot of its own in the
 # environment, so nested loops never share one.
 
 

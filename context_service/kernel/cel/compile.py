@@ -76,7 +76,7 @@ _LOOPS: Final = {
 _OPERATORS: Final[dict[str, Operator]] = {**ARITHMETIC, **RELATIONS}
 # Sums keep the type of their first side, except for times.
 _SUMMED: Final = frozenset({"bytes", "double", "int", "list", "string", "uint"})
-# Reading these at registration saves reading them for every node.
+# Constant arguments of these functions are evaluated once, at registration, and not for every node.
 _FOLDED: Final = frozenset({"duration", "timestamp"})
 
 

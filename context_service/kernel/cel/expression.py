@@ -14,7 +14,7 @@ from context_service.kernel.cel.paths import VARIABLES, Path, Presence
 from context_service.kernel.cel.syntax import Conditional, Node
 from context_service.kernel.cel.values import type_name
 
-# "content" is a text, or an object or a list, which become JSON, or null. The reader of the value sees its type.
+# "content" is a text, null, or an object or list, which become JSON. The reader of the value checks its type.
 ResultType = Literal["bool", "string", "list", "map", "content", "any"]
 _CONTENT = ("string", "list", "map", "null_type")
 _RESULTS: dict[str, type] = {"bool": bool, "string": str, "list": list, "map": dict}
@@ -25,7 +25,7 @@ class Expression:
     """A compiled expression. It holds no state, so threads may share it."""
 
     source: str
-    # The fields that it reads: a variable's name and the fields below it, as far as they are evident.
+    # The fields that it reads: a variable's name and the fields below it, as far as the text shows them.
     paths: frozenset[tuple[str, ...]]
     _code: Code = field(repr=False)
     _locals: tuple[None, ...] = field(repr=False)
@@ -123,10 +123,10 @@ def _check_result(compiler: Compiler, node: Node, types: Sequence[str], wanted: 
         raise CelError(f"the result must be {wanted} (got {evident})", *node.at)
 
 
-# What evaluates an expression in one call, for one node after another. `whole` is how: it begins an evaluation on the
-# call's budget and runs the code. Most expressions of a mapping are a constant, a path, or a question which fields are
-# there; such a one has a closure that does it at once where the data are as expected and the steps are there, and
-# leaves all else to `whole`.
+# The evaluators of an expression for one node after another of a call. `whole` is the general one: it begins an
+# evaluation on the call's budget and runs the code. Most expressions of a mapping are a constant, a path, or a test
+# for fields. Each of these has a faster closure for the usual case: the data have the expected form and there are
+# enough steps. In any other case, the closure calls `whole`.
 
 Evaluator = Callable[[Mapping[str, Any]], object]
 

@@ -19,7 +19,7 @@ from context_service.kernel.cel.errors import CelError, ExpressionTooLarge, hint
 from context_service.kernel.cel.syntax import Position
 from context_service.kernel.cel.values import UINT_MAX, Uint
 
-# Each alternative of a body starts with another character, so nothing is tried twice.
+# The alternatives of a literal's body start with different characters, so no text is tried twice.
 _TOKEN = re.compile(
     r"""
     (?P<space>[\t\n\f\r ]+ | //[^\r\n]*)

@@ -72,7 +72,7 @@ class ChatModel:
             async with aside(), asyncio.timeout(seconds):
                 status, answer, retry_after = await self._posted(body)
         except TimeoutError:
-            # A caller in a hurry says nothing of the endpoint.
+            # A caller with little time left does not prove that the endpoint is slow.
             raise self._failed(
                 pauses, "the model did not answer in time", is_of_it=seconds == self._timeout_s
             ) from None
@@ -84,7 +84,7 @@ class ChatModel:
         if answer is None:
             raise self._failed(pauses, f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")
         if status != HTTPStatus.OK:
-            # Another text may be fine.
+            # Another text may succeed, so no pause begins.
             if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
                 raise ChatFailed(f"the model answered {status}: {endpoint.shown(answer, key=self._key)}")
             by = f"the model answered {endpoint.status_of(status, answer, key=self._key)}"

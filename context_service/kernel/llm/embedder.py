@@ -34,7 +34,7 @@ _ANSWER_BYTES_MAX = 16 * 1024 * 1024
 _VECTOR_BYTES_MAX, _AROUND_BYTES_MAX = 4_096 * 32, 64 * 1024
 _VECTOR_CONTAINERS_MAX, _AROUND_CONTAINERS_MAX = 8, 1_000
 
-# Statuses that blame one of the texts. With any other status, another text would get the same.
+# Statuses that blame one of the texts. With any other status, another text would fail, too.
 _TEXT_IS_WRONG = frozenset(
     {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
 )

@@ -83,7 +83,7 @@ class Embedder(ABC):
             async with aside(), asyncio.timeout(min(answer_s(remaining_s()), timeout_s)):
                 (embedding,) = await self.embed([text])
         except TextRefused as error:
-            # The log of calls has the message, and not the violations.
+            # The log of calls gets the message, but not the violations, which may repeat the text.
             raise InvalidArgument(error.message, violations=[FieldViolation("text", str(error))]) from error
         except (EmbedderFailed, TimeoutError) as error:
             message = str(error) or "the embedder did not answer in time"

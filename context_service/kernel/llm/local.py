@@ -75,7 +75,7 @@ class LocalEmbedder(Embedder):
             for place, slice_ in slices:
                 vectors[place] = await self._slice(slice_)
 
-        # As many as there are children, and no more: later calls have the next turn.
+        # One place for each child process: later calls wait for their turn.
         results = await asyncio.gather(*(work(slices) for _ in range(self._processes)), return_exceptions=True)
         for error in results:
             if error is not None:

@@ -21,7 +21,7 @@ _LENGTH = struct.Struct("!I")
 _TOKENS_MAX = 256
 _NICENESS = 5  # calls in progress come first
 
-# Other files are another model, even with the same name.
+# Hashes of the model's files: other files are another model, even with the same name.
 _MODEL = "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _TOKENIZER = (
     "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",

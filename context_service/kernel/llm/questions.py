@@ -71,7 +71,7 @@ class QuestionVectors:
         except TextRefused as error:  # the model refuses this text only; it can embed others
             raise NoVector(str(error)) from error
         except TimeoutError as error:
-            # A caller in a hurry says nothing of the embedder.
+            # A caller with little time left does not prove that the embedder is slow.
             if seconds == self._timeout_s:
                 self._failed(_LATE)
             raise NoVector(_LATE) from error

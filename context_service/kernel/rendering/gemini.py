@@ -40,7 +40,7 @@ def pieces(turn: Turn) -> list[RequestPart]:
     parts = [part for spoken_part in turn.said() if (part := _part(spoken_part, turn.role))]
     if turn.role == "system":
         return [RequestPart("system", part) for part in parts]
-    # Without ids, which not all of its APIs take.
+    # Calls have no ids here, because not all of the vendor's APIs accept them.
     calls: list[dict[str, Any]] = [
         {"functionCall": {"name": _function_name(call.call), "args": arguments(call.call)}} for call in turn.calls
     ]

@@ -25,9 +25,9 @@ from service_runtime.documents import beside_the_loop, check_wanted
 
 O200K, CL100K = "o200k_base", "cl100k_base"
 
-# Of a text that is counted in one go: 1 ms, of dashes 6; no other thread runs meanwhile.
+# Characters that are counted at a time, which takes 1 ms (6 ms for dashes) and blocks the other threads.
 _PIECE_CHARS = 8 * 1024
-# Where a tokenizer of either encoding always parts: a word, one space, a word. So pieces have the tokens of the whole.
+# Where both tokenizers always split: a word, one space, a word. So the pieces have as many tokens as the whole text.
 _BORDER = re.compile(r"(?<=[^\W\d_]) (?=[^\W\d_])")
 _BORDER_WITHIN_CHARS = 1024
 _OWN_CALL_S = 0.05  # timeout of an extension that counts tokens
@@ -82,7 +82,7 @@ class TokenCounter:
             tokens = self._tokenizer(text)
         else:
             tokens = sum(map(self._tokenizer, _pieces(text)))
-        # Rounded, so that errors of the multiplication do not add a token; and a token has a byte at least.
+        # Rounded, so that rounding errors of the product do not add a token; and each token has at least one byte.
         counted = math.ceil(round(tokens * self._family.factor, 6))
         return counted if counted <= len(text) else min(counted, len(text.encode(errors="surrogatepass")))
 

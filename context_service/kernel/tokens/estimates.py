@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-# Keys, hashes, base64: rows with many digits among their letters.
+# Keys, hashes and base64: rows of letters with many digits among them.
 _ROW = re.compile(r"[A-Za-z0-9+/=_-]{24,}")
 _ROW_DIGITS = re.compile(r"[0-9]")
 _ROW_DIGITS_SHARE = (0.08, 0.9)
@@ -26,7 +26,7 @@ _SPACES = re.compile(r"\s{2,}|[\r\n]")
 _SPACES_CHARS = 32  # spaces per token
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
-# Tokens of a character: of o200k_base, of cl100k_base. Spaces between words belong to them.
+# Tokens for each character: in o200k_base, in cl100k_base. Spaces between words belong to the words.
 _SCRIPTS = {
     "\u00aa-\u024f\u1e00-\u1eff": (-0.2, 0.35),  # letters that split a word in two: see _PIECE
     "\u0370-\u03ff\u1f00-\u1fff": (0.41, 0.99),  # Greek

@@ -82,7 +82,7 @@ class KnowledgeBases:
             InvalidArgument: a field is malformed, or changes the bounds or the Amazon Bedrock base of an existing base.
             LimitExceeded: a field is too large, or there are too many bases.
             PermissionDenied: the key is bound, or the operator has not listed this knowledge base of Amazon Bedrock.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "knowledge bases")
         check_base(said)
@@ -121,7 +121,7 @@ class KnowledgeBases:
         """Return a page of those that the caller may see, by name, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
         """
         query = ("ListKnowledgeBases", principal.tenant_id)
         return await self._catalog.page(page, query=query, principal=principal)
@@ -131,8 +131,8 @@ class KnowledgeBases:
 
         Raises:
             InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as of `get`.
-            PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            PermissionDenied: the key is bound, for example to an app or a graph.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "knowledge bases")
         check_name("name", name)
@@ -150,8 +150,8 @@ class KnowledgeBases:
             InvalidArgument, LimitExceeded: a field is not valid; the base has no room; a record is not open to
                 the base.
             KnowledgeBaseNotFound: as of `get`.
-            RecordNotFound: there is none.
-            RequestIdReused: see the contract.
+            RecordNotFound: there is no such record.
+            RequestIdReused: another request had the same request id.
         """
         check_name("knowledge_base", name)
         said.check()
@@ -179,7 +179,7 @@ class KnowledgeBases:
         """Return a page of the documents of a base, the newest first, and the token of the next page.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
             LimitExceeded, KnowledgeBaseNotFound: as of `get`.
         """
         base = await self.get(name, principal=principal)
@@ -196,7 +196,7 @@ class KnowledgeBases:
         Raises:
             InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as of `get`.
             DocumentNotFound: the base has none with this id.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_name("knowledge_base", name)
 

@@ -104,7 +104,7 @@ class DocumentTexts:
         return queued, queued == FOLLOWED
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
-        # With the bounds of rows without an owner, which documents have.
+        # With the bounds of rows without an owner, because documents have none.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         return await self._rows.outbox.each_due(tenant, partial(self._read, door), for_s=STEP_S)
 

@@ -110,7 +110,7 @@ class AskedBases:
             by_meaning = by_meaning or found.by_meaning
             taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
             of_bases.append([(base_id, ranked) for ranked in taken[:FOUND_MAX]])
-        # Scores of two bases do not compare.
+        # Scores of different bases cannot be compared.
         places = [place for together in zip_longest(*of_bases) for place in together if place is not None]
         shown = await self._shown(places, [base.name for base in bases], principal)
         return FoundInBases(documents=shown[:limit], by_meaning=by_meaning, left_out=max(0, len(with_text) - BASES_MAX))

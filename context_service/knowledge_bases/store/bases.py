@@ -23,7 +23,7 @@ _SEEN = SQL["seen"]
 _COUNTED = SQL["counted"]
 _STATES = SQL["states"]
 _DELETE = SQL["delete"]
-# Its walls stand on all that it has: they stay, and so does the base of Amazon Bedrock that it is.
+# Its bounds decide who sees its documents, so they never change; neither does the base of Amazon Bedrock that it names.
 BASES = Table(
     name="context.knowledge_base",
     key="name",

@@ -22,7 +22,7 @@ _BASES = Owners(
     scope_of=scope_of,
     count=SQL["bases_count"],
     page=SQL["bases_page"],
-    # One whose passages are being dropped has an owner until they are.
+    # A base whose passages are being removed counts as existing until they are gone.
     owned=SQL["bases_owned"],
     lock=lambda transaction, scope: take_turn(transaction, scope.id),
 )

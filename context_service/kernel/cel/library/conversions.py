@@ -177,7 +177,7 @@ def decoded(budget: CallBudget, data: bytes) -> str:
     """Return the text of UTF-8 bytes, and charge for it.
 
     Raises:
-        EvaluationError: the bytes are no UTF-8.
+        EvaluationError: the bytes are not valid UTF-8.
     """
     budget.charge_bytes(len(data))
     try:
@@ -231,7 +231,7 @@ def base64_decode(budget: CallBudget, text: Any) -> bytes:
     """Return the bytes of base64; padding may be left out.
 
     Raises:
-        EvaluationError: the text is no base64.
+        EvaluationError: the text is not valid base64.
     """
     if type(text) is not str:
         raise no_overload("base64.decode", text)

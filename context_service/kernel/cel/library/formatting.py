@@ -188,9 +188,9 @@ _CLAUSES: Final[dict[str, Callable[[CallBudget, Any, int], str]]] = {
 }
 
 
-# JSON: for metadata, parts, and text that is not a string. A value is small while it shares: a map of forty levels,
-# each holding the one below it twice, takes a few kilobytes, but its JSON would fill any memory. So a value is
-# walked before it is written, and each position is visited and paid for, however often the same element appears.
+# JSON: for metadata, parts, and text that is not a string. A value may be small because it shares parts: a map of forty
+# levels, each with the level below it twice, takes a few kilobytes, but its JSON would fill any memory. So a value is
+# walked before it is written, and each position is charged for, however often the same element appears.
 
 _BYTES_MAX: Final = 1024 * 1024
 _JSON_DEPTH_MAX: Final = 200
