@@ -215,7 +215,7 @@ class CompiledPage:
     title: str
     aliases: Sequence[str]
     facets: Sequence[PageFacet]
-    depends_on: dict[str, int]  # nodes, and for what of them
+    depends_on: dict[str, int]  # by node: bits for the parts of it that the page depends on
     owners: dict[str, str]  # by node: the user that owns it; nodes without an owner are left out
 
     @property

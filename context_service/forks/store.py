@@ -45,7 +45,7 @@ class ForkRows:
         self._log = log
 
     async def next(self, transaction: Transaction, context_id: UUID) -> tuple[int, int]:
-        """Return the number of the next fork of a context, and how many of its forks are not merged yet."""
+        """Return the number of the next fork of a context, and how many of its forks have not ended."""
         (row,) = await transaction.query(_NEXT, {"context_id": context_id})
         return row.number, row.awaited
 

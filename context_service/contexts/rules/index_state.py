@@ -146,7 +146,7 @@ class IndexStates:
     Args:
         database: The database that holds the contexts.
         log: The contexts whose state is read.
-        owing: The kinds of pending work, by name.
+        owing: One `Owing` for each kind of pending work.
     """
 
     def __init__(self, database: Database, log: Log, owing: Sequence[Owing]) -> None:

@@ -151,7 +151,7 @@ def receipt_of(planned: PlannedFold, reason: str) -> Receipt:
 
 
 def stated_at(entry: Entry) -> tuple[int, bool]:
-    """Return the sort key of an entry: the `seq` of its message; entries of callers sort after the messages before."""
+    """Return the sort key of an entry: the `seq` of its message; an entry by a caller comes after that message."""
     return entry.seq, not entry.ref
 
 

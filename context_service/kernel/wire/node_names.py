@@ -43,5 +43,5 @@ class NodeNames:
         return UUID(await self._graph.node_id(request.external_id, graph_name=request.graph_name))
 
     async def optional_id_of(self, field: str, node_id: str, request: ByExternalId) -> UUID | None:
-        """Return the same, or None if the request names no node."""
+        """Return the id of the node as `id_of` does, or None if the request names no node."""
         return await self.id_of(field, node_id, request) if node_id or request.external_id else None

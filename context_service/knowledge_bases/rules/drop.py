@@ -43,7 +43,7 @@ class BaseDropping:
         return await self._rounds.run()
 
     async def _drop_some(self, tenant: Tenant) -> tuple[int, bool]:
-        """Remove passages of one deleted base for `STEP_S`; return 1 if it is done, and whether there is more."""
+        """Remove passages of one deleted base for `STEP_S`; return 1 if none is left, and whether there was a base."""
         gone = 0
         async with self._outbox.claimed(tenant, count_max=1) as claimed:
             for owed in claimed:

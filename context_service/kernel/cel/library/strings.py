@@ -238,7 +238,7 @@ _WORK_PER_STEP: Final = 128  # work of one step, as bytes of text times instruct
 _MATCH_STEPS: Final = 10
 _COMPILE_STEPS: Final = 1000  # up to a millisecond, depending on the program's size
 _COMPILE_STEPS_PER_CHAR: Final = 64  # a class like \pL takes 60 us
-_COMPILE_SYMBOLS: Final = 50  # of an expression take as long
+_COMPILE_SYMBOLS: Final = 50  # symbols of an expression that take as long to compile
 _CLASSES_MAX: Final = 100  # like \pL: up to 0.2 ms each, and while RE2 compiles no other thread runs
 
 
