@@ -71,9 +71,9 @@ class Access:
     """Authenticates, and bounds how often a subject and a tenant may call.
 
     Args:
-        finders: Who know the credentials, the cheapest first.
+        finders: Look credentials up, each those of one kind. They are asked in this order, the cheapest first.
         open_while_empty: As long as this store has no keys, calls without a key are the anonymous principal's.
-        per_subject: Calls a second; 0: any number. A burst of as many, ten at least, may come at once.
+        per_subject: Calls per second that a subject may make; 0 sets no limit. A burst may have as many calls, or ten.
         per_tenant: The same for all subjects of a tenant together, in this process.
         count_failure: Called for each call without a valid credential.
     """
@@ -103,8 +103,9 @@ class Access:
         """Return the principal of the call's credential.
 
         Raises:
-            Unauthenticated: there is no valid one; said after `FAILURE_DELAY_S`, and when such calls have a turn.
-            RateLimited: it calls too often.
+            Unauthenticated: the call has no valid credential. Raised after `FAILURE_DELAY_S`, and once the call has its
+                turn.
+            RateLimited: the caller makes too many calls.
             Unavailable: the database, or the issuer, does not answer.
         """
         principal = await self._find(credential(metadata))
@@ -127,7 +128,7 @@ class Access:
         return None
 
     async def _failed(self) -> None:
-        """Count it, and let the caller wait: for its turn among all calls that have no valid credential."""
+        """Count a call without a valid credential, and make its caller wait for a turn among all such calls."""
         self._count_failure()
         call = calls.current_call.get()
         if call is not None and call.slot is not None:
@@ -150,10 +151,10 @@ class RateLimit:
         self._left: dict[tuple[object, ...], tuple[float, float]] = {}  # calls that were left, and when
 
     def take(self, principal: Principal) -> None:
-        """Take a call.
+        """Count one call of a principal against the limit.
 
         Raises:
-            RateLimited: none is left; says when there is one again.
+            RateLimited: the principal has used its calls up; the error says when the next one is allowed.
         """
         whose = (principal.tenant_id, principal.subject) if self._of_subject else (principal.tenant_id,)
         now = time.monotonic()

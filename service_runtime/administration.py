@@ -21,14 +21,14 @@ class CannotAdminister(FailedPrecondition):
 
 @contextmanager
 def administering(admin_url: str, **options: Any) -> Iterator[psycopg.Connection[Any]]:
-    """Connect for the block; a refusal of Postgres keeps its own words, and adds what to do.
+    """Connect as the tables' owner for the block; errors of Postgres keep their text and get advice on what to do.
 
     Args:
         admin_url: URL of the role that owns the tables.
-        options: Of `psycopg.connect`.
+        options: Further keyword arguments of `psycopg.connect`, such as `autocommit`.
 
     Raises:
-        CannotAdminister: it does not answer, the tables are missing, or the role is not their owner.
+        CannotAdminister: Postgres does not answer, the tables are missing, or the role is not their owner.
     """
     try:
         with psycopg.connect(admin_url, connect_timeout=CONNECT_TIMEOUT_S, **options) as connection:

@@ -53,9 +53,9 @@ class CallSlots:
     """The slots for calls of one server.
 
     Args:
-        limits: How many there are, and whose.
+        limits: The number of slots, and the shares of them that a tenant and a key may have.
         what: The counted things, as the error names them.
-        limit: Which limit it is, in the metadata of the error.
+        limit: Name of the limit, in the metadata of the error.
     """
 
     def __init__(self, limits: CallLimits, *, what: str = "calls", limit: str = "calls") -> None:
@@ -80,10 +80,10 @@ class CallSlot:
         self._principal: Principal | None = None
 
     def take(self) -> None:
-        """Take one.
+        """Take a slot of the server.
 
         Raises:
-            TooManyCalls: all are taken.
+            TooManyCalls: all slots are taken.
         """
         slots = self._slots
         if slots.taken >= slots.calls_max:
@@ -97,10 +97,10 @@ class CallSlot:
         self._taken = True
 
     def belongs_to(self, principal: Principal) -> None:
-        """Say who calls, and refuse the call if it is one more than the share.
+        """Count the slot as the caller's, and refuse the call if its tenant or key would have more than its share.
 
         Raises:
-            TooManyCalls: `limit` in the metadata says whose share it is.
+            TooManyCalls: `limit` in the metadata names the share that is used up.
         """
         slots = self._slots
         key, tenant_id = key_of(principal), principal.tenant_id
@@ -122,7 +122,7 @@ class CallSlot:
         slots.of_tenant[tenant_id] += 1
 
     def give_back(self) -> None:
-        """Leave it, if it was taken."""
+        """Give the slot back, if it was taken."""
         slots, principal = self._slots, self._principal
         if self._taken:
             slots.taken -= 1

@@ -41,7 +41,7 @@ _log.setLevel(logging.INFO)
 
 
 def log(call: Call, scope: str, error: ContextKeepError | None, *, peer: str) -> None:
-    """Write the line of a call that is over."""
+    """Write the audit line of a call that has ended."""
     if call.principal is None:
         return  # without a principal: counted as a failed authentication
     values: dict[str, object] = {

@@ -1,11 +1,11 @@
 """The calls of administrators as rows: changes and refused changes of settings of a tenant, with their callers.
 
-Both services keep them, each call before it is answered. If its row cannot be written, the call is still answered:
-it did is done, and the line in the log says it.
+Both services write the row of a call before they answer it. If the row cannot be written, the call is still answered,
+because its change is committed; the line in the audit log records it.
 
-A refused call changed nothing, and any key can make a thousand of them. So of refusals that are alike (the same caller,
-method and reason) the first in a minute has a row, and those that follow in that minute are added to the count of
-that row after it. Nothing else of them is kept, here or in a row: an erasure of their user finds all there is.
+A refused call changes nothing, and any key can make a thousand of them. So refusals that are alike (the same caller,
+method and reason) share a row: the first in a minute is written, and after that minute the number of the others is
+added to it. Nothing else about them is kept, so an erasure of their user finds all there is in that row.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class _Kind(NamedTuple):
 
 @dataclass(slots=True)
 class _Minute:
-    """How many came of one kind since the first, which has a row."""
+    """The number of refused calls of one kind after the first one, which has a row."""
 
     ends_at: float  # on the monotonic clock
     principal: Principal  # of the first
@@ -117,7 +117,7 @@ class AuditTrail:
 
     @asynccontextmanager
     async def telling(self) -> AsyncIterator[None]:
-        """Write for the block, minute by minute, how many refused calls there were; at its end those that are left."""
+        """Add the counts of refused calls to their rows once a minute for the block, and a last time at its end."""
         async with background.keeping(self._keep_telling):
             yield
         await self.tell(now=math.inf)
@@ -128,7 +128,7 @@ class AuditTrail:
             await self.tell(now=time.monotonic())
 
     async def tell(self, *, now: float) -> None:
-        """Add to the first row of each kind of refusals whose minute is over how many more came."""
+        """For each kind of refused call whose minute is over, add the number of later calls to the row of the first."""
         over = [kind for kind, minute in self._refused.items() if minute.ends_at <= now]
         for kind in over:
             minute = self._refused.pop(kind)
@@ -143,7 +143,7 @@ class AuditTrail:
             del self._methods[caller]
 
     def _counted(self, principal: Principal, method: str, reason: str, row_id: UUID) -> bool:
-        """Count a refused call; False if it is the first of its kind, and so to be kept as the row of this id."""
+        """Count a refused call. Return False if it is the first of its kind, which must be kept as the row `row_id`."""
         kind = _Kind(principal.tenant_id, principal.bounds, principal.subject, method, reason)
         caller = _caller(kind)
         if kind not in self._refused and self._methods.get(caller, 0) >= METHODS_MAX:
@@ -159,8 +159,9 @@ class AuditTrail:
         return True
 
     async def keep(self, call: Call, error: ContextKeepError | None, *, peer: str) -> None:
-        """Keep a call that is over, if it is an administrator's; again is harmless. That it fails is only logged.
+        """Write the row of a call that has ended, if an administrator made it. A repeat does nothing.
 
+        A failure to write it is only logged.
         Of refused calls that are alike only the first in a minute is kept; see `telling`.
         """
         if call.is_kept or call.principal is None or not method_of(call.method).is_administrative:
@@ -211,12 +212,12 @@ class AuditTrail:
     async def page(
         self, page: PageRequest, *, call_id: str, principal: Principal
     ) -> tuple[list[AdministrativeCall], str]:
-        """Return a page of a tenant's, the newest first, and the token of the next one.
+        """Return a page of a tenant's administrative calls, newest first, and the token of the next page.
 
         Args:
-            page: Which.
-            call_id: Only this one. Empty: all.
-            principal: Whose tenant, within whose bounds.
+            page: Size and token of the page.
+            call_id: Return only the call with this id. Empty returns all calls.
+            principal: The caller; its tenant and bounds limit the rows.
 
         Raises:
             InvalidArgument, InvalidPageToken: see the contract.

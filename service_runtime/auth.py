@@ -1,8 +1,8 @@
 """Who calls: the principal, and how a key becomes one.
 
-The principal comes from the key alone; no field and no header widens it. With `ALLOW_ANONYMOUS`, as long as there is no
-key at all, a call without one is the default tenant's anonymous principal's: `server.check_exposure` allows that on
-loopback only.
+The principal comes from the key alone; no field and no header widens it. With `ALLOW_ANONYMOUS`, and only while no key
+exists, a call without a key acts as the anonymous principal of the default tenant. `server.check_exposure` allows that
+only on loopback.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Principal:
         return replace(self, scopes=self.scopes - {"admin"})
 
     def acting_for(self, user_id: str) -> Principal:
-        """Return the principal that a call acts for, whose request may name a user: it reads and writes as that user.
+        """Return the principal of a call whose request may name a user: it reads and writes as that user.
 
         This holds for `admin` too, so that an application that names a user cannot show that user rows of others.
 

@@ -79,8 +79,8 @@ async def renewing(renew: Callable[[], Awaitable[object]], *, lease_s: float) ->
     A renewal that fails is logged, and tried again: the work in the block finds out by itself whether it goes on.
 
     Args:
-        renew: Makes the lease end `lease_s` from now.
-        lease_s: How long the lease is.
+        renew: Extends the lease, so that it ends `lease_s` from now.
+        lease_s: Seconds from a renewal to the end of the lease.
     """
 
     async def renewed() -> None:
@@ -132,12 +132,12 @@ async def in_task_of_own(opening: AbstractAsyncContextManager[_T]) -> AsyncItera
 async def repeating(work: Callable[[], Awaitable[int]], *, interval_s: float) -> None:
     """Repeat work until cancelled. A failure is logged, and the work goes on.
 
-    Between two times there are about `interval_s`. Where there was nothing to do, it is as long as leaves the work a
-    twentieth of the time, up to a minute: to look at many tenants takes a while.
+    The pause between two runs is about `interval_s`. After a run that found nothing to do, it is longer if looking took
+    long, so that looking takes at most a twentieth of the time; the pause is a minute at most.
 
     Args:
-        work: Returns how much it did.
-        interval_s: Between two times.
+        work: Does one run of the work, and returns how much it did.
+        interval_s: Seconds from the end of one run to the start of the next.
     """
     while True:
         began = time.monotonic()
@@ -153,10 +153,10 @@ async def attempted(
     """Do work once, and return its result. A failure is logged.
 
     Args:
-        work: Is cancelled as any other.
-        name: Of it: the log says that it failed.
-        otherwise: Is returned if it breaks off.
-        failed: Called then.
+        work: The work to do. Its cancellation is passed on and not counted as a failure.
+        name: Name of the work, for the log.
+        otherwise: The value to return if the work fails.
+        failed: Called when the work has failed.
     """
     try:
         return await work()

@@ -147,7 +147,7 @@ def require(scope: str) -> None:
 
 
 def comes_down_to(request: object, response: object = None) -> None:
-    """Name the RPC whose messages the call under way has, so that the audit log has their ids."""
+    """Note the request and the response that the call under way stands for, so that the audit log has their ids."""
     call = current_call.get()
     assert call is not None, "no call is under way"
     call.request, call.response = request, response
@@ -225,7 +225,7 @@ def apart(work: Callable[[], Awaitable[_T]], *, within_s: float) -> asyncio.Task
     does not block it. The caller of this function waits for the task or cancels it.
 
     Args:
-        work: The rest of the work.
+        work: The rest of the call's work, which the task runs.
         within_s: Cancels it after this time, if the call has no earlier deadline.
 
     Raises:

@@ -120,12 +120,12 @@ def check_between(field: str, value: float, least: float, most: float) -> None:
 
 
 def check_stored(limit: str, count: int, count_max: int) -> None:
-    """Refuse one more thing than may be stored.
+    """Refuse to store one thing more than the limit allows.
 
     Args:
-        limit: The things, such as "agents".
-        count: With the new one.
-        count_max: As many as there may be.
+        limit: The things that are counted, such as "agents"; the error names them.
+        count: The number of things, including the new one.
+        count_max: The largest number that may be stored.
 
     Raises:
         LimitExceeded: there would be more.

@@ -92,7 +92,7 @@ def print_replayed(replayed: Replayed, *, as_json: bool) -> int:
 
 
 def print_away(databases: Sequence[str]) -> bool:
-    """Say whose tenants a command has left out, because their databases do not serve; return whether it was none."""
+    """Print which databases do not serve, so that a command left their tenants out; return whether there are none."""
     if databases:
         print(  # noqa: T201
             f"left out: who lives in {', '.join(databases)}, which does not serve now (`check-config` says why)",
@@ -104,12 +104,12 @@ def print_away(databases: Sequence[str]) -> bool:
 def run_check_config(
     settings_class: type[_S], probes: Callable[[_S], Mapping[str, Check]], arguments: argparse.Namespace
 ) -> NoReturn:
-    """Explain and check; exit with 1 if something is wrong.
+    """Explain the settings, check the dependencies and print both; exit with 1 if something is wrong.
 
     Args:
-        settings_class: The service's.
+        settings_class: Class of the service's settings.
         probes: The checks to run if the settings are valid.
-        arguments: Of the command line.
+        arguments: Parsed arguments of the command line.
     """
     from service_runtime.check_config import check, explain, show
     from service_runtime.settings import load
@@ -129,10 +129,10 @@ def run_migrations(
     If one of many databases refuses, its error is printed and the others are migrated all the same; then exit with 1.
 
     Args:
-        settings: Of the service.
-        migrations: All that it needs.
-        as_json: Print JSON.
-        only: Name of the only database.
+        settings: Settings of the service; they name the databases.
+        migrations: All migrations that the service needs.
+        as_json: Print the applied migrations as JSON.
+        only: Name of the one database to migrate. None migrates all.
 
     Raises:
         MigrationFailed, CannotAdminister: see `migrate`; of the home database, since the others depend on it.

@@ -12,11 +12,11 @@ The rules, which hold for every field:
 - A value is compared with its own type. The type of a column is known, so a value of another type is an error. The
   type of the value at a path into a document is known row by row only: another type there is different, and neither
   less nor greater.
-- Texts compare by their code points, numbers by value (1 is 1.0), times as moments. `null` is JSON's null in a
-  document, and of a column "not there", as an empty text and an empty list of a column are.
+- Texts compare by their code points, numbers by value (1 is 1.0), times as moments. In a document, `null` is JSON's
+  null. For a column, `null`, an empty text and an empty list all mean "missing".
 - A list of texts, such as tags, matches if one of its texts does.
 
-The SQL is true of no row that the caller may not see, and runs on none: see `service_runtime.policies`.
+The SQL neither selects nor runs on a row that the caller may not see: see `service_runtime.policies`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Fields:
         """Return the field or path of a name.
 
         Args:
-            name: As a caller wrote it.
+            name: Name of the field or path, as the caller wrote it.
             at: Path of the name in its request, for the error.
 
         Raises:
@@ -140,11 +140,11 @@ def condition_sql(field: str, text: str, fields: Fields, bindings: Bindings) -> 
     Args:
         field: Name of the request's field; errors name the place in it: `where_json.$and[1].status.$in`.
         text: The tree, a JSON object. Empty: all rows.
-        fields: The names that it may use.
-        bindings: Takes the values.
+        fields: The fields and documents that the tree may name.
+        bindings: Collects the values of the tree as parameters of the statement.
 
     Raises:
-        InvalidArgument: it is no condition.
+        InvalidArgument: the text is not a valid condition tree.
         LimitExceeded: it is too large or too deep.
     """
     tree = parse_object(field, text, size_bytes_max=CONDITION_BYTES_MAX, nesting_max=_NESTING_MAX)
@@ -163,7 +163,7 @@ class _Condition:
 class _Compiler:
     """Compiles one tree.
 
-    Null stands for false: `_not`, the only one who could tell them apart, does not.
+    SQL's null stands for false: only `_not` could tell them apart, and it treats both alike.
     """
 
     def __init__(self, fields: Fields, bindings: Bindings) -> None:
@@ -211,6 +211,7 @@ class _Compiler:
         return self._comparison(field, operator, value, at)
 
     def _comparison(self, field: Field | Path, operator: str, value: object, at: str) -> _Condition:
+        """Return the condition that compares a field or path with a value by an operator, after checks of the value."""
         self._comparisons += 1
         check_count("comparisons", self._comparisons, COMPARISONS_MAX)
         if operator == "$in":
@@ -230,6 +231,7 @@ class _Compiler:
 def _of_column(
     field_type: FieldType, sql: str, operator: str, value: object, at: str, bindings: Bindings
 ) -> _Condition:
+    """Return the condition on a column, or on an expression over columns, whose type is known."""
     is_list = field_type is FieldType.TEXTS
     exists = _exempt(
         f"{sql} <> ''" if field_type is FieldType.TEXT else f"{sql} <> '{{}}'" if is_list else f"{sql} IS NOT NULL"
@@ -261,6 +263,7 @@ def _of_column(
 
 
 def _of_path(path: Path, operator: str, value: object, at: str, bindings: Bindings) -> _Condition:
+    """Return the condition on a path into a document, where the type of the value differs by row."""
     sql = path.sql(bindings)
     if operator == "$exists":
         return _walled(f"{sql} IS NOT NULL")

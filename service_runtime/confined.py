@@ -45,10 +45,10 @@ async def run(
     """Run a Python program with the chunks as its input, and return its answer after its end.
 
     Args:
-        program: Arguments of Python.
-        chunks: Its input; left alone when it does not read on.
-        timeout_s: Between its first instruction and its last.
-        output_bytes_max: Of its answer.
+        program: Arguments of the Python interpreter: the program and its own arguments.
+        chunks: The input of the program; no more are taken once it stops reading.
+        timeout_s: Longest time between the program's first instruction and its last.
+        output_bytes_max: Largest answer; the program is ended if it writes more.
 
     Raises:
         The errors of `chunks`.
@@ -110,7 +110,7 @@ async def _feed(child: Process, chunks: AsyncIterable[bytes]) -> None:
 
 
 async def _read(child: Process, output: bytearray, bytes_max: int) -> bool:
-    """Read all that a child answers; False if it is too much."""
+    """Read the whole answer of a child; return False if it is too long."""
     assert child.stdout is not None
     while chunk := await child.stdout.read(_READ_BYTES):
         output += chunk
@@ -120,7 +120,7 @@ async def _read(child: Process, output: bytearray, bytes_max: int) -> bool:
 
 
 async def _end(child: Process, feeding: asyncio.Task[None]) -> None:
-    """Let nothing of a child stay, also if this is cancelled meanwhile."""
+    """End a child process for good, even if this task is cancelled meanwhile."""
     feeding.cancel()
     with contextlib.suppress(ProcessLookupError):
         child.kill()

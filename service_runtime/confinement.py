@@ -57,11 +57,12 @@ def confine(*, memory_bytes_max: int, cpu_s_max: int) -> bool:
     """Give up for good every ability of this process but reading, writing and computing.
 
     Args:
-        memory_bytes_max: Of addresses, including those in use. Beyond it the process gets a MemoryError, or dies.
-        cpu_s_max: Seconds of computing, then it is killed.
+        memory_bytes_max: Largest address space, with the part in use. Beyond it the process gets a MemoryError, or
+            dies.
+        cpu_s_max: Seconds of CPU time, after which the process is killed.
 
     Returns:
-        Whether the kernel holds it to that. If not, there are the limits, and descriptors are closed.
+        Whether the kernel enforces the filter. If not, there are the limits, and descriptors are closed.
     """
     os.closerange(3, 1 << 16)
     _limit(memory_bytes_max=memory_bytes_max, cpu_s_max=cpu_s_max)
@@ -78,6 +79,7 @@ def hide() -> None:
 
 
 def _limit(*, memory_bytes_max: int, cpu_s_max: int) -> None:
+    """Limit memory and CPU time, and forbid writing files, further descriptors, processes and core dumps."""
     import resource
 
     limits = {
@@ -109,7 +111,7 @@ def _sealed() -> bool:
 
 
 def _instructions(architecture: int, calls: dict[str, int]) -> bytes:
-    """Return the filter: of the right architecture, one of the calls is allowed, and every other one refused."""
+    """Return the filter: it allows the listed calls of this architecture, and refuses every other call."""
     numbers = sorted(calls.values())
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),

@@ -84,7 +84,7 @@ class _Lent(Generic[C]):
 async def connected(
     certificates: Following[ClientCertificates], connect: Callable[[ClientCertificates], C]
 ) -> AsyncIterator[Connection[C]]:
-    """Connect for the block.
+    """Connect for the block, and connect again whenever the certificates are renewed.
 
     Args:
         certificates: The certificates to show and to trust. Without files they stay the same.

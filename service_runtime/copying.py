@@ -31,9 +31,9 @@ def copied(target: type[_T], source: object, /, **values: Any) -> _T:
     In a message ids become text, and times timestamps; in a dataclass a field annotated as a tuple becomes one.
 
     Args:
-        target: Its type: a dataclass, a named tuple, or a message of protobuf.
-        source: Has them; None leaves a field of a message unset.
-        values: The fields that have other names there, or other values.
+        target: Type of the new value: a dataclass, a named tuple, or a message of protobuf.
+        source: The value whose fields are copied. A None in it leaves a field of a message unset.
+        values: Fields that the source lacks or names differently, and fields that get another value.
 
     Raises:
         AttributeError: the source lacks a field, and it is not given.
@@ -77,7 +77,7 @@ def _maker(target: Any, names: tuple[str, ...]) -> Callable[..., Any]:
 
 
 def _conversion(field: FieldDescriptor) -> str:
-    """Return the name of the function that converts the values of a field; empty: they stay."""
+    """Return the name of the function that converts the values of a field; empty if they need no conversion."""
     if field.message_type is Timestamp.DESCRIPTOR and not field.is_repeated:
         return "_time"
     if field.type == FieldDescriptor.TYPE_STRING:

@@ -42,8 +42,8 @@ class Databases:
     """The home database and the others, as the owner of their tables.
 
     Args:
-        home_url: URL of that role at home.
-        other_urls: The same of the others, by their names.
+        home_url: URL of the home database, as the role that owns the tables.
+        other_urls: URLs of the other databases, as the same role, by their names.
     """
 
     def __init__(self, home_url: str, other_urls: Mapping[str, str]) -> None:
@@ -88,7 +88,7 @@ class Databases:
         """Make a tenant, and return whether it is new; if it was there, finish a creation that broke off.
 
         Args:
-            name: Of the tenant.
+            name: Name of the tenant to make.
             database: Its database. None takes the one with the fewest bytes, of those that answer.
 
         Raises:

@@ -56,7 +56,7 @@ class Destinations:
     Args:
         allowed: Addresses and networks that are allowed though they are not public, each with a port or without; see
             `check_entries`.
-        resolve: Returns the addresses of a name.
+        resolve: Looks a host name up, and returns its addresses.
     """
 
     def __init__(self, allowed: Sequence[str], *, resolve: Resolve | None = None) -> None:
@@ -115,7 +115,7 @@ def check_entries(allowed: Sequence[str]) -> None:
 
 
 def literal_of(host: str) -> str:
-    """Return the address that a host is written as; empty: it is a name."""
+    """Return the address if a host is written as one; return an empty text for a name."""
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
@@ -139,7 +139,7 @@ def _entry(text: str) -> _Entry:
 
 
 def _meant(ip: _Ip) -> list[_Ip]:
-    """Return an address, and the addresses of version 4 inside it."""
+    """Return an address, and the IPv4 addresses that are embedded in it."""
     meant: list[_Ip] = [ip]
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.ipv4_mapped:
@@ -154,7 +154,7 @@ def _meant(ip: _Ip) -> list[_Ip]:
 
 
 class _Lookups:
-    """Looks up names in threads of its own: a server of names may take its time, and nothing ends a lookup early.
+    """Looks up names in threads of its own: a DNS server may be slow, and a lookup cannot be ended early.
 
     The loop's own threads, where other calls work, stay free. A caller waits `_LOOKUP_S` at most; the thread counts
     as its tenant's until the lookup ends.

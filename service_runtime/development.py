@@ -1,8 +1,8 @@
-"""How the stack of development is found by an operator's commands in the same folder, and by clients of its account.
+"""How operators' commands in the same folder, and clients of the same account, find the development stack.
 
-Its Postgres has another port each time and generated passwords. So the stack keeps, in its state folder and for as long
-as it runs, the variables that a command would need; a command that names a database of its own is left alone. Its key
-by address in a file of the account, where clients look for it (`contextkeep.dev_keys`).
+The Postgres of the stack gets another port and other passwords at each start. So the running stack keeps the variables
+that a command needs in its state folder; a command that names a database of its own ignores them. The stack also writes
+its key, by address, to a file of the account, where clients look for it (`contextkeep.dev_keys`).
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def announced(folder: Path, variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def key_of(folder: Path, admin_url: str) -> str:
-    """Return the key of the person who starts the stack, with all scopes: the one of the last time while it is valid.
+    """Return a key with all scopes for the person who starts the stack; the last one is kept while it is valid.
 
     Args:
         folder: The stack's state folder, where the key stays next to the data that it opens.
-        admin_url: URL of the tables' owner.
+        admin_url: URL of the database, as the owner of the tables.
     """
     path, administration = folder / _KEY_FILE, KeyAdministration(admin_url)
     if path.exists() and administration.is_valid(key := path.read_text("utf-8").strip()):
@@ -62,7 +62,7 @@ def key_kept(key: str, addresses: Sequence[str]) -> Iterator[None]:
     """Keep the key of a stack where clients of this account look for it, for the block.
 
     Args:
-        key: The stack's.
+        key: The key of the stack, with all scopes.
         addresses: Where it can be called, as `127.0.0.1:port`.
 
     Raises:

@@ -57,9 +57,10 @@ _NEGATIVE_EXPONENT = re.compile(rf"[eE]-0*+(\d{{1,{_EXPONENT_DIGITS_MAX}}})")
 
 
 async def beside_the_loop(size_bytes: int, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Return the result of `work`; with more than `BESIDE_BYTES` it waits for its turn with the thread.
+    """Return the result of `work`. With more than `BESIDE_BYTES`, it runs in one thread that all callers share.
 
-    Tenants, and their keys, take turns with it. If the caller leaves, the work stops: see `in_stoppable_thread`.
+    Tenants, and their keys, take turns with the thread. If the caller leaves, the work stops: see
+    `in_stoppable_thread`.
 
     Raises:
         The errors of `work`.
@@ -123,9 +124,9 @@ def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) 
 
     Args:
         field: Path of the field in its request, for the error.
-        text: The document.
-        size_bytes_max: Largest size in UTF-8.
-        nesting_max: Brackets open at once, `NESTING_MAX` at most.
+        text: The document, as the caller sent it.
+        size_bytes_max: Largest size of the text in UTF-8.
+        nesting_max: Largest depth of open brackets; `NESTING_MAX` at most.
 
     Raises:
         InvalidArgument: it is not JSON, holds a NUL, or nests too deeply.
@@ -213,7 +214,7 @@ def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
 
 
 def _brackets(text: str) -> int:
-    """Return how many brackets a text opens, in strings too; of a small text that opens one or two, about as many."""
+    """Return how many brackets a text opens, with those in strings; of a small text with one or two, an estimate."""
     # To find a character that is hardly there costs a tenth of counting it.
     lists = text.count("[") if "[" in text else 0
     objects = text.count("{") if text.rfind("{") > text.find("{") else 1

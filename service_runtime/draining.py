@@ -71,8 +71,8 @@ async def refusing(server: grpc.aio.Server, *, timeout_s: float) -> AsyncIterato
     """Refuse calls from now on, and enter the block when none waits in core; the block stops the server.
 
     Args:
-        server: It runs.
-        timeout_s: The longest time for the backlog; 0 answers none of it.
+        server: The running server, which the block stops.
+        timeout_s: Longest wait for the backlog of core; 0 answers no call of it.
     """
     refusals = Refusals(server)
     accepting = [asyncio.create_task(refusals.accept()) for _ in range(CALLS_AT_ONCE)]

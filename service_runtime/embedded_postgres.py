@@ -95,13 +95,13 @@ def running(
     """Run Postgres for the block; make its data folder on the first run.
 
     Args:
-        state_folder: Whose database it is. Its passwords and its lock are kept here.
-        version: Major version, "18" or "16".
+        state_folder: The folder that the database belongs to. It keeps the passwords and the lock.
+        version: Major version of Postgres, "18" or "16".
         durable: False turns fsync off: for tests that kill no machine.
         keep: False removes the data at the end.
-        port: Where to listen; 0: any free one.
-        data_root: Where the data's folder is made, such as a file system in memory; every account can enter it. None:
-            in the state folder, and as root below `/var/lib/contextkeep`.
+        port: Port to listen on; 0 takes any free one.
+        data_root: Where to make the data's folder, such as in a file system in memory; every account can enter it. None
+            takes the state folder, and as root a folder below `/var/lib/contextkeep`.
 
     Raises:
         EmbeddedPostgresError: the wheel is missing, another process uses the folder, or Postgres does not start.
@@ -148,6 +148,7 @@ def running(
 
 
 def _command(binaries: Path, data_folder: Path, port: int, *, durable: bool) -> list[str]:
+    """Return the command that runs Postgres on a folder and a port; unless it is durable, without fsync."""
     settings = {
         "listen_addresses": "127.0.0.1",
         "port": str(port),
@@ -255,6 +256,11 @@ def _open_to_all(folder: Path) -> None:
 
 
 def _data_folder(state_folder: Path, version: str, account: pwd.struct_passwd | None, data_root: Path | None) -> Path:
+    """Return the folder of the data.
+
+    As root, Postgres's account cannot enter the checkout, so the folder is below `data_root` or `/var/lib/contextkeep`.
+    It is removed and made again if the state folder has no note of it.
+    """
     if account is None:
         return (data_root or state_folder).resolve() / f"postgres-{version}"
     name = hashlib.sha256(str(state_folder.resolve()).encode()).hexdigest()[:12]
@@ -293,6 +299,11 @@ def _password(path: Path) -> str:
 def _initialise(
     binaries: Path, data_folder: Path, password: str, account: pwd.struct_passwd | None, *, durable: bool
 ) -> None:
+    """Make an empty database in a folder with `initdb`, with the password of the superuser.
+
+    Raises:
+        EmbeddedPostgresError: `initdb` failed; the half-made files are removed.
+    """
     with tempfile.NamedTemporaryFile("w") as file:  # mode 0600
         file.write(password + "\n")
         file.flush()

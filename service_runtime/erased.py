@@ -1,7 +1,7 @@
 """The register of erasures: hashes of erased subjects, kept where a restored backup of Postgres does not undo them.
 
-Each is a line of JSON. A database that is restored from before an erasure has the subject again, and no row that says
-so. The line does: both services compare its hash with all subjects that are there.
+Each erasure is a line of JSON. A database that is restored to a moment before an erasure has the subject again, and no
+row that records the erasure. The line does: both services compare its hash with all subjects in the database.
 """
 
 from __future__ import annotations
@@ -104,14 +104,14 @@ async def looked_up(
     known: str,
     subjects: Callable[[Tenant], AsyncIterator[set[str]]],
 ) -> tuple[list[Erased], dict[UUID, str]]:
-    """Return the lines of a tenant without a receipt in its database, and the users that they name, by their ids.
+    """Return the lines of a tenant without a receipt in its database, and the users that they name, by erasure id.
 
     Args:
-        tenant: Whose.
-        lines: Of all tenants.
-        done: Is told how many are known.
-        known: The statement that finds those of some erasures that have receipts.
-        subjects: Yields the ids of all users that there are.
+        tenant: The tenant whose lines are looked up.
+        lines: The register's lines, of all tenants.
+        done: Outcome of the replay; the number of lines that have receipts is added to it.
+        known: Statement that finds the erasures with receipts among those of given ids.
+        subjects: Yields the ids of all users of a tenant, in sets.
     """
     theirs = [line for line in lines if line.tenant_id == tenant.tenant_id]
     receipt_rows = await tenant.query(known, (tenant.tenant_id, [line.erasure_id for line in theirs]))
@@ -126,11 +126,11 @@ async def looked_up(
 
 
 async def subjects_in(tenant: Tenant, statements: Mapping[str, str | Across]) -> AsyncIterator[set[str]]:
-    """Yield the ids of users that tables have of a tenant, each once.
+    """Yield the ids of the users that some tables have rows of, each id once.
 
     Args:
-        tenant: Whose.
-        statements: By table, the statement that finds its users in some pages.
+        tenant: The tenant whose rows are read.
+        statements: By table, the statement that finds the users in a range of its pages.
     """
     seen: set[str] = set()
     for table, statement in statements.items():

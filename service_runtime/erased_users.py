@@ -24,10 +24,10 @@ async def rename_in_calls(tenant: Tenant, subject: str, pseudonym: str, *, pause
     """Replace the name of a user in administrative calls.
 
     Args:
-        tenant: Whose calls.
-        subject: The user.
-        pseudonym: Stands there from now on.
-        pause: Is awaited between bounded steps.
+        tenant: The tenant whose administrative calls are changed.
+        subject: Id of the erased user.
+        pseudonym: The text that replaces the user's id.
+        pause: Awaited between two bounded steps, so that other work can run.
     """
     named = {"subject": subject, "digest": audit.digest_of(subject), "pseudonym": pseudonym}
     # Calls of keys are where the keys are, or where the tenant lives.

@@ -54,7 +54,7 @@ class FairQueue:
     steps waits only briefly, the slices of a key run one by one, and some time apart as long as other keys call.
 
     Args:
-        at_once_max: The number of turns.
+        at_once_max: The number of calls that may have a turn at once.
         shares: The part of them that a tenant and a key may have.
         paced: A key gets more than `UNPACED` turns only one by one, when no call has just arrived.
     """
@@ -90,7 +90,7 @@ class FairQueue:
         return True
 
     def lend(self, turn: Turn) -> None:
-        """Note that a turn was taken that ends after `LEASE_S`, if others wait then."""
+        """Note that a turn was taken. It ends after `LEASE_S` if other calls wait then."""
         self._lent[turn] = time.monotonic()
         if self.waiting:
             self._expire_soon()
@@ -145,7 +145,7 @@ class FairQueue:
         self._arrivals += 1
 
     def _pace(self) -> None:
-        """Look for arrivals from now on, if a call waits for that only."""
+        """Watch for arriving calls from now on, if a call waits only until none arrives."""
         if self._pacing is None and self.waiting and self._unpaced_max < self._key_max:
             give_up_at = time.monotonic() + PACE_S_MAX
             self._pacing = asyncio.get_running_loop().call_later(PACE_S, self._look, self._arrivals, 0, give_up_at)
@@ -173,8 +173,8 @@ class FairQueue:
         """Let other keys work between two slices of a call that has a turn.
 
         Args:
-            principal: The caller of the work.
-            took_s: The length of the last slice.
+            principal: The caller whose call does the work.
+            took_s: Seconds that the last slice took.
         """
         key = key_of(principal)
         slices = self._slices.get(key)
@@ -239,9 +239,9 @@ class Turn:
     """The turn of one call: none until it takes one; given back at the end of the block.
 
     Args:
-        turns: Of expensive work.
-        principal: The caller.
-        ordinary: Of all other work; None if that needs no turn.
+        turns: The queue of turns for expensive work.
+        principal: The caller; the turn counts for its tenant and its key.
+        ordinary: The queue of turns for all other work; None if that needs no turn.
     """
 
     __slots__ = ("_has_one", "_has_ordinary", "_ordinary", "_principal", "_turns", "_went_on_at")
@@ -298,7 +298,7 @@ class Turn:
             await asyncio.sleep(0)
 
     def give_back(self) -> None:
-        """End it before its block does, if the call has one."""
+        """End the turn before its block does, if the call has one."""
         self.end_ordinary()
         if self._has_one:
             self._has_one = False

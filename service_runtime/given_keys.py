@@ -67,9 +67,9 @@ class GivenKeys:
         """Return a page of the keys of the principal's tenant, within its bounds, the newest first, and the next token.
 
         Args:
-            page: Which.
+            page: Size and token of the page.
             context_id: The context of the keys. None lists all keys without one.
-            principal: Whose tenant.
+            principal: The caller; its tenant and bounds limit the keys.
 
         Raises:
             InvalidArgument, InvalidPageToken: see the contract.
@@ -85,7 +85,7 @@ class GivenKeys:
         """Return the description of a principal's key or token.
 
         Args:
-            principal: Who asks.
+            principal: The caller whose key or token is described.
         """
         (row,) = await self._database.of(principal).at_home().query(_OF_CALLER, {"key_id": principal.key_id})
         return Caller(
@@ -102,10 +102,10 @@ class GivenKeys:
 
         Args:
             principal: The caller: with the scope `admin`, by a key in Postgres.
-            new: Its tenant is ignored.
+            new: Scopes, bounds and lifetime of the key; its `tenant` is ignored.
 
         Raises:
-            InvalidArgument, LimitExceeded: this can be no key.
+            InvalidArgument, LimitExceeded: a field of `new` is malformed or too long.
             PermissionDenied: the principal may not, or the new key would have more than its own.
         """
         _check(new)
@@ -182,10 +182,10 @@ async def make_context_key(
     It has the bounds of the principal, and dies with the principal's key or token.
 
     Args:
-        transaction: Of the principal's door; the context was read in it.
-        principal: The caller.
+        transaction: A transaction of the principal's `Tenant`, in which the context was read.
+        principal: The caller that asks for the key.
         context_id: A context that the principal sees.
-        scopes: Of `read` and `write`, of those that the principal has. Empty: all of these.
+        scopes: `read` or `write` or both, of those that the principal has. Empty gives all of these.
         lifetime: More than nothing, a day at most. The key may end earlier: with the key or token that makes it, and
             after an hour if that is not a key in Postgres.
 
@@ -218,7 +218,7 @@ async def make_context_key(
 
 
 async def end_context_keys(transaction: Transaction, context_id: UUID) -> int:
-    """Take away the keys of a context that goes in this transaction, and return how many there were.
+    """Delete the keys of a context that this transaction removes, and return how many there were.
 
     The services remember a key for `keys.CACHE_S` longer.
     """
@@ -228,9 +228,9 @@ async def end_context_keys(transaction: Transaction, context_id: UUID) -> int:
 
 
 async def end_context_keys_elsewhere(tenant: Tenant, context_id: UUID) -> int:
-    """Take away the keys of a context that is gone, if they are in another database than it; else they went with it.
+    """Delete the keys of a removed context if they are in another database; in its own, they went with the context.
 
-    It does no harm to do it again.
+    A repeat does nothing.
     """
     if not tenant.may_live_elsewhere:
         return 0
@@ -240,6 +240,11 @@ async def end_context_keys_elsewhere(tenant: Tenant, context_id: UUID) -> int:
 
 
 def _check(new: NewKey) -> None:
+    """Refuse a new key whose fields are malformed, too long or unknown.
+
+    Raises:
+        InvalidArgument, LimitExceeded: the error names the field.
+    """
     check_text("key.subject", new.subject, chars_max=USER_ID_CHARS_MAX, required=True)
     check_text("key.user_id", new.user_id, chars_max=USER_ID_CHARS_MAX)
     check_text("key.agent_id", new.agent_id, chars_max=USER_ID_CHARS_MAX)

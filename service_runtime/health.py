@@ -1,7 +1,8 @@
 """gRPC's own services, health and reflection, with a bound on the load of callers without a key.
 
-The servicers of grpcio-health-checking and grpcio-reflection have none: anybody may open any number of watches, one
-watch that is not read keeps all others from hearing of a change, and a single stream of reflection can have a core.
+The servicers of grpcio-health-checking and grpcio-reflection have no bound: a client may open any number of watches,
+one
+watch that is not read keeps news of a change from all others, and a single reflection stream can use up a core.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ class Streams:
     """Counts the open streams of a kind.
 
     Args:
-        name: Their name, for the error.
-        count_max: Open in the process.
-        of_connection_max: Open on one connection.
+        name: Name of the streams, for the error.
+        count_max: Largest number of open streams in the process.
+        of_connection_max: Largest number of open streams on one connection.
     """
 
     def __init__(self, name: str, count_max: int, of_connection_max: int) -> None:
@@ -76,7 +77,7 @@ class Streams:
 
 
 class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
-    """Tells the health of each service name, and of its changes."""
+    """Answers the health of each service name, and streams its changes."""
 
     def __init__(self) -> None:
         self._statuses: dict[str, int] = {}
@@ -97,7 +98,7 @@ class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
         self._tell()
 
     async def Check(self, request: health_pb2.HealthCheckRequest, context: Any) -> health_pb2.HealthCheckResponse:
-        """Answer the status of a name, when calls without a credential have a turn."""
+        """Answer with the status of a name; a call without a credential first waits for its turn."""
         if not await unproven().take(context.peer()):
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, TOO_MANY)
         status = self._statuses.get(request.service)

@@ -62,12 +62,12 @@ class MemoryLimits:
 
     @property
     def own_bytes_max(self) -> int:
-        """Of the process without its children."""
+        """Largest memory of the process itself, without its children."""
         return self.process_bytes_max - self.parsers_bytes_max
 
     @property
     def pending_calls_max(self) -> int:
-        """Calls that gRPC may keep until the service takes them over."""
+        """Number of calls that gRPC may keep until the service takes them over."""
         return int(self.process_bytes_max * PENDING) // PENDING_CALL_BYTES
 
 
@@ -75,7 +75,7 @@ class CallBytes:
     """The bytes held for one caller: none at first. `release` gives all of them back.
 
     Args:
-        ledger: Of the process; None charges no caller.
+        ledger: The ledger of the process; None charges no caller.
         principal: The caller; None charges no caller.
     """
 
@@ -107,7 +107,7 @@ class CallBytes:
         self._bytes = size_bytes
 
     def add(self, size_bytes: int) -> None:
-        """Charge more.
+        """Charge more bytes, in addition to those that are charged.
 
         Raises:
             HeldBytesExceeded: it is past a limit.
@@ -179,7 +179,7 @@ class HeldBytes:
             raise _refusal("itself and all callers", "memory_bytes", self.limits.own_bytes_max, memory_bytes() + more)
 
     def count(self, tenant_id: object, key: object, change: int) -> None:
-        """Count bytes that came, or were given back."""
+        """Add bytes to the counts of a key, its tenant and the process; a negative number subtracts them."""
         self.held += change
         for counter, whose in ((self._of_tenant, tenant_id), (self._of_key, key)):
             left = counter[whose] + change
@@ -189,7 +189,7 @@ class HeldBytes:
                 del counter[whose]
 
     def show(self, metrics: Metrics) -> None:
-        """Show how much is held."""
+        """Let metrics read how many bytes are held."""
         metrics.watch("contextkeep_held_bytes", "Bytes held for callers", lambda: self.held)
         metrics.watch(
             "contextkeep_held_bytes_max", "Bytes that may be held for callers", lambda: self.limits.held_bytes_max
@@ -229,13 +229,14 @@ def _refusal(whose: str, limit: str, limit_max: int, value: int) -> HeldBytesExc
 def memory_limits(
     memory_bytes_max: int | None, shares: Shares, *, has_windows: bool, children_bytes: int = 0
 ) -> MemoryLimits:
-    """Divide the memory of a running process: what it uses already is not for callers.
+    """Divide the memory of a running process into parts; memory that it uses already is not given to callers.
 
     Args:
-        memory_bytes_max: Of the process and its children; None takes the limit of its cgroup, or half of the machine.
-        shares: Of the bytes held for callers.
-        has_windows: It packs windows, and children of it read documents.
-        children_bytes: Of other children, such as the one with the local model.
+        memory_bytes_max: Largest memory of the process and its children; None takes the limit of its cgroup, or half of
+            the machine.
+        shares: The part of the bytes held for callers that a tenant and a key may have.
+        has_windows: The process packs windows, and its children read documents.
+        children_bytes: Memory of other children, such as the one with the local model.
     """
     process_bytes_max = (memory_bytes_max or available_bytes()) - children_bytes
     parsers_bytes_max = int(process_bytes_max * PARSERS) if has_windows else 0
@@ -287,6 +288,10 @@ def _cgroup_limit() -> int | None:
 
 
 def _cgroup_folders() -> list[tuple[Path, str]]:
+    """Return the folders of this process's cgroup and its ancestors, each with the name of the file of its limit.
+
+    The names differ between version 1 and version 2 of cgroups.
+    """
     root = Path("/sys/fs/cgroup")
     folders = [(root, "memory.max"), (root / "memory", "memory.limit_in_bytes")]  # a container sees its own as the root
     try:
