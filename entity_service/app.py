@@ -92,7 +92,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
     """Run the service for the block, yielding its port.
 
     Args:
-        settings: Verified settings.
+        settings: Verified settings of the service.
         callers: Authenticates callers instead of the configured keys: for tests with several tenants.
 
     Raises:
@@ -174,6 +174,7 @@ def _open_database(settings: Settings) -> AbstractAsyncContextManager[Database]:
 
 
 def _servicer(database: Database, limits: Limits, eraser: OwnedEraser) -> EntityGraphServicer:
+    """Return the servicer, with every rule and store that it calls."""
     writes = GraphWrites(database)
     traversal = Traversal(database)
     return EntityGraphServicer(

@@ -134,13 +134,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     Args:
         authenticator: Turns the metadata of a call into its principal.
         limits: The calls that may run at once; others are refused with TOO_MANY_CALLS. Health checks do not count.
-        metrics: Counts calls.
+        metrics: Counts calls, and measures how long they take.
         held: Counts the bytes of requests and answers; without it the border makes a ledger of its own.
         trail: Keeps the calls of administrators; None keeps none.
         recent: Keeps the latest calls for `contextkeep observe`; None keeps none.
         replays: Answers repeated writes; without it the servicers do.
-        health_without_key: Health answers callers without a key.
-        reflection_without_key: So does reflection.
+        health_without_key: Health checks need no key.
+        reflection_without_key: Reflection needs no key.
     """
 
     def __init__(
@@ -213,9 +213,9 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
         Args:
             method: "/contextkeep.context.v1.Tools/ExecuteTool".
-            behaviour: The servicer's method.
-            request: Its request.
-            caller: Who makes it.
+            behaviour: The method of the servicer that answers.
+            request: The request message of the call.
+            caller: Metadata, address and time limit of the call.
 
         Raises:
             ContextKeepError: the error that a client of the RPC raises.
@@ -238,7 +238,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
         Args:
             method: "/contextkeep.entity.v1.EntityGraph/GetNode".
-            behaviour: The servicer's method.
+            behaviour: The method of the servicer that answers.
             exchange: Reads the request and takes the answer.
 
         Raises:
@@ -441,6 +441,7 @@ async def _tell(context: Context, call: Call, error: ContextKeepError) -> None:
 
 
 def _log_call(call: Call, error: ContextKeepError | None, *, duration_s: float) -> None:
+    """Log a call that has ended, with its status, its duration and its caller."""
     if not call.is_logged or not _log.isEnabledFor(logging.INFO):
         return
     values: dict[str, object] = {
@@ -471,10 +472,10 @@ def _wrap(
     """Return a handler of the same kind whose behaviour runs inside `around`.
 
     Args:
-        handler: Of a method.
-        around: Sets a call up, and ends it.
-        answered: Lets a behaviour with one response answer.
-        idle_s: How long the caller of a stream may neither send nor read.
+        handler: The handler that grpc has of a method.
+        around: Context manager that sets a call up and ends it.
+        answered: Runs a behaviour that has one response, or repeats a stored answer.
+        idle_s: Seconds that the caller of a stream may neither send nor read.
     """
     serialize: Callable[[Any], bytes] = handler.response_serializer
 

@@ -108,6 +108,12 @@ class StoredKeys:
         return await self._guess(sha256)
 
     async def _guess(self, sha256: bytes) -> Principal | None:
+        """Return the principal of a key that was never valid here; such keys are looked up together.
+
+        Raises:
+            Overloaded: too many of these keys wait.
+            Unavailable: the database does not answer in time.
+        """
         guess = self._guesses.get(sha256)
         if guess is None:
             if len(self._guesses) >= GUESSES_WAITING_MAX:
@@ -124,6 +130,7 @@ class StoredKeys:
                 raise unavailable() from None
 
     async def _look_up_guesses(self) -> None:
+        """Look up the waiting keys in batches until none is left, and give each waiting call its result."""
         try:
             while self._guesses:
                 sha256s = list(itertools.islice(self._guesses, GUESSES_OF_STATEMENT_MAX))
@@ -271,7 +278,7 @@ class KeyAdministration:
     """The commands of an operator on keys and tenants, as the owner of the tables.
 
     Args:
-        admin_url: URL of that role.
+        admin_url: URL of the home database, as the owner of the tables.
     """
 
     def __init__(self, admin_url: str) -> None:
@@ -281,8 +288,9 @@ class KeyAdministration:
         """Make a tenant, and return whether it is new; an existing one stays as it is.
 
         Args:
-            name: Of the tenant.
-            database: Name of the one that it will live in, once that knows of it (`Databases.add_tenant`); empty: home.
+            name: Name of the tenant to make.
+            database: Name of the database that the tenant will live in, once that has its row (`Databases.add_tenant`).
+                Empty takes the home database.
         """
         return bool(self._run(_ADD_TENANT, {"id": new_id(), "name": name, "database": database}))
 

@@ -29,7 +29,7 @@ class LongWork:
     It is a context manager: work that has not ended by then is cancelled.
 
     Args:
-        step_s: How long a step is. 0: it ends at the first pause.
+        step_s: Seconds of a step. 0 ends it at the first pause.
     """
 
     def __init__(self, step_s: float) -> None:
@@ -49,7 +49,7 @@ class LongWork:
         """Go on with the work of a tenant for one step, and return whether there was any.
 
         Args:
-            tenant: Whose.
+            tenant: The tenant whose work goes on.
             begin: Returns the next work of the tenant if none is under way, or None if there is none.
 
         Raises:
@@ -81,7 +81,7 @@ class _InSteps:
         self._task.add_done_callback(lambda _: self._has_stopped.set())
 
     async def step(self, step_s: float) -> bool:
-        """Let it run for so long and to its next pause; return whether it has ended."""
+        """Let the work run for `step_s` and on to its next pause; return whether it has ended."""
         self._until = time.monotonic() + step_s
         self._has_stopped.clear()
         self._may_go_on.set()

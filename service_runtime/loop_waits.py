@@ -1,7 +1,7 @@
 """How long callers wait for a turn on the event loop, as a metric: each slow step delays all other calls.
 
-Fifty times a second a timer asks for a turn. What it waits for beyond its time is counted by the clock, which is what
-callers feel, and by the CPU that the loop's own thread takes meanwhile, which no other process can cause.
+Fifty times a second a timer asks for a turn. Its delay is measured by the clock, which is how long callers wait, and by
+the CPU time that the loop's own thread takes meanwhile, which no other process can cause.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def _is_message(field: Any) -> bool:
 
 
 def _below(message: Message, field: Any) -> Message:
-    """Return the message that a field of another holds, or one more of those."""
+    """Return the message in a field of another message; for a repeated field, a new element."""
     below = getattr(message, field.name)
     if field.is_repeated:
         added: Message = below.add()

@@ -26,9 +26,9 @@ class Method:
 
     Args:
         path: "/contextkeep.entity.v1.EntityGraph/GetNode".
-        options: The facts that its proto states.
+        options: The options that its proto states.
         scope: The scope that a key needs: "read", "context:read".
-        reads: It changes nothing.
+        reads: True for an RPC that changes nothing.
         is_expensive: A call waits for one of the few turns before it begins.
         is_administrative: The audit log keeps its calls: they speak for a tenant or for all, and change or export data.
     """

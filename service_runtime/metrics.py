@@ -74,8 +74,8 @@ class Metrics:
 
         Args:
             method: "contextkeep.entity.v1.EntityGraph/GetNode"; empty for a method that does not exist.
-            status: Name of its status code.
-            duration_s: How long it took.
+            status: Name of the gRPC status code that the call had.
+            duration_s: Seconds from the call's start to its end.
         """
         self._call_seconds.labels(method, status).observe(duration_s)
 
@@ -84,7 +84,7 @@ class Metrics:
         self._health.labels(service).set(healthy)
 
     def timer(self, name: str, meaning: str) -> Timed:
-        """Return what times a block each time, under the status code that its error has."""
+        """Return a timer for blocks; it notes each duration under the status code of the block's error, or OK."""
         seconds = Histogram(name, meaning, ("status",), buckets=_SECONDS, registry=self._registry)
 
         @contextmanager
@@ -108,8 +108,8 @@ class Metrics:
         """Return a function that adds to a number.
 
         Args:
-            name: Without `_total`, which is appended.
-            meaning: A line.
+            name: Name of the metric without `_total`, which is appended.
+            meaning: One line of help, which Prometheus shows.
             labels: By name, with all values that each may have, so that they are few: any other counts as `OTHER`. All
                 are there from the start, at 0, or the first event would be missed.
         """

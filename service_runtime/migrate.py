@@ -119,7 +119,7 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
 
     Args:
         admin_url: URL of the role that owns the tables.
-        migrations: Of one or more schemas; each schema's in order.
+        migrations: Migrations of one or more schemas; those of each schema in order.
         service_role: The services' role; it gets the grants that it needs and owns nothing.
 
     Raises:
@@ -293,11 +293,11 @@ def _run(
     """Run SQL and note the migration as applied; in one transaction, unless the text says otherwise.
 
     Args:
-        connection: As the owner.
-        migration: The one that is applied.
-        text: Its SQL, or a part of it.
-        service_role: Stands in the place of `:"service_role"`.
-        before: A statement that goes in front, in the same transaction.
+        connection: A connection as the owner of the tables.
+        migration: The migration that is noted as applied.
+        text: SQL of the migration, or a part of it.
+        service_role: Name that replaces `:"service_role"` in the text.
+        before: A statement to run first, in the same transaction.
 
     Raises:
         MigrationFailed: the SQL failed.

@@ -164,7 +164,7 @@ class TenantMove:
     """Moves one tenant.
 
     Args:
-        databases: All of them.
+        databases: All databases, as the owner of their tables.
         on_step: Called with the progress; its error ends the move, as a kill would.
     """
 
@@ -180,7 +180,7 @@ class TenantMove:
             WrongDatabase: there is no such database.
             CannotMove: another mover has it, it is on its way to another database, or the schemas differ.
             Unavailable: its writes did not end in time; it stays where it is, and the move can be run again.
-            Differs: as it says.
+            Differs: the copied rows are not the source's; the tenant stays where it is.
         """
         began = time.monotonic()
         self._databases.url_of(target)
@@ -261,6 +261,11 @@ class _Move:
         moved: MoveProgress,
         on_step: Callable[[MoveProgress], None],
     ) -> None:
+        """Prepare the connections to both databases.
+
+        Raises:
+            CannotMove: the databases have different schemas.
+        """
         self._home = home
         self._source = source
         self._target = target
@@ -285,6 +290,11 @@ class _Move:
         self._moved.step = "dry run"
 
     def run(self) -> None:
+        """Do the steps of the module's docstring, from the one where an earlier run ended.
+
+        Raises:
+            CannotMove: the databases do not agree about where the tenant lives.
+        """
         state = self._state(self._source, if_none="HERE" if self._moved.source == HOME else "GONE")
         if self._target.execute(_MOVE, (self._id,)).fetchone() is None:
             if state not in ("HERE", "LEAVING"):
@@ -669,7 +679,7 @@ class _Move:
                 raise Differs(f"{label} does not have the same rows in both databases")
 
     def _raise_numbers(self) -> None:
-        """Let the tenant's next rows get higher numbers than any that it has drawn where it was."""
+        """Let the target number the tenant's next rows above every number that the source has given."""
         if numbers := _row_of(self._source, _NUMBERS, (self._id,)).name:
             last = f"SELECT last_value FROM {numbers}"  # noqa: S608 - as Postgres quotes it
             self._target.execute(

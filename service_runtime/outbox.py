@@ -39,12 +39,14 @@ class QueuedItem:
 
 
 class Outbox:
-    """The rows of one topic in the table `outbox` of one schema. At most one a subject: a newer row replaces it.
+    """The rows of one topic in the table `outbox` of one schema.
+
+    A subject has one row at most: a newer row replaces it.
 
     Args:
-        schema: The schema of the table.
-        topic: The kind of work.
-        queued_max: Items of a tenant that `take_room` lets in, about: each replica counts by itself.
+        schema: Name of the schema that has the table.
+        topic: Name of the kind of work.
+        queued_max: About how many items of a tenant `take_room` lets in: each replica counts by itself.
     """
 
     def __init__(self, schema: str, topic: str, *, queued_max: int = QUEUED_MAX) -> None:
@@ -65,7 +67,7 @@ class Outbox:
         await transaction.query(self._put, (transaction.tenant_id, new_id(), self._topic, subject_id))
 
     async def take_room(self, door: Tenant | Transaction, *, items: int = 1) -> None:
-        """Let more items of a tenant in; for writes of callers, before `put`.
+        """Check that a tenant's queue has room for more items; calls that write do so before `put`.
 
         Raises:
             LimitExceeded: the tenant would have more than `queued_max` items in the queue.
@@ -74,7 +76,7 @@ class Outbox:
             await self._room.take(door, items=items)
 
     async def drop(self, transaction: Transaction, subject_id: UUID) -> None:
-        """Owe nothing for a subject any more."""
+        """Remove the work that is queued for a subject."""
         await transaction.query(self._drop, (transaction.tenant_id, self._topic, subject_id))
 
     async def is_below(self, door: Tenant | Transaction, *, due_max: int) -> bool:
@@ -117,7 +119,7 @@ class Outbox:
 
         Args:
             tenant: The tenant whose due items are done.
-            work: Does one item.
+            work: Does the work of one item.
             for_s: No item is begun after this time; so a step takes no longer than this and one item.
 
         Returns:
@@ -144,14 +146,14 @@ class Outbox:
         return [copied(QueuedItem, row) for row in await tenant.query(self._claim, parameters)]
 
     async def hold(self, transaction: Transaction, owed: QueuedItem) -> bool:
-        """Keep work that is done step by step from others for a step; False if it is not this claim's any more."""
+        """Renew the claim of work that is done in steps; return False if another claim has replaced it."""
         return bool(await transaction.query(self._hold, (transaction.tenant_id, owed.id, owed.attempts)))
 
     async def done(self, transaction: Transaction, owed: QueuedItem) -> bool:
-        """Strike work out; False if it was struck out or replaced before, and its result must not be stored."""
+        """Delete the row of finished work. If it returns False, the row is gone, and the result must not be stored."""
         return bool(await transaction.query(self._done, (transaction.tenant_id, owed.id)))
 
     async def postpone(self, transaction: Transaction, owed: QueuedItem, *, delay_s: float, error: str) -> bool:
-        """Try work again in `delay_s`; False as of `done`."""
+        """Queue work again in `delay_s`; return False as `done` does."""
         parameters = (timedelta(seconds=delay_s), error, transaction.tenant_id, owed.id)
         return bool(await transaction.query(self._postpone, parameters))

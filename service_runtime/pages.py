@@ -92,8 +92,8 @@ def decode_token(query: Sequence[object], token: str, *, parts: int, field: str 
     """Return the key in `token`, or None for an empty token: the first page.
 
     Args:
-        query: As in `encode_token`.
-        token: As a caller sent it.
+        query: The parts that the token is bound to, as for `encode_token`.
+        token: The token, as the caller sent it.
         parts: How many values a key of this query has.
         field: The name of the token in its request.
 
@@ -163,10 +163,10 @@ def cut(
     """Return the rows of a page, and the token of the next one; empty at the end.
 
     Args:
-        query: As in `encode_token`.
-        rows: Of the page, and one more if there is one.
-        count: How many the page may have; it has fewer if they have more than `PAGE_BYTES_MAX` bytes.
-        key: Returns the key of a row.
+        query: The parts that the token is bound to, as for `encode_token`.
+        rows: Rows of the page, and one more if there is a next page.
+        count: Largest number of rows; the page has fewer if they have more than `PAGE_BYTES_MAX` bytes.
+        key: Returns the key of a row for the token, as for `encode_token`.
     """
     count = fitting(rows, count)
     return list(rows[:count]), encode_token(query, key(rows[count - 1])) if len(rows) > count else ""

@@ -172,12 +172,12 @@ def client(
 
     Args:
         origin: The only origin that requests may name.
-        destination: The address to connect to.
-        watch: Notes failures and sizes.
-        tls: For `https`.
-        headers: Of each request.
+        destination: The checked address to connect to.
+        watch: Keeps the first failure, and counts the bytes that are read.
+        tls: TLS context of `https`; None for `http`.
+        headers: Headers that every request gets.
         check: Checks the head of an answer to a POST, and raises the error of the watch if it must not be read.
-        steps: Of all clients that share them, those of a tenant read one after the other.
+        steps: The turns of tenants: clients of a tenant that share these read one after the other.
         readable: Passes on the body of an answer, and raises the error of the watch if reading it would cost too
             much. Without it, every body is passed on.
     """
@@ -187,6 +187,7 @@ def client(
 
     class Pinned(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            """Send a request to the checked address, and return its response, bounded by the watch."""
             if watch.failure:  # of a request before
                 raise NotToBeRead(watch.failure)
             url = request.url

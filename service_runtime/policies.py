@@ -38,7 +38,7 @@ def guarded(policy: str, exact: str, *, index: str = "") -> str:
 
     Args:
         policy: Column or expression that is true of the rows that the caller may see.
-        exact: SQL, the caller's condition.
+        exact: SQL of the caller's own condition.
         index: SQL that `exact` implies, with operators of `EXEMPT` only, for an index to serve; empty for none.
     """
     if exact == index:

@@ -66,8 +66,8 @@ def serve(service: AbstractAsyncContextManager[int], *, host: str, log: logging.
 
     Args:
         service: Serves within its block, on the port that it yields.
-        host: For the log.
-        log: The service's.
+        host: Address that the log names.
+        log: The logger that the service writes to.
     """
 
     async def until_signal() -> None:

@@ -17,8 +17,8 @@ class QueueRoom:
     Args:
         counting: Counts the items of a tenant, `count_max` at most, as `queued`. Its parameters: `tenant_id`, `topic`,
             `count_max`. In a transaction, this one must look as far as the statement.
-        topic: The queue, as the error names it.
-        queued_max: Items of a tenant, about: each replica counts for itself.
+        topic: Name of the queue, in the statement and the error.
+        queued_max: About how many items a tenant may have: each replica counts by itself.
     """
 
     def __init__(self, counting: str | Across, *, topic: str, queued_max: int = QUEUED_MAX) -> None:
@@ -44,6 +44,11 @@ class QueueRoom:
         self._room[door.tenant_id] = room - items
 
     async def _left(self, door: Tenant | Transaction, items: int) -> int:
+        """Count a tenant's queue, and return the room that is left.
+
+        Raises:
+            LimitExceeded: there is too little room for `items`.
+        """
         named = {"tenant_id": door.tenant_id, "topic": self._topic, "count_max": self._queued_max}
         counting = self._counting
         if isinstance(door, Tenant):

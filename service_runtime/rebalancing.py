@@ -1,4 +1,4 @@
-"""Which tenants to move, so that databases have like much to keep and to do: proposed, and done by an operator alone.
+"""Proposes moves of tenants that even out the load of the databases; only an operator carries them out.
 
 The weight of a tenant is half its share of all bytes and half its share of all writes. Writes are those of the last
 day, counted by the rows of their request ids, which are kept as long (`context.request`, `entity.request`). Reads are
@@ -33,7 +33,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A move that makes two databases more like."""
+    """A move that evens out the load of two databases."""
 
     tenant: str
     source: str
@@ -64,7 +64,7 @@ def proposals(databases: Databases) -> list[Proposal]:
 
 
 def proposed(databases: Mapping[str, Load], tenants: Mapping[str, Mapping[str, Load]]) -> list[Proposal]:
-    """Return the moves for databases with so much, and tenants in them."""
+    """Return the moves that even out these loads of databases and of the tenants in each."""
     all_bytes = sum([load.bytes for load in databases.values()]) or 1
     all_writes = sum([load.writes for load in databases.values()]) or 1
 

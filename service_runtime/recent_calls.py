@@ -45,11 +45,11 @@ class Minute:
 
 
 class RecentCalls:
-    """Counts them.
+    """Counts the calls of the last hour, by tenant and minute.
 
     Args:
-        service: "context-service".
-        now: The seconds since 1970.
+        service: Name of the service, such as "context-service".
+        now: Returns the seconds since 1970.
     """
 
     def __init__(self, service: str, *, now: Callable[[], float] = time.time) -> None:
@@ -62,8 +62,8 @@ class RecentCalls:
         """Count a call.
 
         Args:
-            tenant_id: Whose.
-            status: Name of its status code.
+            tenant_id: Id of the tenant that called.
+            status: Name of the gRPC status code that the call had.
             duration_s: How long it took, or None for a stream, which lasts as long as its caller wants.
         """
         numbers = self._of_tenants.get(tenant_id)

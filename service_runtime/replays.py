@@ -45,8 +45,8 @@ class Replays:
     """Answers writes that were answered before.
 
     Args:
-        database: With the stored answers.
-        requests: The table they are in.
+        database: The database that has the stored answers.
+        requests: The table that the answers are stored in.
     """
 
     def __init__(self, database: Database, requests: Requests) -> None:
@@ -59,9 +59,9 @@ class Replays:
         """Let a servicer answer a unary request; if it fails, return the answer of an earlier call with the same id.
 
         Args:
-            behaviour: The servicer's method.
+            behaviour: The method of the servicer that answers.
             request: Its request, or the stream of them.
-            context: Of grpc.
+            context: The context that grpc made for the call.
             service: The proto service whose method it is, "contextkeep.context.v1.Contexts".
 
         Raises:
@@ -113,11 +113,11 @@ class Replays:
 
 
 async def answered(service: str, behaviour: Callable[[Any, Any], Awaitable[Any]], request: object) -> Any:
-    """Let a servicer answer a request that the call under way comes down to, as if the caller had sent it.
+    """Let a servicer answer another request for the call under way, as if the caller had sent that request.
 
     Args:
         service: The proto service whose method it is.
-        behaviour: The servicer's method.
+        behaviour: The method of the servicer that answers.
         request: Its request, or the stream of them.
 
     Raises:

@@ -71,7 +71,7 @@ class AnsweredBefore(Exception):
     """The call was answered before. `Replays` sends the response that it had.
 
     Attributes:
-        answer: As it is stored.
+        answer: The answer as it is stored, from JSON.
     """
 
     def __init__(self, answer: Any) -> None:
@@ -99,10 +99,10 @@ def request_of(
     """Return the idempotency key of the call of `message`, or None if it carries no request id.
 
     Args:
-        rpc: Its name.
-        message: Of which nothing changes any more.
-        response: See `Request`.
-        replay: See `Request`.
+        rpc: Name of the RPC within its service.
+        message: The request; nothing changes it any more.
+        response: Renders the response to store; see `Request`.
+        replay: Makes the response from the stored answer; see `Request`.
 
     Raises:
         InvalidArgument: the id is not a UUID.
@@ -135,7 +135,7 @@ class Requests:
     """The table `request` of one schema.
 
     Args:
-        schema: Which.
+        schema: Name of the schema that has the table.
         erasures: The table with the contexts that are erased: an answer about one of them is gone, though its row may
             still wait to be blanked. Empty: there are no contexts.
     """
@@ -167,12 +167,12 @@ class Requests:
         It raises the errors of `claim`, too.
 
         Args:
-            request: Its id, or None if the caller gave none; then a repeat writes again.
+            request: The idempotency key, or None if the caller gave none; then a repeat writes again.
             work: Writes, and returns the value that the response is rendered from.
-            about_id: See `answer`.
+            about_id: The object that the answer is erased with; see `answer`.
             values: Returns the values to store of the result of `work`, as JSON, next to a response if the request has
                 one. None stores the result itself, or the response alone.
-            is_whole: See `answer`.
+            is_whole: False if the call has more to do; see `answer`.
             repeated: Returns the result of `work` from the answer that `claim` returns. None raises `AnsweredBefore`.
         """
         if request is None:
@@ -230,8 +230,8 @@ class Requests:
         """Store the answer of a claimed id, before the commit.
 
         Args:
-            transaction: Which claimed it.
-            request: Its id.
+            transaction: The transaction that claimed the id.
+            request: The idempotency key that was claimed.
             done: The value for `response`. Without a `response`, this is stored as JSON, and is not null.
             about_id: The context, or the scope of a user's memories, with which the answer is erased.
             known: Values that are stored next to a response.
@@ -284,8 +284,8 @@ def answer_parameters(request: Request | None, bounds: str) -> dict[str, object]
     """Return the parameters of a statement that stores the answer itself, each None if the caller gave no id.
 
     Args:
-        request: Its id.
-        bounds: Those of the caller's `Tenant`.
+        request: The idempotency key, or None without one.
+        bounds: Bounds of the caller's `Tenant`, which are part of the key.
     """
     return {
         "request_key": request and request.key(bounds),

@@ -21,8 +21,8 @@ class SchemaCheck:
     its own tenants are not served. The log says so, once.
 
     Args:
-        database: As the services' role.
-        migrations: All that the service needs.
+        database: The database, opened as the services' role.
+        migrations: All migrations that the service needs.
         first: The name of the database that was opened first: the home database has no name.
     """
 
@@ -38,7 +38,7 @@ class SchemaCheck:
         self._problems: dict[str, str] = {}  # of other databases, as last logged
 
     async def ready(self) -> None:
-        """Ask.
+        """Check that Postgres answers, is the right one, and has all migrations.
 
         Raises:
             Unavailable: there is no answer, or it is of another database than the URL should lead to.

@@ -29,7 +29,7 @@ class KeyRing:
     """The keys of the operator.
 
     Args:
-        keys: Of 32 bytes each, the newest first; none: nothing can be sealed.
+        keys: Keys of 32 bytes each, the newest first. Without any, nothing can be sealed.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:

@@ -57,8 +57,8 @@ class SqlFile:
     """The texts of a `.sql` file, with their includes resolved.
 
     Args:
-        name: Name of the file, for errors.
-        source: Its text.
+        name: Name of the file, which errors show.
+        source: Text of the `.sql` file.
         values: Further texts to include: other files, and constants of the module.
 
     Raises:
@@ -114,6 +114,11 @@ class SqlFile:
         return sorted(self._texts.keys() - self._used)
 
     def _paragraphs(self, source: str) -> Iterator[tuple[str, _Text]]:
+        """Yield the name and the text of each paragraph that has a name.
+
+        Raises:
+            SqlFileInvalid: a paragraph has no name, no text, or a name that is used before, or does not include a slot.
+        """
         names: set[str] = set()
         for paragraph in re.split(r"\n{2,}", source.strip("\n")):
             lines = paragraph.split("\n")
@@ -159,6 +164,11 @@ class SqlFile:
         return "".join([*parts, sql[place:]])
 
     def _include(self, name: str, arguments: list[str], path: tuple[str, ...]) -> str:
+        """Return the text that an include stands for; `path` is the names that led to it.
+
+        Raises:
+            SqlFileInvalid: the name is unknown, includes itself, or gets a wrong number of arguments.
+        """
         first, _, rest = name.partition(".")
         value = self._values.get(first)
         if isinstance(value, SqlFile) and rest:

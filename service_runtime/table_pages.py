@@ -25,9 +25,9 @@ async def pages_of(tenant: Tenant, table: str, *, pause: Pause = unpaused) -> As
     """Yield `first` and `end` of all parts of a table, and pause after each part for as long as it took.
 
     Args:
-        tenant: Its database has the table.
-        table: Its name, with the schema.
-        pause: Is awaited between two parts.
+        tenant: A tenant in whose database the table is.
+        table: Name of the table, with its schema.
+        pause: Awaited between two parts, so that other work can run.
     """
     (row,) = await tenant.query(_SIZE, (table,))
     for first in range(0, row.pages + 1, PAGES):

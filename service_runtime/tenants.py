@@ -35,10 +35,10 @@ class Rounds:
     round before, or `LOOKS_S`: with very many tenants, a round skips some of them, and the next one looks at those.
 
     Args:
-        database: Of the tenants.
+        database: The database whose tenants take turns.
         step: Does a bounded amount of a tenant's work; returns how much it did, and whether there is more.
-        at_once: Steps at once, each of another tenant.
-        ends_at: Errors of a step that would be those of all others, too: they end the run.
+        at_once: Largest number of steps at once, each of another tenant.
+        ends_at: Errors of a step that all other steps would get, too: they end the run.
     """
 
     def __init__(
@@ -149,6 +149,11 @@ class _Run:
             await self._begin_round()
 
     async def _begin_round(self) -> None:
+        """Choose the tenants of the next round, in the order of their ids.
+
+        The tenants are those that the last round skipped and those that had more to do; or, if it skipped none, all
+        tenants without a step under way and without a recent failure.
+        """
         self._looks_s = max(self._worked_s, LOOKS_S)
         self._worked_s = self._looked_s = 0.0
         if self._skipped:

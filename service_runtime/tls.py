@@ -100,8 +100,8 @@ class Following(Generic[Made]):
     Safe to share among threads.
 
     Args:
-        paths: The files.
-        make: Reads them.
+        paths: The files that the value is made from.
+        make: Reads the files, and returns the value.
 
     Raises:
         BadCertificate: the files are wrong from the beginning.

@@ -89,6 +89,7 @@ class Tokens:
         return await self._principal(claims)
 
     async def _principal(self, claims: dict[str, Any]) -> Principal | None:
+        """Return the principal of a token's claims, or None if a claim is malformed or the tenant is unknown."""
         tenant, subject, scope = claims.get(self._tenant_claim), claims["sub"], claims.get("scope", "")
         if not (isinstance(tenant, str) and isinstance(scope, str) and 0 < len(subject) <= 512):
             return None

@@ -99,10 +99,10 @@ def end_call(call_span: Any, *, status: str, reason: str, attributes: Mapping[st
     """End the span of an RPC.
 
     Args:
-        call_span: From `begin_call`.
-        status: Name of the status code.
-        reason: Of the error; empty without one.
-        attributes: Further facts about the call.
+        call_span: The span that `begin_call` returned.
+        status: Name of the gRPC status code.
+        reason: Reason of the call's error; empty without one.
+        attributes: Further facts about the call, by name.
     """
     if call_span is None or not call_span.is_recording():
         return

@@ -30,7 +30,7 @@ class Unproven:
     """The queue of calls without a valid credential.
 
     Args:
-        units_per_s: The budget.
+        units_per_s: Units that calls may take each second.
         waiting_max: Calls that wait; past it, the address with the most loses one, of its connection with the most.
     """
 
@@ -49,7 +49,7 @@ class Unproven:
 
         Args:
             peer: The caller, as gRPC names it: "ipv4:127.0.0.1:50000".
-            units: That the call costs.
+            units: The units that the call costs.
 
         Returns:
             False: too many calls wait. The call must end at once, with as little work as possible.

@@ -22,7 +22,7 @@ def check_vector(field: str, values: Sequence[float], *, dimension: int | None =
 
     Args:
         field: Path of the field in its request, for the error.
-        values: Its numbers.
+        values: The numbers of the vector, in order.
         dimension: The number of values that it must have, or None for 1 to `DIMENSION_MAX`.
 
     Raises:

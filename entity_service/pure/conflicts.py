@@ -91,9 +91,9 @@ def misplaced(edge: NewEdge, path: str, ends: Mapping[str, StandingNode]) -> Con
     """Return why an edge cannot join its ends, or None.
 
     Args:
-        edge: The edge.
-        path: Where the request has it.
-        ends: The nodes there are, by id.
+        edge: The edge that is to be written.
+        path: Path of the edge in its request, for the error.
+        ends: The nodes that exist, by id.
     """
     for name, node_id in (("from_node_id", edge.from_node_id), ("to_node_id", edge.to_node_id)):
         if node_id not in ends:

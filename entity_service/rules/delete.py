@@ -1,4 +1,4 @@
-"""Nodes and edges removed for good, with all that hangs on them: one transaction each, under the lock of the row."""
+"""Nodes and edges removed for good, with all rows about them: one transaction each, under the lock of the row."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Removal:
         """Remove an edge and return it as it was.
 
         Args:
-            principal: The caller.
-            edge: Its id, or its ends and type.
-            expected_version: Remove only this version.
+            principal: The caller; its tenant and bounds limit the rows.
+            edge: Id of the edge, or its ends and type.
+            expected_version: Remove the edge only if it has this version. None removes any.
 
         Raises:
             EdgeNotFound: there is no such edge.

@@ -97,8 +97,8 @@ class OwnedEraser:
     """Does the due erasures; any number of replicas may.
 
     Args:
-        database: Has the rows.
-        step_s: The time of one tenant's step, before the next tenant's.
+        database: The database that has the nodes and the erasures.
+        step_s: Seconds of one tenant's step, after which the next tenant's begins.
     """
 
     def __init__(self, database: Database, *, step_s: float = STEP_S) -> None:
@@ -108,14 +108,14 @@ class OwnedEraser:
         self.pending_s = 0.0  # age of the oldest unfinished erasure, as of the last pass; 0 if there is none
 
     def wake(self) -> None:
-        """Let `keep_erasing` look at once."""
+        """Let `keep_erasing` look for due erasures at once."""
         self._wake.set()
 
     async def keep_erasing(self, *, failed: Callable[[], object]) -> None:
         """Do due erasures until cancelled; replicas that start together drift apart.
 
         Args:
-            failed: Called for each pass that breaks off.
+            failed: Called for each pass that an error ends.
         """
         while True:
             self._wake.clear()
@@ -128,7 +128,7 @@ class OwnedEraser:
                 pass
 
     async def erase_due(self) -> bool:
-        """Do one pass over all tenants; say whether something is left, which another replica is at.
+        """Do one pass over all tenants; say whether erasures are left that another replica works on.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -167,6 +167,10 @@ class OwnedEraser:
         return erase
 
     async def _erase(self, tenant: Tenant, named: dict[str, Any], pause: Pause) -> None:
+        """Do all steps of one erasure; each does no harm when it is repeated.
+
+        First the keys of the user end, so that no call writes further rows. The receipt is written last.
+        """
         named["pseudonym"] = f"erased:{named['erasure_id']}"
         await end_keys(tenant, named["subject"])
         await rename_in_calls(tenant, named["subject"], named["pseudonym"], pause=pause)

@@ -82,10 +82,11 @@ class GraphExport:
                 yield ExportPage(lines, name, rows, _encode(binding, place))
 
     async def _begin(self, tenant: Tenant, graph_name: str) -> int:
-        """Return up to which `seq` the export goes: below it, nothing will appear that is not there yet.
+        """Return the `seq` that the export ends at: every node below it is there already.
 
-        A number is drawn before its row is committed, so writes that were under way are waited for; they take
-        milliseconds. Of one that takes longer than seconds, rows may be missed.
+        A number is drawn before its row is committed, so this waits for writes that are under way; they take
+        milliseconds.
+        If one takes longer than seconds, the export may miss its rows.
         """
         (row,) = await tenant.query(BEGIN, {"graph_name": graph_name})
         give_up_at = time.monotonic() + _SETTLE_S

@@ -12,13 +12,13 @@ INTERVAL_S = 1.0  # a call that writes thousands of rows into an empty database 
 
 
 class FirstStatistics:
-    """Lets Postgres know tables that it knows nothing of. Replicas may all do it: the first leaves nothing to do."""
+    """Makes Postgres gather statistics of new tables. Several replicas may run it: the first leaves nothing to do."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def once(self) -> bool:
-        """Return whether the tables are known now."""
+        """Gather missing statistics, if there are rows; return whether the tables have statistics now."""
         try:
             rows = await self._database.everywhere(ANALYZE_NEW_TABLES)
         except ContextKeepError:  # not migrated yet, or Postgres is away: health says so, and once a second is enough

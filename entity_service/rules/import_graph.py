@@ -62,6 +62,7 @@ class GraphImport:
         return done
 
     async def _write(self, principal: Principal, graph_name: str, batch: ImportBatch, done: Imported) -> None:
+        """Write one batch with all that its lines add to nodes in one transaction, and count the rows."""
         write = batch.write
         counts: list[int] = []
 

@@ -129,9 +129,9 @@ class ChangeSweep:
     """Forgets changes, of all tenants. Replicas may all do it: they take turns with each tenant.
 
     Args:
-        database: Of the tenants.
-        kept: How long a change is kept.
-        kept_max: How many of a tenant are.
+        database: The database whose tenants' changes are deleted.
+        kept: Age at which a change is deleted.
+        kept_max: Number of changes to keep of a tenant; older ones are deleted.
     """
 
     def __init__(self, database: Database, *, kept: timedelta, kept_max: int) -> None:
@@ -158,7 +158,7 @@ class ChangeSweep:
 
 
 def _merged(rows: list[Any]) -> list[Change]:
-    """Return the last change of each node and edge, in the order of those."""
+    """Return the last change of each node and edge, in the order of these last changes."""
     last: dict[tuple[str, bool], Change] = {}
     for row in rows:
         key = (row.id, row.from_node_id is None)

@@ -33,7 +33,7 @@ _LAST_ID = UUID(int=2**128 - 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
-    """How far a reading of a tenant's edges is."""
+    """How far the task has read a tenant's edges."""
 
     node_id: UUID = _LAST_ID
     edge_id: UUID = _LAST_ID
@@ -56,7 +56,7 @@ class EdgeSettling:
             _log.warning("edges were not settled", extra={"error": str(error)})
 
     async def _settle_some(self, tenant: Tenant) -> tuple[int, bool]:
-        """Look at a batch of a tenant's edges that are not settled; return how many are now, and whether to go on."""
+        """Settle a batch of a tenant's edges, as far as possible; return how many, and whether to go on."""
         started = time.monotonic()
         reading = self._readings.pop(tenant.tenant_id, _Reading())
         place = {"before_node_id": reading.node_id, "before_id": reading.edge_id}

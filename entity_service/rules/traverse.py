@@ -88,7 +88,7 @@ class Traversal:
         return [hit.id for hit in await self._visit(tenant, walk, await self._starts(tenant, walk))]
 
     async def _children(self, tenant: Tenant, walk: Walk, key: Key | None) -> AsyncGenerator[WalkPage, None]:
-        """Read the index, page by page."""
+        """Yield the children of one node off the index, page by page."""
         after_at, after_seq = _after(walk, key)
         start = await self._start_row(tenant, walk, key) if walk.include_start else None
         statement = walks.children(descending=walk.descending, columns=walk.columns, with_io=walk.include_io)
@@ -135,7 +135,7 @@ class Traversal:
             rows_max = rows_next(rows_max, looked_at=rows[0][0], read=len(rows))
 
     async def _visited(self, tenant: Tenant, walk: Walk, key: Key | None, limit: int) -> AsyncGenerator[WalkPage, None]:
-        """Visit, sort, read."""
+        """Yield the pages of a walk without an index: visit all nodes, sort them, then read their documents."""
         hits = await _sorted(walk, await self._visit(tenant, walk, await self._starts(tenant, walk)))
         if key is not None:
             hits = hits_after(walk, hits, key)
@@ -189,7 +189,7 @@ class Traversal:
         return hits
 
     async def _newest(self, tenant: Tenant, walk: Walk, key: Key | None) -> AsyncGenerator[WalkPage, None]:
-        """Look from the newest end, page by page; where that takes too much looking, visit."""
+        """Yield the newest nodes, page by page; if too many rows have to be read for that, visit all nodes instead."""
         remaining = walk.limit
         while True:
             rows = await self._look(tenant, walk, key, remaining)
@@ -210,7 +210,7 @@ class Traversal:
     async def _look(self, tenant: Tenant, walk: Walk, key: Key | None, limit: int) -> list[Any] | None:
         """Return the first page of the newest nodes after a key, or None if that reads too much.
 
-        Twice: where a filter hides most nodes, more of them have to be looked at.
+        It looks a second time, at more rows, because a filter may hide most nodes.
         """
         after_at, after_seq = _after(walk, key)
         parameters = _filters(tenant, walk) | {
@@ -281,7 +281,7 @@ class Traversal:
 
 
 async def _sorted(walk: Walk, hits: list[Hit]) -> list[Hit]:
-    """Return the hits in the order of the walk: descending turns values and ties around, never the kinds."""
+    """Return the hits in the order of the walk. A descending order reverses values and ties, never the kinds."""
     kinds: list[list[Hit]] = [[], [], [], []]
     async for some in _in_turns(hits):
         for hit in some:

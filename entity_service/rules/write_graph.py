@@ -100,9 +100,9 @@ class GraphWrites:
         The first try takes all rows for new, which is one statement.
 
         Args:
-            principal: The caller.
-            write: The rows.
-            then: Gets the transaction and the outcome of the rows. An error of it undoes everything.
+            principal: The caller; it becomes the owner of the rows that it writes.
+            write: The nodes and edges to write.
+            then: Gets the transaction and the outcome of the rows. If it raises an error, nothing is written.
 
         Raises:
             NodeNotFound, InvalidArgument: as `write_missing`; and the errors of `then`.
@@ -214,6 +214,14 @@ class GraphWrites:
 
 
 async def _write_missing(transaction: Transaction, principal: Principal, write: GraphWrite) -> Answer:
+    """Write the rows that are not there, and return the answer to store, with the rows that existed.
+
+    Nodes come first: edges that name an existing node by its id in this write then join that node.
+
+    Raises:
+        Aborted: another call deleted a row that this write repeats.
+        NodeNotFound, InvalidArgument: an edge cannot join its ends.
+    """
     (time,) = await transaction.query(TRANSACTION_TIME)
     answer: Answer = {"first_id": write.first_made_id, "at": time.at, "seqs": []}
     parameters = write_parameters(principal, write, None)

@@ -24,7 +24,7 @@ SWEEP = SQL["sweep"]
 
 
 async def restart(tenant: Tenant) -> None:
-    """Start a feed again that was restored, or moved, into another database; any other is left alone.
+    """Restart a feed that was restored, or moved, into another database; leave any other feed alone.
 
     Changes that came with it are removed: their order means nothing here. Other calls write to the feed meanwhile, and
     some of their changes may be removed as well. Those were committed, so a reader that reads everything after it got a
@@ -40,7 +40,7 @@ async def restart(tenant: Tenant) -> None:
 
 
 async def oldest_transaction_s(tenant: Tenant) -> float:
-    """Return how long the oldest transaction has been open, and log which one it is; 0: Postgres does not show it."""
+    """Return how long the oldest transaction has been open, and log its facts; return 0 if Postgres shows none."""
     oldest = await tenant.query(_OLDEST)
     pid, age_s = oldest[0] if oldest else (None, None)
     _log.warning("changes held up", extra={"pid": pid, "age_s": age_s})

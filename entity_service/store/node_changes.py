@@ -20,7 +20,7 @@ DELETE_NODE = SQL["delete_node"]
 
 
 async def lock_node_for_removal(transaction: Transaction, node_id: str) -> Node:
-    """Return a node that nothing can be hung on until the transaction ends.
+    """Lock a node and return it; no other call can add rows about it until the transaction ends.
 
     Raises:
         NodeNotFound: the tenant has none of this id.

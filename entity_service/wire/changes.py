@@ -25,6 +25,7 @@ def change_page(page: ChangePage) -> pb.ListChangesResponse:
 
 
 def _change(change: Change) -> pb.Change:
+    """Return the message of a change, which is about a node or an edge."""
     message = pb.Change(
         kind=pb.CHANGE_KIND_REMOVED if change.is_removed else pb.CHANGE_KIND_CHANGED,
         graph_name=change.graph_name,

@@ -78,7 +78,7 @@ class ImportLines:
 
     Args:
         requests: Its messages: a header, then bytes, cut anywhere.
-        limits: The limits of a row.
+        limits: The limits of each row.
     """
 
     def __init__(self, requests: AsyncIterator[pb.ImportGraphRequest], limits: Limits) -> None:
@@ -195,12 +195,12 @@ class _Batch:
 
     @property
     def size_bytes(self) -> int:
-        """Of its lines."""
+        """Bytes of the lines in the batch."""
         return self._bytes
 
     @property
     def is_full(self) -> bool:
-        """Whether it should be written before more comes."""
+        """Whether the batch should be written before more lines come."""
         return self._rows >= BATCH_ROWS or self._bytes >= BATCH_BYTES
 
     def made(self, lines: int) -> ImportBatch:
@@ -217,7 +217,7 @@ class _Batch:
         )
 
     def add(self, path: str, line: bytes) -> None:
-        """Take a line.
+        """Add the row of a line to the batch.
 
         Raises:
             InvalidArgument, LimitExceeded: it is malformed.
@@ -241,6 +241,11 @@ class _Batch:
             self._sides.append(NewSide(id_of(f"{path}.node_id", _text(path, row, "node_id")), kind, value_json, path))
 
     def _add_node(self, path: str, line: bytes, row: dict[str, Any]) -> None:
+        """Add a node to the batch, with its owner, after checks of its members.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the line is malformed.
+        """
         _check_members(path, row, _NODE, texts=_NODE_TEXTS, required=("id", "general_type_name"))
         is_archived = row.get("is_archived", False)
         if not isinstance(is_archived, bool):
@@ -295,6 +300,11 @@ class _Batch:
         self._edge_paths.append(path)
 
     def _add_embedding(self, path: str, line: bytes, row: dict[str, Any]) -> None:
+        """Add an embedding to the batch, after checks of its members.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the line is malformed.
+        """
         _check_members(path, row, _EMBEDDING, required=("node_id", "vector"))
         vector = row["vector"]
         if not isinstance(vector, list) or not all(type(value) in (int, float) for value in vector):
@@ -311,6 +321,11 @@ class _Batch:
             self._embeddings.append((path, new_embedding(message, self._limits)))
 
     def _add_envelope(self, path: str, line: bytes, row: dict[str, Any]) -> None:
+        """Add an envelope of a timeline to the batch, after checks of its members.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the line is malformed.
+        """
         _check_members(path, row, _ENVELOPE, required=("node_id", "type", "created_at"))
         kind, status = _text(path, row, "type"), _text(path, row, "status")
         for member, name, known in (("type", kind, TYPES), ("status", status, STATUSES | {""})):
@@ -380,8 +395,8 @@ async def _lines(chunks: AsyncGenerator[bytes, None], charge: Callable[[int], No
     """Yield lines, without their ends; an empty rest is not a line.
 
     Args:
-        chunks: Cut anywhere.
-        charge: Is told the bytes that are held of a line that has not ended, before they are.
+        chunks: Bytes of the lines, cut anywhere.
+        charge: Called with the bytes of an unfinished line before they are kept; it may refuse them.
     """
     begun: list[bytes] = []
     begun_bytes = 0
@@ -446,7 +461,7 @@ def _check_members(
     """Refuse a row with unknown members, without required ones, or with members that must be texts and are not.
 
     Raises:
-        InvalidArgument: with the first of them.
+        InvalidArgument: the error names the first such member.
     """
     for member, value in row.items():
         if member not in known:

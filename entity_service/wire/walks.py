@@ -115,6 +115,11 @@ def _split(rows: Sequence[Any], size_of: Callable[[Any], int], bytes_max: int) -
 
 
 def _fill_nodes(response: pb.TraverseResponse, rows: Sequence[Any]) -> None:
+    """Add rows of a walk to a response as nodes, each with the edge that it was reached by.
+
+    Raises:
+        AnswerTooLarge: a single node is too large with its input and output.
+    """
     with_io = bool(rows) and len(rows[0]) > IO
     add = response.nodes.add
     for row in rows:

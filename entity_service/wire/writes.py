@@ -18,10 +18,10 @@ def new_node(path: str, message: pb.NodeInput, limits: Limits, *, made_id: str) 
     """Return a node to write.
 
     Args:
-        path: Of the message in its request.
-        message: The node in the request.
-        limits: The limits of a write.
-        made_id: Its id, if the caller gave none.
+        path: Path of the message in its request, for errors.
+        message: The node, as the request has it.
+        limits: The limits of the sizes of fields.
+        made_id: Id of the node if the caller gave none.
 
     Raises:
         InvalidArgument: a field is malformed.

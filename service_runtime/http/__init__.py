@@ -39,15 +39,15 @@ def serving_rpcs(
     """Return a context manager that serves the unary RPCs of some services on HTTP_PORT, yielding the port.
 
     Args:
-        settings: The port and its limits.
-        services: Theirs.
-        border: Every call goes through it.
+        settings: Settings of the service: the HTTP port and its limits.
+        services: The proto services whose unary RPCs are served.
+        border: Authenticates, limits and logs every call.
         beside: Further endpoints on the port, by path.
         scopes: The scopes that clients of each path request from the issuer.
 
     Raises:
         HttpMissing: the package is not installed.
-        CannotListen: in the block's beginning: the address is taken.
+        CannotListen: when the block is entered, if the address is taken.
     """
     try:
         from service_runtime.http import connect, door  # only a service with an HTTP port needs the package
@@ -70,7 +70,7 @@ def protected(settings: ServiceSettings, scopes: Mapping[str, Sequence[str]]) ->
     """Return the document of a port that says where tokens come from, or None if it takes no tokens.
 
     Args:
-        settings: The issuer.
+        settings: Settings of the service: the issuer and the public URL.
         scopes: The scopes to request from the issuer, by path; for the port as a whole, all of them.
     """
     if not settings.jwt_issuer:

@@ -24,7 +24,7 @@ class HttpResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     async def send(self, send: Send) -> None:
-        """Send it, as fast as it is read."""
+        """Send the answer as fast as the caller reads it."""
         headers = {**self.headers, "content-length": str(len(self.body))}
         encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": self.status, "headers": encoded})

@@ -18,10 +18,10 @@ async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint:
     """Return the body of a request.
 
     Args:
-        receive: The request's.
-        bytes_max: Its largest size.
-        held: Is charged for the bytes so far; the caller of this function gives them back.
-        hint: The advice in the error of a larger one.
+        receive: Returns the next message of the request (ASGI).
+        bytes_max: Largest size of the body.
+        held: Charged for the bytes that are read so far; the caller of this function gives them back.
+        hint: Advice for the error about a body that is too large.
 
     Raises:
         Cancelled: its sender hung up.

@@ -86,8 +86,8 @@ class Connect:
     """Answers the unary RPCs of some services.
 
     Args:
-        services: Which.
-        border: Every call goes through it.
+        services: The proto services whose unary RPCs are answered.
+        border: Authenticates, limits and logs every call.
     """
 
     allowed_headers: Sequence[str] = (
@@ -128,12 +128,12 @@ class Connect:
     def refusal(
         self, error: ContextKeepError, *, status: int = 0, headers: Mapping[str, str] | None = None
     ) -> HttpResponse:
-        """Return an error as the protocol has it.
+        """Return the response that the protocol defines for an error.
 
         Args:
-            error: It.
-            status: Of HTTP; 0: its code's.
-            headers: More of them.
+            error: The error to send to the caller.
+            status: HTTP status; 0 takes that of the error's code.
+            headers: Further headers of the response.
         """
         return door.refused(error, status or HTTP_STATUS.get(error.code, 500), _error(error), headers or {})
 
@@ -142,6 +142,12 @@ class Connect:
         await self._json.close()
 
     async def _called(self, request: door.Request) -> tuple[str, bytes]:
+        """Make the call of a request, and return the content type and the body of its answer.
+
+        Raises:
+            _NotThere: no unary RPC has the path of the request.
+            ContextKeepError: the error of the call.
+        """
         content_type = _content_type(request)
         caller = Caller(metadata=request.metadata, peer=request.peer, timeout_s=_timeout_s(request))
         method = self._methods.get(request.path)
@@ -202,8 +208,8 @@ async def serving(
     """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
 
     Args:
-        services: Their unary RPCs.
-        border: Every call goes through it.
+        services: The proto services whose unary RPCs are served.
+        border: Authenticates, limits and logs every call.
         options: The address and limits of the port.
         beside: Further endpoints on the port, by path.
 
@@ -228,7 +234,7 @@ class _Collecting:
         self.handlers |= {f"/{service}/{name}": handler for name, handler in handlers.items()}
 
     def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
-        """Take nothing: they are the same ones."""
+        """Ignore these handlers: the same methods were added as registered ones."""
 
 
 def _methods_of(services: Sequence[Service]) -> dict[str, _Method]:

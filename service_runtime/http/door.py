@@ -80,7 +80,7 @@ class Request:
         return [(name, self.headers[name]) for name in _METADATA if name in self.headers]
 
     def belongs_to(self, principal: Principal) -> None:
-        """Say who calls.
+        """Count the request as one of the caller's.
 
         Raises:
             TooManyCalls: it is one more than the share of the caller.
@@ -119,13 +119,13 @@ class Endpoint(Protocol):
     async def answer(self, request: Request, send: Send) -> None:
         """Answer a request.
 
-        Raises:
+        ContextKeepError: the request is refused with this error.
             ContextKeepError: as which it is refused.
         """
         ...
 
     def refusal(self, error: ContextKeepError) -> HttpResponse:
-        """Return how a request is refused."""
+        """Return the response that refuses a request with an error."""
         ...
 
 
@@ -133,10 +133,10 @@ def refused(error: ContextKeepError, status: int, body: object, headers: Mapping
     """Return an answer that refuses a request.
 
     Args:
-        error: Its time to retry and the credential that it demands go into headers.
-        status: Of HTTP.
-        body: The body, as JSON.
-        headers: Further headers.
+        error: Its retry delay, and the credential that it demands, go into headers.
+        status: HTTP status of the answer.
+        body: The value that is sent as JSON.
+        headers: Further headers of the answer.
     """
     shown = {"content-type": "application/json", **headers}
     if status == 401:
@@ -152,9 +152,9 @@ def serving(
     """Return a server for a block, yielding the port; see `listening`.
 
     Args:
-        endpoint: Handles the requests.
+        endpoint: Answers the requests to all paths that are not in `beside`.
         options: The address and limits of the port.
-        beside: Further endpoints, by path.
+        beside: Further endpoints, each by the path that it serves.
     """
     return listening(
         _Door(endpoint, options, beside or {}),
@@ -168,7 +168,7 @@ def serving(
 
 
 class _Door:
-    """See above."""
+    """The application that the HTTP server calls for each request; see the module."""
 
     def __init__(self, endpoint: Endpoint, options: HttpOptions, beside: Mapping[str, Endpoint]) -> None:
         self._endpoint = endpoint
@@ -179,6 +179,10 @@ class _Door:
         self._slots = CallSlots(options.limits, what="requests")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request: take a slot, check host and origin, then let the endpoint of its path answer.
+
+        An error that is ours becomes the endpoint's refusal. Requests of callers that hung up get no answer.
+        """
         slot = CallSlot(self._slots)
         request = Request(scope, receive, slot)
         answering = _Answering(send, request, self._resources)
@@ -257,6 +261,7 @@ class _Answering:
         ]
 
     async def __call__(self, message: Message) -> None:
+        """Send one message of the answer: headers with those for CORS, and a long body in pieces."""
         if message["type"] == "http.response.start":
             self.began = True
             self._request.stop_watching()

@@ -51,7 +51,7 @@ class JsonMessages:
     """Reads and writes the messages of some protos.
 
     Args:
-        files: The protos.
+        files: The proto files that define the messages.
     """
 
     def __init__(self, files: Iterable[FileDescriptor]) -> None:
@@ -60,15 +60,15 @@ class JsonMessages:
         self._idle: list[Process] = []
 
     async def read(self, message_class: type[Message], text: bytes, *, of: Principal) -> Message:
-        """Return the message that JSON says.
+        """Return the message that a JSON text describes.
 
         Args:
-            message_class: Its class.
-            text: The JSON.
-            of: Who sends it.
+            message_class: Generated class of the message.
+            text: The JSON text, in UTF-8.
+            of: The principal that sent the text; long work waits for its turn.
 
         Raises:
-            InvalidArgument: it is no JSON of the message.
+            InvalidArgument: the text is not JSON of this message.
             LimitExceeded: it holds too many lists and objects, or takes too long.
         """
         values = sum(map(text.count, (b",", b"[", b"{")))
@@ -87,8 +87,8 @@ class JsonMessages:
         """Return a message as JSON.
 
         Args:
-            message: It.
-            of: Who reads it.
+            message: The message to write as JSON.
+            of: The principal that gets the JSON; long work waits for its turn.
 
         Raises:
             LimitExceeded: it takes too long.
@@ -103,6 +103,13 @@ class JsonMessages:
             await _end(self._idle.pop())
 
     async def _elsewhere(self, kind: int, message_class: type[Message], payload: bytes, principal: Principal) -> bytes:
+        """Return the result of work in another process, once it is the principal's turn.
+
+        Raises:
+            LimitExceeded: the work takes too long.
+            WrongJson: the text is not JSON of the message.
+            Unavailable: the process ended.
+        """
         async with Turn(self._turns, principal) as turn:
             await turn.take()
             process = self._idle.pop() if self._idle else None

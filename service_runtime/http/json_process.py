@@ -37,10 +37,10 @@ class WrongJson(Exception):
 
 
 def read(message_class: Any, text: bytes) -> Any:
-    """Return the message that JSON says.
+    """Return the message that a JSON text describes.
 
     Raises:
-        WrongJson: it says none.
+        WrongJson: the text is not JSON of this message.
     """
     if not text.lstrip(b" \t\r\n").startswith(b"{"):  # the reader takes an empty list for a message, too
         raise WrongJson("it is not a JSON object")
@@ -61,7 +61,7 @@ def write(message: Any) -> bytes:
 
 
 def main() -> None:
-    """Do the work that standard input asks for."""
+    """Read pieces of work from standard input until it ends, and write the result of each."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends us
     signal.signal(signal.SIGPROF, _cut)
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer

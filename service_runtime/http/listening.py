@@ -1,4 +1,4 @@
-"""A port that speaks HTTP/1.1: uvicorn's, which hangs up on who takes too long, and drains as the gRPC port does."""
+"""A port that speaks HTTP/1.1: uvicorn's server, which hangs up on slow callers, and drains as the gRPC port does."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Where a caller without a valid credential learns who gives one: OAuth 2.0 Protected Resource Metadata (RFC 9728).
+"""Tells a caller without a valid credential where to get one: OAuth 2.0 Protected Resource Metadata (RFC 9728).
 
-A refusal names the URL of a document, and the document the issuer whose tokens are taken and the scopes to ask it for.
-Where no issuer is configured there is neither: API keys are handed out by people.
+A refusal names the URL of a document. The document names the issuer whose tokens are accepted, and the scopes to
+request
+from it. Without a configured issuer there is neither: API keys are handed out by people.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ class Resources:
         """Return the answer to a request for a document, or None if it is for something else.
 
         Args:
-            path: Of the request.
-            scheme: Of the request.
-            host: The request's host header.
+            path: Path of the request's URL.
+            scheme: "http" or "https", as the request came.
+            host: Value of the request's host header.
         """
         protected = path.removeprefix(PREFIX)
         origin = self._origin(scheme, host)
@@ -50,14 +51,14 @@ class Resources:
         return HttpResponse(status=200, body=orjson.dumps(fields), headers=headers)
 
     def challenge(self, challenge: str, path: str, *, scheme: str, host: str, has_credential: bool) -> str:
-        """Return a refusal's `WWW-Authenticate` that leads to the document.
+        """Return the header `WWW-Authenticate` of a refusal, with the address of the document.
 
         Args:
-            challenge: As it is without.
-            path: Of the request that is refused.
-            scheme: By which it came.
-            host: The host header of the request.
-            has_credential: It came with one, which is not valid or does not reach so far.
+            challenge: Value of the header without that address.
+            path: Path of the URL of the refused request.
+            scheme: "http" or "https", as the refused request came.
+            host: Value of the refused request's host header.
+            has_credential: The request had a credential, which is not valid or does not reach so far.
         """
         parameters = []
         if has_credential and "error=" not in challenge:

@@ -40,8 +40,8 @@ class Database:
     """The home database and the others; made by `Database.open`.
 
     Args:
-        home: Has the keys, the tenants, and those tenants who live in no other.
-        others: By name.
+        home: The home database. It has the keys, the list of tenants, and those tenants who live in no other database.
+        others: The other databases, by their names.
     """
 
     def __init__(self, home: Pool, others: Mapping[str, Pool]) -> None:
@@ -116,8 +116,8 @@ class Database:
         """Return the door to those of a tenant's rows that a principal may see: for all calls.
 
         Args:
-            principal: Its bounds hold, and it sees the rows of its user and those of no user. Where the request may
-                name a user, it is that of `Principal.acting_for`.
+            principal: The caller: its bounds limit the rows, and rows of other users are hidden. If the request may
+                name a user, pass the result of `Principal.acting_for`.
             context_id: The context whose rows are visible. None hides all rows of contexts.
         """
         tenant_id = principal.tenant_id
@@ -238,7 +238,7 @@ class Database:
         Until the next check, no tenant is served from another database that does not answer or has a problem.
 
         Args:
-            sql: The statement.
+            sql: The statement of the check.
             problem: Returns the problem of a database, from its name and its answer, or None if there is none.
 
         Returns:
@@ -267,7 +267,7 @@ class Database:
         return tuple(named for named, pool in self._pools.items() if not pool.answers)
 
     async def notice_others(self) -> None:
-        """Look whether there are other databases, if we were told of none: from then on, we refuse who lives in them.
+        """Find out whether other databases exist although the settings name none; then refuse tenants that live there.
 
         Raises:
             Unavailable: the home database does not answer.

@@ -24,7 +24,7 @@ class Directory:
     """Finds databases of tenants.
 
     Args:
-        home: The home database.
+        home: The home database, which has the table `access.tenant`.
     """
 
     def __init__(self, home: Pool) -> None:
@@ -62,5 +62,5 @@ class Directory:
         return name
 
     def forget(self, tenant_id: UUID) -> None:
-        """Look for a tenant again, the next time: it was not where it was thought to be."""
+        """Drop the remembered database of a tenant, because the tenant was not there; the next call looks it up."""
         self._entries.pop(tenant_id, None)

@@ -26,10 +26,10 @@ async def execute(
     """Send a statement.
 
     Args:
-        connection: Where.
-        sql: The statement.
-        parameters: Its parameters.
-        named: Rows are named tuples; else plain ones.
+        connection: The connection to send it on.
+        sql: The statement, with placeholders of psycopg.
+        parameters: Values of the placeholders, in their order or by name.
+        named: True returns rows as named tuples, False as plain ones.
         prepare: Keep it prepared, once it has come often enough.
     """
     row_factory = namedtuple_row if named else tuple_row

@@ -106,8 +106,8 @@ class Tenant:
 
     Args:
         lend: Lends a connection to the database where they are, as `Database.connection` does.
-        tenant_id: Whose.
-        bounds: `Principal.bounds`: which of them. Empty: all.
+        tenant_id: Id of the tenant that the rows belong to.
+        bounds: `Principal.bounds`, which limits the visible rows. Empty shows all rows.
         subject: "=" and the id of the user whose rows are visible, or "=" alone for no user. Empty hides rows of users.
         context: The id of the context whose rows are visible. Empty hides rows of contexts.
         operator: The id of the key for whom functions of operators are called, in a database that has no keys.
@@ -203,7 +203,7 @@ class Tenant:
 
         Args:
             work: Gets the transaction and runs its statements.
-            across: All of its statements look as far as this one.
+            across: A statement; all statements of the transaction see as many rows as it does.
 
         Raises:
             The errors of `work`, after a rollback; and the errors of `query`.
@@ -220,6 +220,7 @@ class Tenant:
     async def _in_transaction(
         self, work: Callable[[Transaction], Awaitable[_T]], *, first: bytes = b"", across: Across | None = None
     ) -> _T:
+        """Run `work` in a transaction with the settings of row-level security, again after a deadlock."""
         policy_settings = self._policy_settings_across(across) if across else self._policy_settings
         settings = self._settings(_SET_LOCAL_OF_SEVERAL, policy_settings)
 
@@ -284,7 +285,7 @@ class Transaction:
         return await self._door.at_home().query(sql, parameters)
 
     async def turn_to(self, context_id: UUID) -> None:
-        """Mean the rows of another context from here on, as a door to it would."""
+        """Show the rows of another context from here on, as the `Tenant` of that context does."""
         await self.query(_TURN_TO, (str(context_id),))
 
     async def query(self, sql: str, parameters: Parameters = (), *, named: bool = True) -> list[Row]:
@@ -307,7 +308,7 @@ def _beginning(settings: str, names: tuple[str, ...], *, asks: bool, gives_way: 
 
 
 async def _once_more(run: Callable[[], Awaitable[_T]]) -> _T:
-    """Run, and run again if Postgres undid it for the sake of another transaction.
+    """Run, and run again if Postgres rolled it back in favour of another transaction.
 
     Of many that want the same rows in other orders a loser may lose again: it then waits until most have ended.
     """

@@ -21,9 +21,9 @@ class Watch:
     psycopg itself would wait for the server, and now its caller gets the error at once.
 
     Args:
-        connection: One that was just lent.
-        left_s: The remaining time of the call.
-        silent: Called when there was no answer.
+        connection: A connection that was just lent to a call.
+        left_s: Seconds that the call has left.
+        silent: Called if Postgres did not answer the cancellation.
     """
 
     def __init__(self, connection: Connection, left_s: float, *, silent: Callable[[], None]) -> None:
