@@ -64,7 +64,7 @@ class Conversation:
         return [item / 2 for item in seconds]
 
     async def call(self, do: str) -> float:
-        """Return the milliseconds of an operation, once."""
+        """Make one operation, and return its duration in milliseconds."""
         if do == "turn":
             return (await self._turns(1))[0] * 1000
         seconds, read = await self._store.call(do, "one", [[]])
@@ -74,7 +74,7 @@ class Conversation:
         return seconds[0] * 1000
 
     def bytes_a_byte(self) -> float | None:
-        """Return the bytes on disk for a byte of text; None if not all of it was written as turns are."""
+        """Return the bytes on disk for a byte of text, or None if turns were not written one by one."""
         if not self.is_one_by_one:
             return None
         return (self._store.size_bytes() - self._before) / (2 * self._written * TEXT_BYTES)
@@ -87,7 +87,7 @@ class Conversation:
 
 
 async def run(stores: dict[str, tuple[Peer, Peer]], sizes: Sequence[int]) -> list[str]:
-    """Measure, and return the lines of the table: milliseconds, theirs and ours."""
+    """Measure all stores, and return the lines of the table: the milliseconds of theirs and of ours."""
     texts = messages(2 * (max(sizes) + len(sizes) * 3 * CALLS), TEXT_BYTES)
     lines = [f"{'':44}" + "".join(f"{f'{size:,} turns':>26}" for size in sizes)]
     lines.append(f"{'':44}" + f"{'theirs':>10}{'ours':>8}{'ratio':>8}" * len(sizes))

@@ -20,7 +20,7 @@ from service_runtime.calls import Call, current_call
 
 
 class Bare(grpc.aio.ServerInterceptor):  # type: ignore[misc]
-    """Gives unary calls a principal, as far as an interceptor can be nothing."""
+    """Gives unary calls a principal, at the lowest cost that an interceptor can have."""
 
     def __init__(self, *_: Any, limits: CallLimits, **__: Any) -> None:
         self.slots = CallSlots(limits)

@@ -2,8 +2,8 @@
 
 `python -m bench.bulk [ROWS]`: an import of ROWS rows (50,000), half of them nodes of 1 KB and half edges. COPY
 has the rows ready in its own text format and writes them as a superuser: once into the service's own tables, with the
-same indexes and foreign keys, and once into tables that have a primary key and nothing else. Into the service's tables
-is what the targets are of. A ratio is the median over the rounds; each is one of rates, COPY's time over ours.
+same indexes and foreign keys, and once into tables that have a primary key and nothing else. The targets compare with
+the service's own tables. A ratio is the median over the rounds; it is a ratio of rates: COPY's time over ours.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Copy:
 
 @dataclass(slots=True)
 class Round:
-    """The seconds of one, and the CPU of each process in ours and in COPY's."""
+    """The seconds of one round, and the CPU of each process, for our write and for COPY's."""
 
     ours: float
     copy: float
@@ -177,7 +177,7 @@ class Bench:
         )
 
     async def _round(self, ours: Awaitable[object], count: int) -> Round:
-        """Write as many nodes and edges as ours does by COPY too."""
+        """Time our write of nodes and edges, and COPY's write of as many."""
         before = self._processes.cpu_s()
         started = time.perf_counter()
         await ours
@@ -193,6 +193,7 @@ class Bench:
         return {name: now - before[name] for name, now in self._processes.cpu_s().items()}
 
     def _say(self, name: str, rounds: list[Round], rows: int, target: float) -> None:
+        """Print a row of the table, with the CPU of each process, and note whether the target is met."""
         ratio = statistics.median(item.copy / item.ours for item in rounds)
         bare_ratio = statistics.median(item.bare / item.ours for item in rounds)
         ours, copy, bare = (
@@ -214,7 +215,7 @@ class Bench:
         )
 
     async def _watched(self, importing: Awaitable[object], memory: list[int]) -> None:
-        """Collect the service's resident memory meanwhile."""
+        """Collect the resident memory of the service while an import runs."""
 
         async def watch() -> None:
             while True:

@@ -40,7 +40,7 @@ RULES = {
 
 
 class Bench:
-    """The running stack, the floors, and what measures them."""
+    """The running stack, the floors, and the clients that measure both."""
 
     def __init__(self, stack: dev.Stack, floor: psycopg.AsyncConnection[object], echoes: dict[int, grpc.aio.Channel]):
         self.graph = AsyncEntityClient(stack.entity_address)
@@ -84,6 +84,7 @@ class Bench:
         self.rows.append(await compare(name, ours, floor, target=target, processes=self._processes, repeat=repeat))
 
     async def history(self) -> None:
+        """Compare a long chat history with a SELECT of the same messages."""
         session = await self.session(HISTORY_NODES, 900)
         await self.context.mappings.register("bench", RULES)
 
@@ -102,6 +103,7 @@ class Bench:
         await self.compare(f"history of {HISTORY_NODES:,} nodes of 1 KB", ours, floor, target=2.5)
 
     async def newest(self) -> None:
+        """Compare the newest 20 messages of a long session with a floor and a short one, and again after appends."""
         sessions = {count: await self.session(count, 300) for count in (SHORT_NODES, LONG_NODES)}
 
         async def read(count: int) -> None:
@@ -130,6 +132,7 @@ class Bench:
         await self.graph.graph.write([node], [EdgeInput(session, node.id, "Contains")])
 
     async def appends(self) -> None:
+        """Compare an append, and the insert of a record, with an INSERT after one echo."""
         session = await self.session(1, 900)
         body = orjson.dumps(message(0, 900).data).decode()
 
@@ -147,7 +150,7 @@ class Bench:
         await self.compare("insert of a record", insert, floor, target=2, repeat=APPENDS)
 
     async def echo(self, hops: int, data: bytes) -> None:
-        """Call an echo through a number of servers."""
+        """Call an echo that passes the call through a number of servers."""
         await self.echoes[hops].unary_unary(METHOD)(data)
 
 

@@ -1,8 +1,9 @@
 """What it costs a call that tenants live in several databases.
 
-`python -m bench.choice [QUERIES]`. The same query of the same tenant, who lives at home, is made by a process
-that knows one database and by one that knows two, in turns: the difference is the choice: the place of the tenant,
-and that the database confirms it. CPU is that of this process, and of the backend that answers. The target is 20 µs.
+`python -m bench.choice [QUERIES]`. A tenant lives in the home database. The same query of this tenant is made, in
+turns, by a process that knows one database and by one that knows two. The difference is the cost of the choice: to find
+the tenant's database, and to let that database confirm it. CPU is that of the process and of the backend that answers.
+The target is 20 µs.
 """
 
 from __future__ import annotations

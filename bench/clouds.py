@@ -53,6 +53,7 @@ def main() -> int:
 
 
 def _measure(name: str, cloud: Cloud, server: subprocess.Popen[bytes]) -> bool:
+    """Print the rows of one cloud, upload and download, and return whether they meet their targets."""
     size_mib = SIZE_MIB[name]
     ours: dict[str, list[dict[str, float]]] = {"upload": [], "download": []}
     theirs: dict[str, list[dict[str, float]]] = {"upload": [], "download": []}
@@ -81,6 +82,7 @@ def _measure(name: str, cloud: Cloud, server: subprocess.Popen[bytes]) -> bool:
 
 @contextmanager
 def _emulator(name: str, folder: Path) -> Iterator[Cloud]:
+    """Run a cloud's emulator for the block, and yield it with the settings of a service on it."""
     shared = {"WORKING_MEMORY_STORAGE_PROVIDER": name, "WORKING_MEMORY_STORAGE_CREATE_CONTAINER": "true"}
     if name == "azure":
         with azurite.running(folder) as azure:
@@ -132,6 +134,7 @@ async def _blocks(size_bytes: int) -> AsyncIterator[bytes]:
 
 
 async def _azure(what: str, size_bytes: int) -> Callable[[], Coroutine[Any, Any, int]]:
+    """Return a function that transfers bytes with Azure's SDK, in parts as our backend does."""
     from azure.storage.blob.aio import BlobServiceClient
 
     from context_service.blobs.azure import PART_BYTES, PARTS_AT_ONCE
@@ -159,6 +162,7 @@ async def _azure(what: str, size_bytes: int) -> Callable[[], Coroutine[Any, Any,
 
 
 async def _gcs(what: str, size_bytes: int) -> Callable[[], Coroutine[Any, Any, int]]:
+    """Return a function that transfers bytes with the SDK of Google Cloud Storage, in parts as our backend does."""
     from google.auth.credentials import AnonymousCredentials
     from google.cloud.storage import Client
 
@@ -185,6 +189,7 @@ async def _gcs(what: str, size_bytes: int) -> Callable[[], Coroutine[Any, Any, i
 
 
 async def _s3(what: str, size_bytes: int) -> Callable[[], Coroutine[Any, Any, int]]:
+    """Return a function that transfers bytes with an SDK for S3, in parts as our backend does."""
     import obstore
     from obstore.store import S3Store
 

@@ -27,7 +27,7 @@ PAGE_P95_S, TOGETHER_S, MEMORY_MIB = 1.0, 2.0, 400
 
 
 def write(stack: dev.Stack, share: float) -> dict[str, str]:
-    """Write it all, and return the addresses of pages, by name."""
+    """Write all data, and return the addresses of the pages to measure, by name."""
     with EntityClient(stack.entity_address) as graph, ContextClient(stack.context_address) as context:
         session = graph.graph.create_node("Session", name="the session").id
         turns: list[str] = []

@@ -51,7 +51,7 @@ def text() -> str:
 
 
 class Bench:
-    """The running stack, the floor, and what measures them."""
+    """The running stack, the floor, and the client that measures both."""
 
     def __init__(self, stack: dev.Stack, context: AsyncContextClient, floor: psycopg.AsyncConnection[object]) -> None:
         self.context = context
@@ -113,7 +113,7 @@ class Bench:
         return row.ratio <= target
 
     async def beside_writers(self, seconds: float) -> bool:
-        """Measure the calls of others during many writers of one context; return whether the target is met."""
+        """Measure calls to other contexts while many writers send to one; return whether the target is met."""
         busy, own = await self.begun(SHORT), await self.begun(SHORT)
         calls: Calls = {
             "GetContext": lambda: self.context.contexts.get(own, history_length=0),
@@ -146,7 +146,7 @@ class Bench:
 
 
 async def _timed(calls: Calls, taken: Mapping[str, list[float]], seconds: float) -> None:
-    """Make the calls one after the other until the time is up, and add what each took."""
+    """Make the calls one after the other until the time is up, and add the duration of each to `taken`."""
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         for name, call in calls.items():

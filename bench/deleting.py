@@ -34,7 +34,7 @@ async def filled(context: AsyncContextClient, messages: int) -> str:
 
 
 async def caller(context: AsyncContextClient) -> Turn:
-    """Return what one caller does, in a context of its own."""
+    """Return the turn of one caller: calls to a context of its own."""
     context_id = (await context.contexts.send("Hello")).context_id
     return {
         "append": lambda: context.contexts.send("It rains, and we talk of it.", context_id, recall=False),
@@ -81,7 +81,7 @@ async def measure(address: str, messages: int) -> None:
 
 
 def main() -> None:
-    """Measure with a number of messages."""
+    """Run the benchmark with the number of messages from the command line."""
     messages = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     with running() as (stack, _):
         asyncio.run(measure(stack.context_address, messages))

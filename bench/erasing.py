@@ -26,13 +26,13 @@ _UPLOADS_AT_ONCE = 8
 async def filled(
     context: AsyncContextClient, own: AsyncContextClient, graph: AsyncEntityClient, thousands: int
 ) -> None:
-    """Write what the subject has.
+    """Write the rows that the subject has before the erasure.
 
     Args:
-        context: Names the subject.
-        own: Calls with a key of the subject, as the next one.
-        graph: The graph.
-        thousands: How much.
+        context: Appends messages, and names the subject in each call.
+        own: Uploads blobs with a key of the subject, which needs no name.
+        graph: Writes nodes with a key of the subject.
+        thousands: How many thousands of rows.
     """
     talk, context_id = Talk(), None
     for _ in range(0, MESSAGES * thousands, AT_ONCE):
@@ -81,7 +81,7 @@ async def measure(stack: dev.Stack, thousands: int) -> None:
 
 
 def main() -> None:
-    """Measure with a number of thousands."""
+    """Run the benchmark with the number of thousands from the command line."""
     thousands = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     with running() as (stack, _):
         asyncio.run(measure(stack, thousands))

@@ -1,7 +1,7 @@
 """Forks: the cost of forking a window and merging its result, after few steps and after many.
 
-`python -m bench.forks [STEPS]`. An agent's steps are short: what counts is how many there are, and what holds of
-them. Of each fork an answer is written, and merged.
+`python -m bench.forks [STEPS]`. An agent's steps are short: their number matters, and how many facts of them are kept.
+An answer is written to each fork, and merged.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Ten generations of contexts that come and go: what the index of words takes for a live passage, and what helps.
 
-`python -m bench.generations`. No part of `make bench`: a generation of 100,000 passages takes some seconds, and
-there are ten for each row. The index alone, in a table of its own: what it holds are numbers of terms, as many as
-`terms.mask` gives and as often as words of a language are, and what it takes depends on nothing else.
+`python -m bench.generations`. No part of `make bench`: a generation of 100,000 passages takes some seconds, and there
+are ten for each row. It measures the index alone, in a table of its own. The index holds numbers of terms, as many as
+`terms.mask` gives and as often as words of a language are; its size depends on nothing else.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FROM generate_series(%(first)s::int, %(last)s::int) s (scope), generate_series(1
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """How the index is kept."""
+    """A way to maintain the index."""
 
     name: str
     storage: str = "gin_pending_list_limit = 512"

@@ -44,7 +44,7 @@ async def cpu_ms(client: AsyncContextClient, record: str, process: subprocess.Po
 
 
 async def collector(port: int) -> grpc.aio.Server:
-    """Start what takes spans, and forgets them."""
+    """Start a collector that takes spans and drops them."""
 
     async def take(_request: bytes, _context: object) -> bytes:
         return b""

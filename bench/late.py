@@ -1,7 +1,7 @@
 """A window that is opened late: on a context that has had 100,000 messages without one.
 
-`python -m bench.late [MESSAGES]`. The messages are those of an agent's steps, as in `packs`. What opening and the
-first pack take, with as many calls as it needs; then what ten further steps take; and what the window is on disk.
+`python -m bench.late [MESSAGES]`. The messages are those of an agent's steps, as in `packs`. It prints the cost of
+opening the window, of its first pack with all calls that it needs, and of ten further steps, and its size on disk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STEPS_BEHIND = 10
 
 
 async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, message_count: int) -> None:
-    """Fill a context, open a window on it, and print what it took."""
+    """Fill a context, open a window on it, and print what that cost."""
     randomly, text_bytes = random.Random(1), 0
     context_id = (await context.contexts.send("Read all of it.", recall=False)).context_id
     numbers = range(1, message_count // 2 + 1)

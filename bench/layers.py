@@ -46,7 +46,7 @@ class Layers:
         self._asked = 0
 
     async def measure(self, name: str, call: Callable[[], Awaitable[object]], *, calls: int, warm_up: int) -> None:
-        """Make the calls one after the other, and keep what they cost by process and layer."""
+        """Make the calls one after the other, and keep their cost by process and layer."""
         for _ in range(warm_up):
             await call()
         await self._samples()

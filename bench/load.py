@@ -31,7 +31,7 @@ CALLBACK_S_MAX = 0.050
 
 
 class Load:
-    """What some seconds of calls gave."""
+    """The outcome of some seconds of calls."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, list[float]] = {"append": [], "read": []}
@@ -44,7 +44,7 @@ class Load:
         return sum(map(len, self.seconds.values())) / self.elapsed_s
 
     def percentile_ms(self, name: str, part: float) -> float:
-        """Return the duration that this part of the calls was faster than."""
+        """Return the duration that a part of the calls was faster than, such as .99 of them."""
         durations = sorted(self.seconds[name])
         return durations[int(len(durations) * part)] * 1000
 

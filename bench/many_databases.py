@@ -1,9 +1,9 @@
 """What many databases cost a process: our own loops over them, with stubs in their place that answer after a while.
 
-`python -m bench.many_databases [DATABASES ...]`. Tenants are spread evenly. Shown are the CPU and the time of a
-look at the health of all, once a second; of a statement that is run in each; of the list of all tenants; and the CPU of
-finding a tenant's database for a call. A tenth of the databases is down in the last line: a look at their health waits
-as long as ours does for a database that does not answer.
+`python -m bench.many_databases [DATABASES ...]`. Tenants are spread evenly. It prints the CPU and the time of a health
+check of all databases, which runs once a second; of a statement that runs in each; of the list of all tenants; and the
+CPU of finding a tenant's database for a call. In the last line a tenth of the databases is down: a health check of them
+waits as long as ours does for a database that does not answer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Lives(NamedTuple):
 
 
 class Stub:
-    """In the place of a pool to a database."""
+    """Takes the place of a pool to a database."""
 
     def __init__(self, rows: list[Lives] | None = None) -> None:
         self.answers, self.is_down = True, False
@@ -67,7 +67,7 @@ async def taken(work: Callable[[], Awaitable[object]]) -> str:
 
 
 async def line(databases: int, *, down: int = 0) -> str:
-    """Return the cost of a number of databases besides the home."""
+    """Return the line of the table for a number of databases besides the home."""
     names = [f"db-{number}" for number in range(databases)]
     rows = [Lives(new_id(), names[number % databases]) for number in range(TENANTS)]
     others = {name: Stub() for name in names}

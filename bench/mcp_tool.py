@@ -1,4 +1,4 @@
-"""What asking a tool of an MCP server costs over asking it oneself.
+"""What a question to a tool of an MCP server costs through context query, compared with a call by its own client.
 
 `python -m bench.mcp_tool [CALLS]`. In turns: the protocol's own client, which connects to a local server and
 calls its tool; and `QueryContext` with that tool as its only provider, which looks the tool up, opens a conversation at
@@ -66,7 +66,7 @@ async def measured(address: str, url: str, calls: int) -> bool:
 
 
 def serve() -> None:
-    """Be the server: say where, and end with stdin."""
+    """Be the MCP server: print its address, and end with standard input."""
     with fake_mcp() as fake:
         print(fake.url, flush=True)
         sys.stdin.read()

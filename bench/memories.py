@@ -1,4 +1,4 @@
-"""What memories cost: 10,000 of one user are retained, and recalled by questions.
+"""The cost of memories: 10,000 of one user are retained, and recalled by questions.
 
 `python -m bench.memories [COUNT]`. Questions come one after the other, as an agent asks them, and an echo is
 called between them. The target is that 95 of 100 are answered within 15 ms, where the echo takes .33.
@@ -33,7 +33,7 @@ def cpu_s() -> float:
 
 
 async def measured(services: dev.Stack, count: int) -> bool:
-    """Print what retaining and recalling take, and say whether recalling is within the target."""
+    """Print the cost of retaining and recalling, and say whether recalling is within the target."""
     made = talk(turns=count)
     texts = [f"{turn.author}: {turn.text}" for turn in made.turns][:count]  # a memory says whose it is
     async with AsyncContextClient(services.context_address, timeout_s=60) as context, beside() as floor:

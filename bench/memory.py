@@ -53,7 +53,7 @@ HEADER = f"{'':46}{'calls':>7}{'p50 ms':>9}{'p99 ms':>9}{'target':>9}   CPU ms a
 
 
 class Bench:
-    """The running stack, and what measures it."""
+    """The running stack, and the client that measures it."""
 
     def __init__(self, stack: dev.Stack, client: AsyncContextClient) -> None:
         self.client = client

@@ -89,7 +89,7 @@ class Caller:
         self.failed: list[str] = []
 
     async def run(self, over: asyncio.Event) -> None:
-        """Go on until it is over."""
+        """Append and read in turns until the event `over` is set."""
         session = NodeInput("Session")
         await self._entity.graph.write([session])
         while not over.is_set():
@@ -109,7 +109,7 @@ class Caller:
 
 
 async def measure(stack: dev.Stack, key: str) -> bool:
-    """Move it, print what that took, and say whether the target is met."""
+    """Move the tenant, print the figures, and say whether the target is met."""
     async with (
         AsyncEntityClient(stack.entity_address, api_key=key) as entity,
         AsyncContextClient(stack.context_address, api_key=key) as context,

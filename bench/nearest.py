@@ -1,4 +1,4 @@
-"""What comparing a question with all vectors of a scope costs: `python -m bench.nearest [DIMENSION]`.
+"""The cost of comparing a question with all vectors of a scope: `python -m bench.nearest [DIMENSION]`.
 
 No part of `make bench`. Vectors are random; the statement is the service's own, under row-level security. Times are
 CPU, of Postgres and of the caller, and p50 on the clock.
@@ -43,7 +43,7 @@ FROM generate_series(1, %(count)s) n
 
 
 async def measure(server: EmbeddedPostgres, dimension: int) -> None:
-    """Fill scopes, ask each, and print what that took."""
+    """Fill scopes of several sizes, ask each, and print the cost."""
     chosen = random.Random(1)
     scopes = {Scope.of_context(uuid.uuid4()): size for size in SIZES}
     async with passages_of(server) as (database, _):

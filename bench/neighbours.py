@@ -73,7 +73,7 @@ async def flooded(kind: str, address: str, key: str, record_id: str) -> AsyncIte
 
 
 async def timed(client: AsyncContextClient, record_id: str, seconds: float) -> list[float]:
-    """Return what each of the calls took that were made one after the other, in ms."""
+    """Make calls one after the other for some seconds, and return the duration of each in milliseconds."""
     taken = []
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:

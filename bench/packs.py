@@ -1,4 +1,4 @@
-"""Windows over gRPC and Postgres: what a pack takes as an agent works on, what a fold takes, and what it is on disk.
+"""Windows over gRPC and Postgres: the cost of a pack while an agent works on, the cost of a fold, the size on disk.
 
 `python -m bench.packs [STEPS]`. An agent's steps of `STEP_TOKENS` or so are appended one by one, and a window of
 `LIMIT` tokens is packed after each, without recall. Times are of `MEASURED` steps, at a thousand and at the end; of
@@ -57,8 +57,8 @@ class Calls:
     """Calls of some kinds: how long each took, and the CPU of each process for all of a kind.
 
     Args:
-        processes: Whose CPU is counted.
-        floor: Called after each.
+        processes: The processes whose CPU is counted.
+        floor: An echo that is called after each call.
     """
 
     def __init__(self, processes: Processes, floor: Beside) -> None:
@@ -68,7 +68,7 @@ class Calls:
         self._cpu_s: dict[str, Counter[str]] = {}
 
     async def measured(self, kind: str | Callable[[Any], str], call: Awaitable[_T]) -> _T:
-        """Return what a call returns, and count it among those of its kind, which its answer may tell."""
+        """Await a call, count it under its kind, and return its answer. `kind` may be a function of the answer."""
         before, own, began = self._processes.cpu_s(), time.process_time(), time.perf_counter()
         answer = await call
         took, own = time.perf_counter() - began, time.process_time() - own

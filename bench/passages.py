@@ -106,25 +106,25 @@ async def fill(database: Database, passages: Passages, scopes: dict[Scope, int],
 
 
 class Cpu:
-    """CPU of this process and of its one connection's."""
+    """The CPU of this process, and of the backend of its one connection."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
 
     def now_s(self) -> tuple[float, float]:
-        """Return both, in seconds."""
+        """Return the CPU of this process and of the backend, in seconds."""
         running_ns = Path(f"/proc/{self._pid}/schedstat").read_text("utf-8").split()[0]
         return int(running_ns) / 1e9, time.process_time()
 
 
 async def cpu_of(database: Database) -> Cpu:
-    """Find the process of the connection."""
+    """Return the CPU counters of this process and of the connection's backend."""
     (row,) = await database.untenanted("SELECT pg_backend_pid() AS pid")
     return Cpu(row.pid)
 
 
 async def asked(passages: Passages, cpu: Cpu, scope: Scope, questions: Sequence[Sequence[str]], name: str) -> None:
-    """Ask the questions, and print what they took."""
+    """Search for each question, and print the cost."""
     await passages.matching(PRINCIPAL, scope, questions[0])  # the sample of the scope
     times_s, rows = [], []
     before = cpu.now_s()
@@ -180,7 +180,7 @@ async def search(server: EmbeddedPostgres, count: int) -> None:
 
 
 async def generations(server: EmbeddedPostgres) -> None:
-    """Write and remove passages, and print what the index keeps of those that are gone."""
+    """Write and remove passages, generation by generation, and print the size of the index after each."""
     talk, megabytes = Talk(), []
     async with passages_of(server) as (database, passages):
         with psycopg.connect(server.admin_url, autocommit=True) as owner:

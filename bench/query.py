@@ -1,4 +1,4 @@
-"""What context query costs: a call with five instant providers, over an echo of the same answer; and large sources.
+"""The cost of context query: a call with five instant providers, over an echo of the same answer; and large sources.
 
 `python -m bench.query [CALLS] [--passages 100000]`. First the overhead: CPU time and median of `QueryContext`
 with five providers that answer at once, compared with those of a bare echo whose messages are as large as the answer;

@@ -84,7 +84,7 @@ class Searcher:
         self._connection = connection
 
     def ask(self, vector: HalfVector, memory_types: Sequence[str], limit: int, candidates: int) -> list[UUID]:
-        """Return the nearest; `candidates`: of the index, 0 compares with all."""
+        """Return the nearest records; `candidates` is how many the index returns, and 0 compares with all vectors."""
         with self._connection.transaction():
             self._connection.execute("SELECT set_config('app.tenant', %s, true)", (str(DEFAULT_TENANT_ID),))
             statement = "by_vector"

@@ -1,4 +1,4 @@
-"""What a recall takes, over gRPC, in contexts of 600, 10,000 and 50,000 passages.
+"""The duration of a recall, over gRPC, in contexts of 600, 10,000 and 50,000 passages.
 
 `python -m bench.recalls [QUESTIONS] [--among PASSAGES]`. Each context is a generated talk; questions are its own,
 one after the other, and some of its commonest words. Times are compared with those of a bare echo, in turns: a

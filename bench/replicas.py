@@ -84,7 +84,7 @@ async def listening(process: subprocess.Popen[bytes], port: int) -> None:
 
 
 async def run(stack: dev.Stack, folder: Path) -> int:
-    """Measure all, print, and return 1 if a second process makes calls dearer."""
+    """Measure all kinds, print, and return 1 if a second process makes calls more expensive."""
     environment = {
         "DATABASE_URL": stack.postgres.service_url,
         "WORKING_MEMORY_STORAGE_PATH": str(folder / "blobs"),
@@ -111,7 +111,7 @@ async def run(stack: dev.Stack, folder: Path) -> int:
 
 
 async def compared(kinds: Mapping[str, Sequence[Service]], record: str, callers: int) -> int:
-    """Measure the kinds in turn, print, and return 1 if calls are dearer with a port each."""
+    """Measure the kinds in turn, print, and return 1 if calls with a port for each process are more expensive."""
     sets = [Replicas(name, services, callers=callers) for name, services in kinds.items()]
     for replicas in sets:
         await replicas.measure(record)  # connections and plans are there then

@@ -62,7 +62,7 @@ def turns(session: str) -> Rows:
 
 
 def late_answers(session: str) -> Rows:
-    """Return the same, and one more message below each of the oldest turns."""
+    """Return turns and messages as `turns` does, and one more message below each of the oldest turns."""
     rows = turns(session)
     oldest = [node.id for node, _ in rows if node.general_type_name == "Turn"][:LATE]
     return rows + [below(turn, "Contains", number) for number, turn in enumerate(oldest)]
@@ -118,7 +118,7 @@ def _line(kind: str, row: dict[str, Any]) -> bytes:
 
 
 class Bench:
-    """The running stack, the floors, and what measures them."""
+    """The running stack, the floors, and the client that measures both."""
 
     def __init__(self, stack: dev.Stack, floor: psycopg.AsyncConnection[object], echoes: dict[int, grpc.aio.Channel]):
         self.graph = AsyncEntityClient(stack.entity_address)

@@ -31,7 +31,7 @@ OTHERS = ("east", "west")
 
 
 async def callers_of(stack: dev.Stack, keys: list[str], opened: AsyncExitStack) -> list[Turn]:
-    """Return what callers do, each with a session of its own."""
+    """Return a turn of calls for each key, each with a session of its own."""
     callers: list[Turn] = []
     for number in range(CALLERS):
         key = keys[number % len(keys)]

@@ -1,4 +1,4 @@
-"""What a benchmark starts: the stack that it measures, and the echoes that it measures it by.
+"""Starts the stack that a benchmark measures, and the echoes that it is compared with.
 
 Targets in milliseconds are for a machine whose echo takes `ECHO_MS`: times are scaled by an echo of the same run.
 """
@@ -46,7 +46,7 @@ def measured(run: Callable[[dev.Stack, AsyncContextClient, Beside, int], Awaitab
 
     Args:
         run: Measures with a number of steps, with an echo for comparison; returns whether the targets are met.
-        steps: Unless the command says how many.
+        steps: Number of steps, unless the command line gives another.
     """
 
     async def called(stack: dev.Stack) -> bool:
@@ -87,11 +87,11 @@ class Beside:
 
     @property
     def median_ms(self) -> float:
-        """What it took at the median so far."""
+        """Milliseconds of an echo at the median so far."""
         return statistics.median(self._seconds) * 1000
 
     def scaled(self, ms: float) -> float:
-        """Return what a time would be where the targets are for."""
+        """Return the time that this one would be on the machine that the targets are for."""
         return ms * ECHO_MS / self.median_ms
 
     def said(self, ms: float, target_ms: float) -> str:

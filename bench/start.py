@@ -1,6 +1,6 @@
 """How long `make run` takes until both services answer, on data that is there already.
 
-`python -m bench.start`. Best and median of `STARTS` of the command after it, each with its stop.
+`python -m bench.start`. It prints the best and the median of `STARTS` starts after a first one, each with its stop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TARGET_S = 2.0
 
 
 def start_and_stop(folder: str) -> tuple[float, float]:
-    """Return the seconds until it says that it is ready, and until it is gone again."""
+    """Start once; return the seconds until the stack is ready, and the seconds that it takes to stop."""
     ports = {"CONTEXT_SERVICE_PORT": str(free_port()), "ENTITY_SERVICE_PORT": str(free_port())}
     begun = time.perf_counter()
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""`make bench-statements`: does the state read what strangers write?
+"""`make bench-statements`: how well the state reads sentences that its authors did not write.
 
 The sentences in `tests/cases/statements` were written by hand, by authors who know nothing of this project, and
 labelled: rules, values that are replaced, rules that are lifted, decisions, next steps, questions and answers, errors
@@ -122,7 +122,7 @@ def of_section(section: str, part: str, kind: str) -> Callable[[Item], str]:
 
 
 def question(item: Item) -> str:
-    """Return whether the question is open after the later message exactly if it is."""
+    """Return whether the state shows the question as open after the later message exactly if it is open."""
     other = "user" if item["speaker"] == "assistant" else "assistant"
     asked = _texts(state_of((item["speaker"], item["text"])), "question")
     open_after = _texts(state_of((item["speaker"], item["text"]), (other, item["later"])), "question")
@@ -134,7 +134,7 @@ def question(item: Item) -> str:
 
 
 def error(item: Item) -> str:
-    """Return whether the state shows the line that names the error, and its resolution exactly if there is one."""
+    """Return whether the state names the error, and shows its resolution exactly if there is one."""
     speaker = "tool error" if item["error_line"] else "tool"
     output: str = item["output"]
     entries = [entry for entry in state_of((speaker, output)) if entry.section == "error"]

@@ -40,7 +40,7 @@ async def write(graph: AsyncEntityClient, text_bytes: int) -> None:
 
 
 def size_bytes(url: str, tables: tuple[str, ...]) -> int:
-    """Return what tables take on disk, with their indexes and their TOAST tables."""
+    """Return the bytes of tables on disk, with their indexes and their TOAST tables."""
     with psycopg.connect(url) as connection:
         rows = connection.execute(
             "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"

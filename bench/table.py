@@ -1,4 +1,4 @@
-"""What every benchmark does alike: interleave ours and the floor, take the best of each, print a row.
+"""The parts that every benchmark shares: interleave ours and the floor, take the best of each, print a row.
 
 These machines move by a factor of two within a minute, so a figure is the best of `PAIRS` over the best of `PAIRS` in
 the same run, and the CPU time of each process is next to it: that varies less.
@@ -18,7 +18,7 @@ HEADER = f"{'':46}{'ours':>9}{'floor':>9}{'ratio':>7}{'target':>9}   CPU ms a ca
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of the table: seconds of ours and of the floor, and what their ratio may be."""
+    """One line of the table: seconds of ours and of the floor, and the highest ratio that is allowed."""
 
     name: str
     ours_s: float
@@ -28,7 +28,7 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """Return how many times the floor ours takes."""
+        """Return how many times as long as the floor ours takes."""
         return self.ours_s / self.floor_s
 
     def __str__(self) -> str:

@@ -229,7 +229,7 @@ def _measured(
 
 
 def _exported(source: ContextClient, archive: Path, cut_at_bytes: int) -> None:
-    """Take out; in two goes, if it is to be cut."""
+    """Export into an archive; if the size for a cut is given, break off there and continue."""
 
     def cut(done_bytes: int, _: int | None) -> None:
         if done_bytes >= cut_at_bytes:
@@ -243,7 +243,7 @@ def _exported(source: ContextClient, archive: Path, cut_at_bytes: int) -> None:
 
 
 def _imported(stack: dev.Stack, key: str, archive: Path, cut_at_bytes: int) -> None:
-    """Put in; in two goes, if it is to be cut."""
+    """Import an archive; if the size for a cut is given, break off there and continue."""
     import_id = new_id()
 
     async def cut() -> None:
@@ -280,7 +280,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _peak(stack: dev.Stack, peaks: list[list[float]], work: Callable[[], object]) -> float:
-    """Return how long something takes, and note by how much the Context Service, the Entity Service and we grew."""
+    """Return the duration of a piece of work, and note how much the Context Service, the Entity Service and we grew."""
     entity, context = services_of(stack)
     pids = (context.pid, entity.pid, os.getpid())
     idle = [psutil.Process(pid).memory_info().rss for pid in pids]

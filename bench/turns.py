@@ -1,11 +1,11 @@
 """Forty hostile histories of one key: what the calls of another key wait for them.
 
-`python -m bench.turns [SECONDS]`. The hostile key reads, forty times at once and again and again, a history whose
-rule costs nearly all that an evaluation may, on each of 1,000 nodes. The other key, of another tenant, makes one call
-after the other: a look-up, a search, and an ordinary history. Its slowest call of a hundred may take `RATIO_MAX` times
-as long as without the others; the two are measured by turns. Beside it stands the CPU time that the event loops which a
-call goes through work while it is under way, be it for this call or for others: it moves less on a quiet machine, and
-on one with other work it counts slices that the call would not have met.
+`python -m bench.turns [SECONDS]`. The hostile key reads, forty times at once and again and again, a history whose rule
+costs nearly all that an evaluation may, on each of 1,000 nodes. The other key, of another tenant, makes one call after
+the other: a look-up, a search, and an ordinary history. Its slowest call of a hundred may take `RATIO_MAX` times as
+long as without the others; the two are measured in turns. The CPU time that the event loops work while a call is under
+way, for this call or for others, is printed next to it. It moves less than the clock on a quiet machine; on a machine
+with other work it also counts slices that the call did not meet.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Loops:
         self._paths = [Path(f"/proc/{pid}/task/{pid}/schedstat") for pid in pids]
 
     def cpu_ms(self) -> float:
-        """Return how long they have worked."""
+        """Return how long the loops have worked, in milliseconds of CPU."""
         return sum(int(path.read_bytes().split()[0]) for path in self._paths) / 1e6
 
 
@@ -98,14 +98,14 @@ Calls = dict[str, tuple[Callable[[], Awaitable[object]], Loops]]  # by name: a c
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What the calls of one kind took, of the clock and of the loops."""
+    """The durations of the calls of one kind, by the clock and by the loops' CPU."""
 
     clock_ms: list[float]
     cpu_ms: list[float]
 
 
 def at(values: Sequence[float], part: float) -> float:
-    """Return the value that this part of them is below."""
+    """Return the value that a part of the values is below, such as .99 of them."""
     return sorted(values)[int(len(values) * part)]
 
 
@@ -123,7 +123,7 @@ async def called(calls: Calls, seconds: float) -> dict[str, Taken]:
 
 
 def merge(into: dict[str, Taken], more: dict[str, Taken]) -> None:
-    """Add the figures."""
+    """Add the figures of `more` to those of `into`."""
     for name, taken in more.items():
         into[name].clock_ms.extend(taken.clock_ms)
         into[name].cpu_ms.extend(taken.cpu_ms)

@@ -1,8 +1,7 @@
 """gRPC's own services, health and reflection, with a bound on the load of callers without a key.
 
 The servicers of grpcio-health-checking and grpcio-reflection have no bound: a client may open any number of watches,
-one
-watch that is not read keeps news of a change from all others, and a single reflection stream can use up a core.
+one watch that is not read keeps news of a change from all others, and a single reflection stream can use up a core.
 """
 
 from __future__ import annotations

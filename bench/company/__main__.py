@@ -53,7 +53,7 @@ class Figures:
     asked: Counter[str] = field(default_factory=Counter)
 
     def add(self, question: Question, texts: Sequence[str]) -> None:
-        """Count an answer."""
+        """Count one answer; its texts are in the order of the hits."""
         self.asked[question.kind] += 1
         right = [any(answer.text in text for answer in question.answers) for text in texts[:5]]
         self.first[question.kind] += any(right[:1])
@@ -66,7 +66,7 @@ class Figures:
 
 @dataclass(kw_only=True)
 class Told:
-    """What else is counted of our answers."""
+    """Further counts of our own answers."""
 
     tokens: list[int] = field(default_factory=list)
     of_two: int = 0  # facts that two sources have
@@ -131,7 +131,7 @@ def measured(by: str, environment: Mapping[str, str], *, seeds: int, customers: 
 def asked_one(
     client: ContextClient, there: Filled, question: Question, figures: Mapping[str, Figures], told: Told
 ) -> None:
-    """Ask a question in our way, and each source alone for the others."""
+    """Ask one question in our way, and each source alone, for the other ways to merge."""
     found = client.query.ask(
         question.text,
         limit=SHOWN,
@@ -164,6 +164,7 @@ def _refs(hits: Sequence[Listed], text: str) -> set[str]:
 
 
 def _listed(client: ContextClient, there: Filled, question: Question, source: str) -> list[Listed]:
+    """Return the hits of one source for a question, in the source's order and with its own scores."""
     found: QueriedContext = client.query.ask(
         question.text,
         limit=SHOWN,
@@ -182,7 +183,7 @@ def _listed(client: ContextClient, there: Filled, question: Question, source: st
 
 @contextmanager
 def asking(seed: int, customers: int, environment: Mapping[str, str]) -> Iterator[tuple[ContextClient, EntityClient]]:
-    """Run the services with the company's own providers for the block; yield clients of theirs."""
+    """Run the services with the company's own providers for the block; yield a client of each service."""
     before = dict(os.environ)
     try:
         with tempfile.TemporaryDirectory() as name:

@@ -40,14 +40,14 @@ _PAGES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """Where a company is."""
+    """The ids under which the services have a company."""
 
     user_id: str
     context_ids: Sequence[str]
 
 
 def filled(client: ContextClient, graph: EntityClient, company: Company, catalogue_url: str) -> Filled:
-    """Write it, and return when all of it is indexed."""
+    """Write a company, and return when all of it is indexed."""
     user_id = str(new_id())
     for about, facts in by_document(company.facts, WIKI).items():
         sections = "\n\n".join(fact.text for fact in facts)

@@ -37,7 +37,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question and its answers."""
+    """A question and its right answers."""
 
     text: str
     kind: str  # "a word", "no word" (that it shares with the answer)
@@ -195,7 +195,7 @@ _SECOND = ("Foods", "Marine", "Optics", "Paper", "Steel", "Textiles", "Tools", "
 
 
 def company(seed: int, *, customers: int = CUSTOMERS) -> Company:
-    """Return the company of a seed: the same for the same one."""
+    """Return the company of a seed; the same seed gives the same company."""
     random_ = random.Random(seed)
     names = random_.sample([f"{first} {second}" for first in _FIRST for second in _SECOND], customers)
     facts: list[Fact] = []

@@ -22,8 +22,8 @@ class _Rows:
     """Rows of a system.
 
     Args:
-        made: The company.
-        source: Which of its systems.
+        made: The generated company; it has the facts.
+        source: Name of the system whose rows these are.
     """
 
     def __init__(self, made: Company, source: str) -> None:
@@ -31,7 +31,7 @@ class _Rows:
         self._terms = [frozenset(terms_of(row.text)) for row in self._rows]
 
     def found(self, query: str, limit: int) -> Sequence[tuple[int, Fact, float]]:
-        """Return those that share words with a question, those first that have most of them: place, row and share."""
+        """Return the rows that share words with a question, those with most of them first: place, row, share."""
         words = frozenset(asked_terms(query))
         shares = [len(words & terms) / max(len(words), 1) for terms in self._terms]
         order = sorted((place for place, share in enumerate(shares) if share), key=lambda place: -shares[place])
@@ -39,7 +39,7 @@ class _Rows:
 
 
 def catalogue(made: Company, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the tool of the catalogue answers."""
+    """Return the answer of the catalogue's tool."""
     found = _Rows(made, CATALOGUE).found(arguments["query"], arguments["limit"])
     return {
         "results": [
@@ -49,7 +49,7 @@ def catalogue(made: Company, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Installed:
-    """A system, as a provider."""
+    """A system of the company, as a provider of context query."""
 
     source = name = ""
     points = 1.0
@@ -60,7 +60,7 @@ class _Installed:
 
     @property
     def info(self) -> ProviderInfo:
-        """What it is."""
+        """The provider's id, family and name."""
         return ProviderInfo(id=self.source, family="external", display_name=self.name)
 
     async def search(self, asked: ProviderQuery, principal: Principal) -> Answered:

@@ -1,4 +1,4 @@
-"""Ways to merge what sources answer that look at their lists only. Pure."""
+"""Ways to merge the sources' answers that look at the lists of hits only. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def by_reciprocal_ranks(lists: Mapping[str, Sequence[Listed]]) -> list[str]:
 
 
 def alone(source: str) -> Merge:
-    """Return what shows one source only, in its order."""
+    """Return a way to merge that shows one source only, in its order."""
     return lambda lists: [one.text for one in sorted(lists.get(source, ()), key=lambda one: one.place)]
 
 

@@ -138,6 +138,7 @@ def _line(row: Row) -> str:
 
 
 def _document(story: str, share: int, row: Row) -> dict[str, object]:
+    """Return a row of the table as the JSON that `--json` prints."""
     return {
         "story": story,
         "share": share,

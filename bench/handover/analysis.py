@@ -29,6 +29,7 @@ class Analysis(Story):
     )
 
     def task(self) -> tuple[str, Sequence[str], Sequence[str]]:
+        """Return the opening request of the user, needles of the task, and one of each acceptance criterion."""
         return (
             "Hello! The mayor promised that the town's 212 buildings use a fifth less electricity than in 2019, and "
             "nobody knows if that is true. Please find out. Use the quarter-hour readings, take the weather out of "
@@ -47,6 +48,7 @@ class Analysis(Story):
         )
 
     def subtask(self, number: int) -> tuple[str, Sequence[str], Sequence[str]]:
+        """Return a side request that comes up later, with its needles and those of its criteria."""
         building, request = _BUILDINGS[number % len(_BUILDINGS)], f"R{700 + 11 * number}"
         text, criterion = self.random.choice(
             (
@@ -70,6 +72,7 @@ class Analysis(Story):
         return text.format(b=building, q=request), (request, building), (criterion.format(q=request),)
 
     def values(self) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
+        """Return parameters that people set: a name, three values in turn, and sentences that set them."""
         sets = (
             "Take {{v}}{u} as {n}.",
             "Prof. Sato moved {n} from {{was}}{u} to {{v}}{u}.",
@@ -97,6 +100,7 @@ class Analysis(Story):
         return [(n, values, [form.format(n=n, u=unit) for form in sets]) for n, unit, values in things]
 
     def rules(self) -> Sequence[Rule]:
+        """Return the user's rules, each with a needle, and the sentence that lifts some of them."""
         return [
             Rule(sentence=sentence, needle=needle, lifting=lifting, lifting_needle=lifted)
             for sentence, needle, lifting, lifted in (
@@ -154,6 +158,7 @@ class Analysis(Story):
         ]
 
     def decisions(self) -> Sequence[tuple[str, str, str]]:
+        """Return decisions: a sentence, the needle of the choice, and that of its reason."""
         return (
             (
                 "We use medians by hour instead of means, because single spikes come from tests.",
@@ -202,6 +207,7 @@ class Analysis(Story):
         )
 
     def attempts(self) -> Sequence[tuple[str, str, str, str]]:
+        """Return failed attempts: announcement, output, conclusion, and the needle of the conclusion."""
         return (
             (
                 "Joining on building names.",
@@ -290,6 +296,7 @@ class Analysis(Story):
         )
 
     def open_questions(self) -> Sequence[tuple[str, str, str]]:
+        """Return open questions: a sentence, its needle, and an answer that may come later."""
         return (
             ("Does the fire station's charger belong to the building?", "fire station's charger", "No, to the fleet."),
             ("Why does the museum use more in summer?", "museum use more in summer", "Its dehumidifiers, says Rui."),

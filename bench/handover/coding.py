@@ -28,6 +28,7 @@ class Coding(Story):
     )
 
     def task(self) -> tuple[str, Sequence[str], Sequence[str]]:
+        """Return the opening request of the user, needles of the task, and one of each acceptance criterion."""
         return (
             "Hi! The loan system still reads titles out of the old MARC dump, and we want it to ask the new catalogue "
             "service (REST, see docs/catalogue.md) instead. Work through the modules one at a time. Holds come first, "
@@ -46,6 +47,7 @@ class Coding(Story):
         )
 
     def subtask(self, number: int) -> tuple[str, Sequence[str], Sequence[str]]:
+        """Return a smaller task that comes up later, with its needles and those of its criteria."""
         module, ticket = _MODULES[number % len(_MODULES)], f"LIB-{2300 + 7 * number}"
         text, criterion = self.random.choice(
             (
@@ -69,6 +71,7 @@ class Coding(Story):
         return text.format(m=module, t=ticket), (ticket, module), (criterion.format(t=ticket),)
 
     def values(self) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
+        """Return settings that people set: a name, three values in turn, and sentences that set them."""
         sets = (
             "{n} is {{v}}{u} for now.",
             "From this week on {n} is {{v}}{u}.",
@@ -96,6 +99,7 @@ class Coding(Story):
         return [(n, values, [form.format(n=n, u=unit) for form in sets]) for n, unit, values in things]
 
     def rules(self) -> Sequence[Rule]:
+        """Return the user's rules, each with a needle, and the sentence that lifts some of them."""
         return [
             Rule(sentence=sentence, needle=needle, lifting=lifting, lifting_needle=lifted)
             for sentence, needle, lifting, lifted in (
@@ -168,6 +172,7 @@ class Coding(Story):
         ]
 
     def decisions(self) -> Sequence[tuple[str, str, str]]:
+        """Return decisions: a sentence, the needle of the choice, and that of its reason."""
         return (
             (
                 "We left the message bus for a plain table, since nobody could run it at night.",
@@ -209,6 +214,7 @@ class Coding(Story):
         )
 
     def attempts(self) -> Sequence[tuple[str, str, str, str]]:
+        """Return failed attempts: announcement, output, conclusion, and the needle of the conclusion."""
         return (
             (
                 "Trying the batch endpoint for holds.",
@@ -297,6 +303,7 @@ class Coding(Story):
         )
 
     def open_questions(self) -> Sequence[tuple[str, str, str]]:
+        """Return open questions: a sentence, its needle, and an answer that may come later."""
         return (
             ("Should the CSV button stay or go?", "CSV button", "Take it out, nobody presses it."),
             (
@@ -398,6 +405,8 @@ class Coding(Story):
         return f"loans/{module}/{verb}_{word}.py"
 
     def _code(self, lines: int) -> str:
+        """Return lines of random code in the words of the library."""
+
         def line() -> str:
             verb, word, other = self.random.choice(_VERBS), self.random.choice(_WORDS), self.random.choice(_WORDS)
             number = self.random.randrange(1_000)

@@ -1,4 +1,4 @@
-"""What others show a model within the same budget. A rival is one class; add yours to `RIVALS`."""
+"""How others fill a model's prompt within the same budget. Each is one class; add yours to `RIVALS`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class KeepingUsers(SlidingByHalves):
 
 
 class Summarising(Strategy):
-    """At the limit everything but the last ten steps becomes a summary, as summarising sessions do.
+    """At the limit, all but the last ten steps become a summary, as in summarising sessions of agent frameworks.
 
     The model is scripted: it takes the first sentence of each message, newest first, and says who spoke. A real model
     writes better; this one shows what the plumbing keeps.

@@ -30,7 +30,7 @@ class Statement:
 
     Attributes:
         speaker: Who said it; None if the pack does not say.
-        is_current: It is presented as what holds now.
+        is_current: The pack presents it as true now.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Statement:
 
 @dataclass(slots=True)
 class Score:
-    """What one pack is worth.
+    """How well one pack answers the questions.
 
     Attributes:
         answered: The share of facts that are answered, by question.
@@ -70,14 +70,14 @@ class Score:
 
 
 def scored(strategy: Strategy, pack: Sequence[Shown], told: Told, step: int, seq: int) -> Score:
-    """Score the pack that a strategy shows after a step.
+    """Count the answers and the mistakes in the pack that a strategy shows after a step.
 
     Args:
-        strategy: It knows which parts are state.
-        pack: Its parts.
-        told: The story.
-        step: The number of the step.
-        seq: The last message of the step.
+        strategy: The strategy that made the pack; it says which parts are state.
+        pack: The parts that the strategy shows.
+        told: The story, with the facts and the orders of tools.
+        step: The number of the step in the story.
+        seq: Number of the last message of the step; facts count if they hold then.
     """
     statements = [line for part in pack for line in statements_of(part, is_state=strategy.is_state(part))]
     facts = [fact for fact in told.facts if fact.holds(seq)]
@@ -102,14 +102,14 @@ def scored(strategy: Strategy, pack: Sequence[Shown], told: Told, step: int, seq
 
 
 def is_answered(fact: Fact, statements: Sequence[Statement]) -> bool:
-    """Return whether the fact stands there with its right speaker, and nothing contradicts it."""
+    """Return whether a fact stands in the statements with its right speaker, and nothing contradicts it."""
     return any(
         _has(line, fact.needles) and _is_spoken_by(line, fact.speaker) for line in statements
     ) and not is_contradicted(fact, statements)
 
 
 def is_contradicted(fact: Fact, statements: Sequence[Statement]) -> bool:
-    """Return whether an outdated statement is shown as current."""
+    """Return whether a statement that contradicts the fact is shown as current."""
     return any(
         line.is_current and _has(line, old) and not _has(line, fact.needles)
         for old in fact.stale

@@ -66,10 +66,10 @@ class Fact:
     """One right answer to a question.
 
     Attributes:
-        question: A key of `QUESTIONS`.
-        speaker: Who said it.
+        question: The key in `QUESTIONS` of the question that it answers.
+        speaker: The person or program that stated it.
         needles: Texts that the answer contains, all of them.
-        seq: The message that says it.
+        seq: Number of the message that states it.
         stale: Earlier statements that contradict it: each a set of texts that stand in one line.
         until_seq: The message after which it holds no longer; None if it holds to the end.
     """
@@ -82,7 +82,7 @@ class Fact:
     until_seq: int | None = None
 
     def holds(self, seq: int) -> bool:
-        """Return whether it is known and still true after a message."""
+        """Return whether the fact is known after a message, and still true."""
         return self.seq <= seq and (self.until_seq is None or seq < self.until_seq)
 
 
@@ -109,8 +109,8 @@ class Story(ABC):
     """Tell a run. A subclass has the words of its domain.
 
     Args:
-        seed: Of everything random.
-        steps: Of the run.
+        seed: Seed of all random choices.
+        steps: Number of the run's steps.
     """
 
     name: str
@@ -134,19 +134,19 @@ class Story(ABC):
 
     @abstractmethod
     def task(self) -> tuple[str, Sequence[str], Sequence[str]]:
-        """Return the first message, needles of the task, and a needle of each acceptance criterion."""
+        """Return the first message, the needles of the task, and a needle of each acceptance criterion."""
 
     @abstractmethod
     def subtask(self, number: int) -> tuple[str, Sequence[str], Sequence[str]]:
-        """Return the same of a smaller task that comes up later."""
+        """Return a smaller task that comes up later: message, needles, and a needle of each acceptance criterion."""
 
     @abstractmethod
     def values(self) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
-        """Return things: a name, three values, and forms with `{v}` in which people set them, the first one first."""
+        """Return things that people set: a name, three values, and sentences with `{v}`, the first for the start."""
 
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
-        """Return rules of the user."""
+        """Return the rules of the user, some with a sentence that lifts them."""
 
     @abstractmethod
     def decisions(self) -> Sequence[tuple[str, str, str]]:
@@ -243,6 +243,7 @@ class Story(ABC):
         return step
 
     def _next(self) -> None:
+        """Do the next step: the actions that are planned for it, or else an edit or other work."""
         planned = self._planned.pop(self._step, [])
         for do in planned:
             do()
@@ -289,6 +290,7 @@ class Story(ABC):
             )
 
     def _plan_value(self, thing: tuple[str, Sequence[str], Sequence[str]]) -> None:
+        """Plan the steps at which the owner sets a thing to its values; each value makes the one before stale."""
         name, values, forms = thing
         steps = sorted(self.random.randrange(1, self._steps - _QUIET_END) for _ in values)
         sentences: list[tuple[str, ...]] = []
@@ -307,6 +309,7 @@ class Story(ABC):
             self._planned[step].append(setting(place, value))
 
     def _plan_rule(self, rule: Rule) -> None:
+        """Plan the step at which the user states a rule and, for some rules, a later one at which the user lifts it."""
         numbers: list[int] = []
 
         def state() -> None:
@@ -353,6 +356,7 @@ class Story(ABC):
         self._at(fail)
 
     def _plan_question(self, question: tuple[str, str, str]) -> None:
+        """Plan the step at which the assistant asks a question and, for some, the one at which the owner answers."""
         sentence, needle, answer = question
         numbers: list[int] = []
 
@@ -404,6 +408,7 @@ class Story(ABC):
         return self._add(Speaker(role="tool"), "", Part(tool_result=result))
 
     def _add(self, speaker: Speaker, content: str, *parts: Part) -> int:
+        """Append a message of a speaker to the log, some seconds after the last one, and return its `seq`."""
         seq = len(self._messages) + 1
         self._now += timedelta(seconds=self.random.randrange(5, 90))
         self._messages.append(

@@ -40,6 +40,7 @@ class Support(Story):
     )
 
     def task(self) -> tuple[str, Sequence[str], Sequence[str]]:
+        """Return the opening request of the user, needles of the task, and one of each acceptance criterion."""
         return (
             "Morning. After last week's storm we have 1,900 messages about the cancelled sailings, and the board wants "
             "the inbox empty before the season opens. Please go through it route by route, Kiel to Oslo first because "
@@ -59,6 +60,7 @@ class Support(Story):
         )
 
     def subtask(self, number: int) -> tuple[str, Sequence[str], Sequence[str]]:
+        """Return a case that comes up later, with its needles and those of its criteria."""
         route, case = _ROUTES[number % len(_ROUTES)], f"C-{5100 + 13 * number}"
         text, criterion = self.random.choice(
             (
@@ -82,6 +84,7 @@ class Support(Story):
         return text.format(r=route, c=case), (case, route), (criterion.format(c=case),)
 
     def values(self) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
+        """Return amounts and times that people set: a name, three values in turn, and sentences that set them."""
         sets = (
             "{n} is {{v}}{u}, in case you are asked.",
             "We changed {n} from {{was}}{u} to {{v}}{u}.",
@@ -109,6 +112,7 @@ class Support(Story):
         return [(n, values, [form.format(n=n, u=unit) for form in sets]) for n, unit, values in things]
 
     def rules(self) -> Sequence[Rule]:
+        """Return the user's rules, each with a needle, and the sentence that lifts some of them."""
         return [
             Rule(sentence=sentence, needle=needle, lifting=lifting, lifting_needle=lifted)
             for sentence, needle, lifting, lifted in (
@@ -171,6 +175,7 @@ class Support(Story):
         ]
 
     def decisions(self) -> Sequence[tuple[str, str, str]]:
+        """Return decisions: a sentence, the needle of the choice, and that of its reason."""
         return (
             (
                 "Mrs. Okafor gets cabins instead of seats; her rowers carry medals and blades.",
@@ -219,6 +224,7 @@ class Support(Story):
         )
 
     def attempts(self) -> Sequence[tuple[str, str, str, str]]:
+        """Return failed attempts: announcement, output, conclusion, and the needle of the conclusion."""
         return (
             (
                 "Sending all vouchers at once.",
@@ -307,6 +313,7 @@ class Support(Story):
         )
 
     def open_questions(self) -> Sequence[tuple[str, str, str]]:
+        """Return open questions: a sentence, its needle, and an answer that may come later."""
         return (
             (
                 "Does the goodwill voucher count for children under four?",
@@ -385,6 +392,7 @@ class Support(Story):
         return "write_document", {"path": name, "text": text}, f"saved {name}", name
 
     def work(self) -> tuple[str, str, dict[str, object], str]:
+        """Return a step that matters to no question: a search for bookings, or a message that is read."""
         words = self.random.choice(
             ("", "", "One moment, I look that up.", "Checking the payment.", "And the next one.")
         )

@@ -113,7 +113,7 @@ def _of_ours(one: Measured, ours: Folding) -> list[str]:
 
 
 def _missed(rows: Sequence[Measured], ours: Folding) -> list[str]:
-    """Return which targets ours misses."""
+    """Return the targets that our window misses."""
     one = rows[-1]
     sliding = next(row for row in rows if row.name == SlidingByHalves.name)
     last, began = one.samples[-1], one.samples[0]
@@ -136,6 +136,7 @@ def _missed(rows: Sequence[Measured], ours: Folding) -> list[str]:
 def _document(
     ready: Prepared, limit: int, rows: Sequence[Measured], ours: Folding, lacks: Sequence[str]
 ) -> dict[str, object]:
+    """Return all figures as the JSON that `--json` prints."""
     return {
         "workload": ready.workload.name,
         "steps": len(ready.steps),
@@ -174,7 +175,7 @@ def _p95(values: Sequence[float]) -> float:
 
 
 class _Progress:
-    """A bar on the terminal; where there is none, nothing."""
+    """A progress bar on the terminal; without a terminal it prints nothing."""
 
     _CELLS = 30
 
@@ -189,7 +190,7 @@ class _Progress:
         self.ends()
 
     def begins(self, what: str) -> None:
-        """Begin the bar of something."""
+        """Begin the bar of a piece of work."""
         self._what = what
         self.shows(0.0)
 

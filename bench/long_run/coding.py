@@ -244,6 +244,7 @@ class Coding(Log):
         return said, (f"{aspect} of the {thing}", x, why), f"Why {x} for the {aspect} of the {thing}?"
 
     def error(self, thing: str, aspect: str) -> tuple[Callable[[], None], str, tuple[str, ...], str]:
+        """Return a failing test, a later statement of the remedy, its needle, and a question."""
         name, message = self.random.choice(_ERRORS)
         fix = self._form(self.random.choice(_FIXES), thing, aspect)
         helped = self.random.choice(_HELPED).format(error=name, t=thing, a=aspect, fix=fix)
@@ -293,6 +294,7 @@ class Coding(Log):
         return make, (path,), f"In which file did you write notes about the {aspect} of the {thing}?"
 
     def work(self) -> None:
+        """Do one step of work: read, search, edit, test, or run a command, with random output."""
         said = self.random.choice(_SAYS)
         thing, _ = self._subject()
         match self.random.choices(range(7), (30, 22, 18, 14, 10, 5, 0.6))[0]:
@@ -358,6 +360,7 @@ class Coding(Log):
         )
 
     def _logged(self, count: int) -> list[str]:
+        """Return a number of lines of a build log or a service's log."""
         lines = []
         for at, _ in zip(self.clock(), range(count), strict=False):
             thing, aspect = self._subject()
@@ -389,6 +392,7 @@ class Coding(Log):
         return lines
 
     def _code_line(self) -> str:
+        """Return a line of random code."""
         noun, other, verb = self.random.choice(_NOUNS), self.random.choice(_NOUNS), self.random.choice(_VERBS)
         match self.random.randrange(12):
             case 0:

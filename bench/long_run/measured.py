@@ -70,12 +70,12 @@ class Measured:
 
 
 def measured(strategy: Strategy, prepared: Prepared, *, every: int, progress: Callable[[float], None]) -> Measured:
-    """Run a workload through a strategy.
+    """Run a workload through a strategy, and return the figures.
 
     Args:
-        strategy: That has seen nothing yet.
-        prepared: The workload.
-        every: So many steps probes are looked for in a pack; cost and prefix are of all.
+        strategy: A strategy that has seen no step yet.
+        prepared: The workload, with its steps and its index.
+        every: Steps between two packs that are searched for probes. Cost and prefix count all packs.
         progress: Called with the share that is done.
     """
     figures = Measured(name=strategy.name)

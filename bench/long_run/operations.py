@@ -210,6 +210,7 @@ class Operations(Log):
         return said, (f"{aspect} of {thing}", x, why), f"Why {x} for the {aspect} of {thing}?"
 
     def error(self, thing: str, aspect: str) -> tuple[Callable[[], None], str, tuple[str, ...], str]:
+        """Return an alert that fires, a later statement of the remedy, its needle, and a question."""
         name, message = self.random.choice(_ALERTS)
         fix = self._form(self.random.choice(_FIXES), thing, aspect)
         helped = self.random.choice(_HELPED).format(error=name, t=thing, a=aspect, fix=fix)
@@ -255,6 +256,7 @@ class Operations(Log):
         return make, (path,), f"In which file are the notes about the {aspect} of {thing}?"
 
     def work(self) -> None:
+        """Do one step of work: check metrics or alerts, query, deploy, or look into an incident."""
         said = self.random.choice(_SAYS)
         thing, aspect = self._subject()
         match self.random.choices(range(7), (34, 18, 20, 8, 8, 11, 1))[0]:

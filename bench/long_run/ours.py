@@ -1,4 +1,4 @@
-"""What a context window shows at each step of a long run: the pure rules, put together without a store."""
+"""The pack of a context window at each step of a long run: the pure rules, put together without a store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUERY_CHARS = 1_500
 
 @dataclass(slots=True)
 class Folded:
-    """What folds did: seconds of CPU, and the steps at which."""
+    """The folds of a run: the seconds of CPU of each, and its step."""
 
     cpu_s: list[float] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
@@ -29,14 +29,17 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a block shows, plain and masked."""
+    """The parts of a pack that show a block, plain and masked."""
 
     plain: Shown
     masked: Shown | None
 
 
 class Folding(Strategy):
-    """Folds between .97 and .50, with the state. Recalled passages are appended once, after their step."""
+    """Folds a window from .97 to .50 of its limit, and shows the state.
+
+    Recalled passages are appended once, after the step that they are for.
+    """
 
     name = "a window: folds, state, recall appended once"
 
@@ -55,6 +58,7 @@ class Folding(Strategy):
         self._seq = 0
 
     def after(self, step: Step) -> Sequence[Shown]:
+        """Add a step to the window, recall passages for it, fold if the window is too full, and return the pack."""
         made = step.made
         self._seq = made.block.seq_to
         self._add(
@@ -86,6 +90,7 @@ class Folding(Strategy):
         return superseded
 
     def _add(self, plain: Shown, step: Step, *, masked: Shown | None = None, is_appended: bool = False) -> None:
+        """Append a part to the window as a block that a later fold may mask, summarise or drop."""
         self._number += 1
         self._seen[self._number] = _Seen(plain, masked)
         standing = FoldableBlock(
@@ -124,6 +129,7 @@ class Folding(Strategy):
             self._append("\n".join(["[Recalled]", *(item.text for item in sorted(found))]), step)
 
     def _fold(self, step: Step) -> Fold:
+        """Fold the window to its lower limit, and forget the parts that are not shown any more."""
         self._caught_up()
         self._state = shown(self.entries, tokens_max=self.limits.state, count=self.count).text
         done = fold(
@@ -154,5 +160,5 @@ class Folding(Strategy):
 
 
 def _end_of(block: Block) -> str:
-    """Return where the message of an error stands."""
+    """Return the end of a block's text, where an error has its message."""
     return text_of(block)[-_QUERY_CHARS // 3 :]

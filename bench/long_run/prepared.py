@@ -42,9 +42,9 @@ class Step:
     """A step of the log.
 
     Attributes:
-        number: From 1.
-        cleared: With results that say nothing.
-        said: Its text, without calls and results.
+        number: Number of the step in the log, from 1.
+        cleared: The step's block, with tool results replaced by a placeholder.
+        said: Text of the step, without tool calls and results.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A workload, worked out as far as all strategies share it."""
+    """A workload with everything that all strategies need, worked out once."""
 
     workload: Workload
     head: Block
@@ -64,7 +64,7 @@ class Prepared:
 
     @property
     def tokens(self) -> int:
-        """Of the whole log."""
+        """Number of tokens of the whole log."""
         return sum(step.made.block.tokens for step in self.steps)
 
 
@@ -86,10 +86,10 @@ def prepared(
     """Return a workload with its steps and its index.
 
     Args:
-        workload: What happened.
-        count: Counts the tokens of a text.
+        workload: The log, and the questions about it.
+        count: Returns the number of tokens of a text.
         progress: Called with the share that is done.
-        learned: Changes of its profile, or None.
+        learned: Changes of the workload's profile that were learned, or None.
     """
     rules = profile(workload.profile)
     rules = applied(rules, learned) if learned else rules
@@ -128,7 +128,7 @@ def prepared(
 
 
 def text_of(block: Block) -> str:
-    """Return what a block says, as a model reads it."""
+    """Return the text of a block, as a model reads it."""
     return "\n".join(text for piece in block.pieces for text in _strings(orjson.loads(piece.json)))
 
 
@@ -147,7 +147,7 @@ class Index:
     """Passages of a log as the service cuts and ranks them, by words; it answers as of any message.
 
     Args:
-        count: Counts the tokens of a text.
+        count: Returns the number of tokens of a text.
     """
 
     def __init__(self, count: Callable[[str], int]) -> None:
@@ -207,13 +207,13 @@ class Index:
                 self._place, self._length_before = self._place + 1, length
 
     def recalled(self, text: str, *, tokens_max: int, seq_to: int, known_from: int = 2**62) -> list[Passage]:
-        """Return what of the log up to a message matters to a text, the best first.
+        """Return the passages of the log that matter to a text, the best first.
 
         Args:
-            text: That asks.
-            tokens_max: Of all.
-            seq_to: The last message there is.
-            known_from: From this message on it is known anyway.
+            text: The text that passages are searched for.
+            tokens_max: Most tokens of all passages together.
+            seq_to: The last message of the log that counts.
+            known_from: Messages from this one on are in the pack anyway, and are left out.
         """
         numbers = bisect_right(self._seqs, seq_to)
         question = AnalyzedQuery.of(text)

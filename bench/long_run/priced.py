@@ -44,6 +44,7 @@ class Priced(Folding):
         return done
 
     def _charge(self, segment: Summary) -> None:
+        """Count the tokens of the request for a segment, and of an answer as long as the segment's lines."""
         workload = self.prepared.workload
         messages = workload.messages[segment.seq_from - 1 : segment.seq_to]
         of = SegmentSteps(

@@ -1,4 +1,4 @@
-"""What others show a model at each step of a long run, within the same budget."""
+"""How others fill a model's prompt at each step of a long run, within the same budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from context_service.packing.pure.blocks import Block
 
 
 class Shown(NamedTuple):
-    """A piece of a pack: the same key is the same bytes."""
+    """A part of a pack; parts with the same key have the same bytes, so that a cache can hold them."""
 
     key: Hashable
     tokens: int
@@ -23,7 +23,7 @@ class Shown(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What a model reads."""
+        """The text that a model reads."""
         return self.of if isinstance(self.of, str) else text_of(self.of)
 
 
@@ -31,9 +31,9 @@ class Strategy(ABC):
     """Returns the part of the log that a model sees after each step.
 
     Args:
-        prepared: The workload.
-        limit: Tokens of a pack.
-        count: Counts the tokens of a text.
+        prepared: The workload, with its steps and its index.
+        limit: Most tokens that a pack may have.
+        count: Returns the number of tokens of a text.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Sliding(Strategy):
 
 
 class SlidingByHalves(Sliding):
-    """The same, but when it is full half of it goes: the vendor's cache holds in between."""
+    """The newest steps; when the pack is full, half of it is dropped, so that the vendor's cache holds in between."""
 
     name = "sliding window, half at a time"
 
@@ -115,9 +115,9 @@ class Masking(Sliding):
 
 
 class Clearing(Strategy):
-    """Results are cleared at two thirds of the limit, all but the last three; at the limit all becomes one summary.
+    """Clears all results but the last three at two thirds of the limit; at the limit, all becomes one summary.
 
-    As vendors do it on their side, but that the summary is made of excerpts.
+    Vendors do this on their side, too; but here the summary is made of excerpts.
     """
 
     name = "results cleared at .67, a summary at the limit"
@@ -130,6 +130,7 @@ class Clearing(Strategy):
         self._summary: Summary | None = None
 
     def after(self, step: Step) -> Sequence[Shown]:
+        """Add a step, clear results and summarise as the limits demand, and return the pack."""
         self._steps.append((step, False))
         if self._tokens() > 0.67 * self.limit:
             with_results = [
@@ -162,6 +163,7 @@ class Clearing(Strategy):
         )
 
     def _summarize(self) -> None:
+        """Replace all but the last steps, and the summary before, with one summary of excerpts."""
         old, self._steps = self._steps[: -self.keep_steps], self._steps[-self.keep_steps :]
         units = [
             Scored(unit=unit, step=item.number, is_error=item.made.is_error)
@@ -207,6 +209,7 @@ class Ranking(Strategy):
         self._goal = prepared.workload.goal
 
     def after(self, step: Step) -> Sequence[Shown]:
+        """Add a step, rank all earlier ones again, and return the pack: its warm, its cold and its hot part."""
         now, made = step.number, step.made
         self._seq = made.block.seq_to
         is_error = made.is_error

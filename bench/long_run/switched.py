@@ -55,7 +55,7 @@ class Counting(Folding):
 
 
 class Prefetching(Folding):
-    """A window that recalls what the things at hand were last used with."""
+    """A window that also recalls passages that were last used together with the step's things."""
 
     def __init__(self, ready: Prepared, limit: int, count: Callable[[str], int]) -> None:
         super().__init__(ready, limit, count)
@@ -90,7 +90,7 @@ def looked_up(figures: Measured, ready: Prepared) -> Counts:
 
 
 def by_provider(ours: Folding, *, at_once: int) -> tuple[float, float, int]:
-    """Return what a pack costs by Anthropic's cache, without and with that place, and the most blocks of a step."""
+    """Return the cost of a pack by Anthropic's cache, without and with packing for it, and the most blocks of a step."""
     costs, widest = [0.0, 0.0], 0
     before: list[Shown] = []
     wide = 0

@@ -41,11 +41,11 @@ class Probe:
     """A fact, and a question that asks for it in words.
 
     Attributes:
-        kind: A key of `PLANTED`.
-        seq: Of the message after which it is known.
-        needle: What one line has to have, all of it, that answers.
-        question: That it answers.
-        until_seq: Of the message after which it does not hold any longer; None if it still holds.
+        kind: The key in `PLANTED` of the kind of fact.
+        seq: Number of the message after which it is known.
+        needle: Texts that one line must contain, all of them, to answer the question.
+        question: The question that it answers, in words.
+        until_seq: Number of the message after which it does not hold any longer; None if it still holds.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Probe:
     until_seq: int | None = None
 
     def holds(self, seq: int) -> bool:
-        """Return whether it is known and holds after a message."""
+        """Return whether the fact is known after a message, and still holds."""
         return self.seq <= seq and (self.until_seq is None or seq < self.until_seq)
 
 
@@ -75,8 +75,8 @@ class Log(ABC):
     """A log while it is made: the actions of an agent, and the planted facts.
 
     Args:
-        seed: Of all that is random.
-        steps: Of the log.
+        seed: Seed of all random choices.
+        steps: Number of the log's steps.
     """
 
     name: str
@@ -133,11 +133,11 @@ class Log(ABC):
 
     @abstractmethod
     def question(self, thing: str, aspect: str) -> tuple[str, str, tuple[str, ...], str]:
-        """Return an open question, what answers it, its needle, and what asks for it."""
+        """Return an open question, its answer, the needle, and a text that asks for it."""
 
     @abstractmethod
     def artifact(self, thing: str, aspect: str) -> tuple[Callable[[], None], tuple[str, ...], str]:
-        """Return what makes a file, the needle, and a question."""
+        """Return a function that makes a file, the needle, and a question."""
 
     # How it is made.
 
@@ -178,7 +178,7 @@ class Log(ABC):
         return self._add("tool", "", Part(tool_result=result))
 
     def long(self, lines: Sequence[str]) -> str:
-        """Return a long output, with the facts that wait for one in its middle half."""
+        """Return a long output, with the planted facts that wait for an output in its middle half."""
         made = list(lines)
         for fact in self._facts:
             made.insert(self.random.randrange(len(made) // 4, max(3 * len(made) // 4, 1) + 1), fact)
@@ -186,7 +186,7 @@ class Log(ABC):
         return "\n".join(made)
 
     def amid(self, sentence: str, before: Sequence[str], behind: Sequence[str]) -> str:
-        """Return a sentence alone, or among others."""
+        """Return a sentence alone, or with other sentences before and after it."""
         return " ".join(
             [
                 *self.random.sample(before, self.random.randrange(2)),
@@ -315,6 +315,7 @@ class Log(ABC):
         self._at(begin)
 
     def _add(self, role: str, content: str, *parts: Part) -> int:
+        """Append a message to the log, some time after the last one, and return its `seq`."""
         seq = len(self.messages) + 1
         self._now += timedelta(seconds=self.random.randrange(1, 2 * self.pause_s))
         self.messages.append(

@@ -61,11 +61,11 @@ class Figures:
         return ordered[int(len(ordered) * 0.95)] * 1000
 
     def times(self, other: Figures) -> float:
-        """Return how many times the other it takes: the median of the rounds' ratios."""
+        """Return how many times as long as another operation it takes: the median of the rounds' ratios."""
         return statistics.median(mine / theirs for mine, theirs in self._with(other))
 
     def more_ms(self, other: Figures) -> float:
-        """Return by how much it takes longer than the other: the median of the rounds' differences."""
+        """Return how much longer than another operation it takes: the median of the rounds' differences."""
         return statistics.median(mine - theirs for mine, theirs in self._with(other)) * 1000
 
     def _with(self, other: Figures) -> Iterator[tuple[float, float]]:
@@ -101,7 +101,7 @@ class Bench:
         return seconds
 
     async def fill(self) -> None:
-        """Write the conversations, and see what they take on disk."""
+        """Write the conversations, and note their size on disk."""
         for name, store in self.stores.items():
             for size in SIZES:
                 started, before = time.perf_counter(), store.size_bytes()
@@ -112,7 +112,7 @@ class Bench:
                 print(f"({name}: {size:,} messages written in {took:.0f} s)", file=sys.stderr, flush=True)
 
     async def measure(self) -> None:
-        """Let all take turns; each round begins with another one."""
+        """Let all stores take turns; each round begins with another store."""
         names = list(self.stores)
         for do in CALLS:
             rounds: dict[tuple[str, int], list[list[float]]] = {key: [] for key in self.written}
@@ -127,7 +127,7 @@ class Bench:
                 self.figures[name, size, do] = Figures(seconds)
 
     def slope_ms(self, name: str, do: str) -> float:
-        """Return what 1,000 messages more cost; 0: it does not grow."""
+        """Return the milliseconds that 1,000 more messages cost; 0 if the time does not grow."""
         short, long = (self.figures[name, size, do] for size in SIZES)
         return 0.0 if long.times(short) < FLAT else long.more_ms(short) / (LONG - SHORT) * 1000
 

@@ -1,4 +1,4 @@
-"""What keeps conversations: our two services, and a peer in a process and a database of its own."""
+"""Stores of conversations: our two services, and a peer in a process and a database of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEWEST = 20  # as in worker.py, which imports nothing of ours
 
 
 class Store(Protocol):
-    """Something that keeps conversations."""
+    """A store of conversations."""
 
     async def call(self, do: str, conversation: str, calls: Sequence[Sequence[str]]) -> tuple[list[float], str]:
         """Make the calls one after the other; return the seconds of each and a digest of the last answer."""
@@ -70,7 +70,7 @@ class Ours:
         return tables_bytes(self._url)
 
     def requests_bytes(self) -> int:
-        """Return how much of that is request ids, which are swept after a day."""
+        """Return the part of the size that request ids take, which are swept after a day."""
         return tables_bytes(self._url, like="request")
 
     async def close(self) -> None:
@@ -111,7 +111,7 @@ class Peer:
 
 @contextmanager
 def peer(name: str, postgres: EmbeddedPostgres) -> Iterator[Peer]:
-    """Run a peer for the block."""
+    """Run a peer on a new database for the block."""
     database = name.replace("-", "_")
     with psycopg.connect(postgres.url(role="postgres"), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {database}")
@@ -125,9 +125,9 @@ def worker(name: str, url: str, *, measured: str) -> Iterator[Peer]:
     """Run the peer called `name` in worker.py for the block.
 
     Args:
-        name: Of the peer.
-        url: What it is given.
-        measured: Of the database whose tables it fills.
+        name: Name of the peer in worker.py.
+        url: The address that the peer is given: a database, or the Context Service.
+        measured: URL of the database whose tables the peer fills.
     """
     command = [str(environment.PINNED.python), str(Path(__file__).with_name("worker.py")), name, url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -151,5 +151,5 @@ def tables_bytes(url: str, *, like: str = "%") -> int:
 
 
 def digest(texts: Iterable[str]) -> str:
-    """Return what a worker returns for texts that it has read."""
+    """Return the digest that a worker returns for the texts that it has read."""
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()

@@ -1,1 +1,1 @@
-"""Whether recalled passages hold the answer: of conversations, and of logs of agents."""
+"""Whether recalled passages contain the answer: in conversations, and in logs of agents."""

@@ -157,7 +157,7 @@ def table(
 
 
 def leave_one_out(conversations: Sequence[Conversation], start: Profile) -> float:
-    """Print and return R@10 of weights that are learned on the other conversations: what fits those only shows here."""
+    """Print and return R@10 of weights learned on the other conversations, which shows weights that fit only those."""
     features = list(start.words)
     lessons = [examples(conversation, features, profile("default")) for conversation in conversations]
     print("\nweights learned on the others, R@10 of the one left out")

@@ -146,6 +146,7 @@ class _Log:
         self._ask("path", f"Where are the notes about the {component}?", called, said)
 
     def _noise(self, component: str) -> None:
+        """Add one or two messages that answer no question: small talk, a search, a file, or a test run."""
         match self._random.randrange(4):
             case 0:
                 self._say("assistant", self._random.choice(NOISE))
@@ -187,6 +188,7 @@ class _Log:
         return self._add("tool", Part(tool_result=result))
 
     def _add(self, role: str, part: Part) -> str:
+        """Append a part as a message, some seconds after the last one, and return its id."""
         said = part_text(part)
         assert said
         self._now += timedelta(seconds=self._random.randrange(2, 90))

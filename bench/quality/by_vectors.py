@@ -23,8 +23,8 @@ def by_vectors(database_url: str, contexts: Contexts) -> Iterator[Searcher]:
     """Yield a searcher of the passages that the services wrote and embedded.
 
     Args:
-        database_url: Of their database.
-        contexts: Where conversations are written.
+        database_url: URL of the database of the services.
+        contexts: Writes each conversation to a context of the service.
     """
     with asyncio.Runner() as runner:
         opened = AsyncExitStack()

@@ -1,4 +1,4 @@
-"""A conversation, and questions whose answers stand in it: what a searcher is measured on."""
+"""A conversation, and questions whose answers are in it: the data that a searcher is measured on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Turn:
 
     @property
     def indexed(self) -> str:
-        """What it is found by: who says it, and what."""
+        """The text that the search index sees: the speaker and the message."""
         return f"{self.author}: {self.text}" if self.author else self.text
 
 
@@ -39,7 +39,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """What one context holds."""
+    """The messages of one context, and questions about them."""
 
     name: str
     turns: Sequence[Turn]

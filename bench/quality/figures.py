@@ -33,7 +33,7 @@ class Figures:
 
     @property
     def recall_at_10(self) -> float:
-        """What targets are about."""
+        """The figure that the targets limit."""
         return fmean(item[1] for item in self.recall)
 
     def line(self, name: str) -> str:
@@ -65,7 +65,7 @@ def _packed(items: Sequence[Item], ids: Sequence[str], tokens_max: int) -> list[
 
 
 def _item(turn: Turn, count: Callable[[str], int]) -> Item:
-    """Return what a prompt would take to say it."""
+    """Return the item that the message takes in a prompt, with its tokens."""
     line = f"[{turn.said_at:%Y-%m-%d}] {turn.indexed}"
     return Item(count(line), turn.kind == "tool_result", terms_of(turn.text))
 

@@ -1,4 +1,4 @@
-"""Retrieval over a conversation in memory: what `Passages.matching` reads of the database, and the ranking of it."""
+"""Retrieval over a conversation in memory: the rows that `Passages.matching` reads, and their ranking."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Index:
     """The passages of a conversation: a turn each.
 
     Args:
-        conversation: The messages to search.
+        conversation: The messages to search; each is a passage.
         read_whole: Larger conversations are not read whole; see `Passages`.
-        common_share: Of the turns: terms in more of them do not find.
+        common_share: Part of the turns. A term in more turns than this is too common to find passages by.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Index:
         )
 
     def _finding(self, often: Mapping[str, int]) -> set[str]:
-        """Return the terms that find: the rarest, of passages that are not too many together."""
+        """Return the terms to find passages by: the rarest ones, until their passages are too many together."""
         finding: set[str] = set()
         together = 0
         for term in sorted(often, key=often.__getitem__):
@@ -127,7 +127,7 @@ class Index:
         return {seq for term in terms for seq in self._seqs.get(term, ())}
 
     def _best(self, seqs: Collection[int], often: Mapping[str, int]) -> set[int]:
-        """Return those that have most of the rarest terms, of equal ones the newest."""
+        """Return the passages that have most of the rarest terms; of equal ones, the newest."""
         if len(seqs) <= FOUND_MAX:
             return set(seqs)
         weights: dict[int, float] = dict.fromkeys(seqs, 0.0)
@@ -142,7 +142,7 @@ class Index:
         return self._rows[seq]._replace(found=found)
 
     def _beside(self, seq: int, asked: Collection[str]) -> list[int]:
-        """Return the message after it, and the one before if that has a term."""
+        """Return the message after a message, and the one before it if that has a term of the question."""
         row = self._rows[seq]
         if row.place is None:
             return []
@@ -155,7 +155,7 @@ class Index:
 
 
 def by_profile(profile: Profile, conversation: Conversation) -> Ask:
-    """Return what answers by a profile's words."""
+    """Return a function that answers a question by a profile's words."""
     index = Index(conversation)
 
     def ask(text: str) -> list[str]:
@@ -167,7 +167,7 @@ def by_profile(profile: Profile, conversation: Conversation) -> Ask:
 
 
 def by_bm25(conversation: Conversation) -> Ask:
-    """Return what answers by BM25 of turns alone."""
+    """Return a function that answers a question by BM25 of turns alone."""
     index = Index(conversation)
 
     def ask(text: str) -> list[str]:

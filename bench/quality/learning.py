@@ -32,7 +32,7 @@ class Example:
 def examples(
     conversation: Conversation, features: Sequence[str], start: Profile, *, weight: float = 1.0
 ) -> list[Example]:
-    """Return the training data; questions whose evidence is no candidate teach nothing."""
+    """Return the training data; questions whose evidence is not among the candidates are left out."""
     index = Index(conversation)
     found = []
     for asked in conversation.asked:

@@ -1,4 +1,4 @@
-"""LoCoMo (Maharana et al., ACL 2024; CC BY-NC 4.0), read from a folder of the caller's: nothing of it is in here.
+"""LoCoMo (Maharana et al., ACL 2024; CC BY-NC 4.0), read from a folder of the caller's: nothing of it is stored here.
 
 A file `conversation-N.json` a conversation: `sessions` with their `date` and `turns` (`id`, `speaker`, `text`,
 `caption`), and `questions` with their `kind` and `evidence`.
@@ -24,6 +24,7 @@ def conversations(folder: Path) -> list[Conversation]:
 
 
 def _conversation(path: Path) -> Conversation:
+    """Return the conversation of a file. Turns follow each other by a second, as sessions only have a date."""
     said = json.loads(path.read_text("utf-8"))
     turns = []
     for session in said["sessions"]:

@@ -19,7 +19,7 @@ class Contexts:
     """Conversations as contexts of a service, each written once.
 
     Args:
-        client: Of the Context Service.
+        client: A client of the Context Service.
     """
 
     def __init__(self, client: ContextClient) -> None:
@@ -42,7 +42,7 @@ class Contexts:
         return ask
 
     def of(self, conversation: Conversation) -> str:
-        """Return the id of the context that a conversation is, which is written when it is first asked for."""
+        """Return the id of the context of a conversation; write the conversation first if that was not done yet."""
         if conversation.name not in self._written:
             self._written[conversation.name] = self._write(conversation)
         return self._written[conversation.name]

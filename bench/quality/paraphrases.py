@@ -1,4 +1,4 @@
-"""Questions that share no word with what answers them: what words alone cannot find.
+"""Questions that share no word with their answers, so that words alone cannot find these.
 
 `paraphrases.txt` has a statement and a question in each line. Ten statements stand in a conversation, among 200 other
 messages: the statements of all others, and small talk.
@@ -23,7 +23,7 @@ Pair = tuple[str, str]  # a statement, and the question that it answers
 
 
 def pairs() -> list[Pair]:
-    """Return all of them."""
+    """Return all pairs of a statement and a question."""
     lines = Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
     return [(said, asked) for said, asked in (line.split(" | ") for line in lines)]
 
@@ -42,6 +42,7 @@ def paraphrases(*, seed: int = 1) -> list[Conversation]:
 def _conversation(
     asked: Sequence[Pair], found: Sequence[Pair], small_talk: Sequence[str], generator: random.Random
 ) -> Conversation:
+    """Return a conversation of the given statements, all others and small talk, in random order."""
     others = [said for said, question in found if (said, question) not in asked]
     texts = [*others, *generator.sample(small_talk, FILLER - len(others)), *(said for said, _ in asked)]
     generator.shuffle(texts)

@@ -85,8 +85,7 @@ class GraphExport:
         """Return the `seq` that the export ends at: every node below it is there already.
 
         A number is drawn before its row is committed, so this waits for writes that are under way; they take
-        milliseconds.
-        If one takes longer than seconds, the export may miss its rows.
+        milliseconds. If one takes longer than seconds, the export may miss its rows.
         """
         (row,) = await tenant.query(BEGIN, {"graph_name": graph_name})
         give_up_at = time.monotonic() + _SETTLE_S

@@ -1,8 +1,7 @@
 """Tells a caller without a valid credential where to get one: OAuth 2.0 Protected Resource Metadata (RFC 9728).
 
 A refusal names the URL of a document. The document names the issuer whose tokens are accepted, and the scopes to
-request
-from it. Without a configured issuer there is neither: API keys are handed out by people.
+request from it. Without a configured issuer there is neither: API keys are handed out by people.
 """
 
 from __future__ import annotations
