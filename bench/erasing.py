@@ -32,7 +32,7 @@ async def filled(
         context: Appends messages, and names the subject in each call.
         own: Uploads blobs with a key of the subject, which needs no name.
         graph: Writes nodes with a key of the subject.
-        thousands: How many thousands of rows.
+        thousands: Number of thousands of rows, of the kinds that the module names.
     """
     talk, context_id = Talk(), None
     for _ in range(0, MESSAGES * thousands, AT_ONCE):

@@ -61,6 +61,7 @@ class Talk:
         return [self._message(seq) for seq in seqs]
 
     def _message(self, seq: int) -> Passage:
+        """Return the message of a number: its speaker and its words."""
         author = ("anna", "bernd")[seq % 2]
         said = [author, *self.words(6 + seq * 7919 % 13)]
         return Passage(

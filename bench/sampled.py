@@ -71,6 +71,7 @@ class Samples:
         signal.setitimer(signal.ITIMER_PROF, INTERVAL_S, INTERVAL_S)
 
     def _sample(self, _signal: int, frame: FrameType | None) -> None:
+        """Count the layer of the innermost frame that belongs to one, or the transport if there is none."""
         # Python looks for signals where a function begins: what took the time was its caller, such as the loop.
         if frame is not None and frame.f_code.co_code[frame.f_lasti] == _RESUME:
             frame = frame.f_back

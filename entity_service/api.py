@@ -80,6 +80,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         traversal: Traversal,
         limits: Limits,
     ) -> None:
+        """Take the rules and stores that answer the RPCs; `app` makes them."""
         self._writes = writes
         self._changes = changes
         self._edges = edges

@@ -87,6 +87,7 @@ class Access:
         per_tenant: float = 0,
         count_failure: Callable[[], None] = lambda: None,
     ) -> None:
+        """Take the credentials and limits of the class's docstring; a rate of 0 makes no limit."""
         self._finders = finders
         self._open_while_empty = open_while_empty
         self._limits = [

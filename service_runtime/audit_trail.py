@@ -161,8 +161,8 @@ class AuditTrail:
     async def keep(self, call: Call, error: ContextKeepError | None, *, peer: str) -> None:
         """Write the row of a call that has ended, if an administrator made it. A repeat does nothing.
 
-        A failure to write it is only logged.
-        Of refused calls that are alike only the first in a minute is kept; see `telling`.
+        A failure to write it is only logged. Of refused calls that are alike, only the first in a minute is kept; see
+        `telling`.
         """
         if call.is_kept or call.principal is None or not method_of(call.method).is_administrative:
             return

@@ -57,6 +57,8 @@ async def keeping(start: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterat
 
 
 async def _kept(start: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a loop until it ends by itself; after an error, pause and start it again, each time a little later."""
+
     async def whole() -> bool:
         await start()
         return True

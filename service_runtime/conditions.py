@@ -178,6 +178,7 @@ class _Compiler:
         return _all([self._entry(name, value, f"{at}.{_cut(name)}", depth) for name, value in tree.items()])
 
     def _entry(self, name: str, value: object, at: str, depth: int) -> _Condition:
+        """Return the condition of one member of a tree: a field with its value, or `$and`, `$or` and `$not`."""
         if name == "$not":
             return _not(self.condition(value, at, depth + 1))
         if name in ("$and", "$or"):
@@ -199,6 +200,7 @@ class _Compiler:
         )
 
     def _operator(self, field: Field | Path, operator: str, value: object, at: str, depth: int) -> _Condition:
+        """Return the condition of one operator on a field, such as `{"$gte": 1}`."""
         if operator == "$not":
             return _not(self._of_field(field, value, at, depth + 1))
         if operator in _NEGATED:

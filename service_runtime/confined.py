@@ -95,6 +95,7 @@ def _outcome(status: int, output: bytes) -> ProgramResult:
 
 
 async def _feed(child: Process, chunks: AsyncIterable[bytes]) -> None:
+    """Write the chunks to a child's input until it reads no more; an error of `chunks` kills the child."""
     assert child.stdin is not None
     try:
         async for chunk in chunks:

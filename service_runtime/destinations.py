@@ -123,6 +123,11 @@ def literal_of(host: str) -> str:
 
 
 def _entry(text: str) -> _Entry:
+    """Return an entry of the operator's list.
+
+    Raises:
+        ValueError: it is neither an address nor a network.
+    """
     match = _ENTRY.fullmatch(text)
     try:
         if match is None:
@@ -185,6 +190,7 @@ class _Lookups:
         return await asyncio.shield(looking_up)
 
     async def _take_thread(self, tenant_id: str) -> None:
+        """Wait until a tenant may use one more thread for a lookup; a caller that leaves gives the thread back."""
         if self._has_thread(tenant_id):
             self._under_way[tenant_id] += 1
             return
@@ -203,6 +209,7 @@ class _Lookups:
         return count < _LOOKUPS_MAX and self._under_way[tenant_id] < of_tenant_max
 
     def _ended(self, tenant_id: str) -> None:
+        """Give back a thread of a tenant, and let waiting lookups have it, in their order."""
         self._under_way[tenant_id] -= 1
         if not self._under_way[tenant_id]:
             del self._under_way[tenant_id]

@@ -199,6 +199,12 @@ def _may_hold_exponent(text: str) -> bool:
 
 
 def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
+    """Refuse numbers too small for a double, and a text that is too long with its exponents written out.
+
+    Raises:
+        InvalidArgument: a number is too small.
+        LimitExceeded: the text would be too long.
+    """
     outside = _outside_strings(text)
     size_bytes, start = len(text), 0
     while start >= 0:

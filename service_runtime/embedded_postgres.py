@@ -323,6 +323,11 @@ def _initialise(
 
 
 def _wait_until_ready(child: subprocess.Popen[bytes], server: EmbeddedPostgres, log_path: Path) -> None:
+    """Return when Postgres takes connections.
+
+    Raises:
+        EmbeddedPostgresError: Postgres ended or takes too long; the message has the end of its log.
+    """
     give_up_at = time.monotonic() + START_TIMEOUT_S
     while True:
         if child.poll() is not None or time.monotonic() > give_up_at:

@@ -60,6 +60,7 @@ class FairQueue:
     """
 
     def __init__(self, at_once_max: int, shares: Shares, *, paced: bool = False) -> None:
+        """Begin with no turn taken and no call waiting."""
         self._at_once_max = at_once_max
         self._tenant_max = shares.tenant_max(at_once_max)
         self._key_max = shares.key_max(at_once_max)

@@ -156,6 +156,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         health_without_key: bool = True,
         reflection_without_key: bool = True,
     ) -> None:
+        """Make the slots and the queues of the server, and let metrics read the queues."""
         self._authenticator = authenticator
         self._trail = trail
         self._recent = recent

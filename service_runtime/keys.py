@@ -155,6 +155,7 @@ class StoredKeys:
             self._guesses.clear()
 
     def _remember(self, sha256: bytes, principal: Principal | None) -> None:
+        """Remember for `CACHE_S` the principal of a key, or that the key is wrong."""
         until = time.monotonic() + CACHE_S
         if principal is None:
             self._valid.pop(sha256, None)

@@ -48,6 +48,7 @@ class Metrics:
     """The metrics of one server; each has a registry of its own."""
 
     def __init__(self) -> None:
+        """Make a registry with the metrics that every server has."""
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)

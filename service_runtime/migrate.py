@@ -189,6 +189,7 @@ def _lock(connection: psycopg.Connection) -> Iterator[None]:
 
 
 def _make_table(connection: psycopg.Connection, schema: str) -> None:
+    """Make a schema and its table of applied migrations, where they are missing."""
     # The search path stays as it is: every name in our SQL carries its schema.
     # Look first: IF NOT EXISTS needs the right to create even where the schema exists.
     if _scalar(connection, "SELECT to_regnamespace(%s)", schema) is None:
@@ -268,6 +269,11 @@ def _what_to_do(replaced: Replaced) -> str:
 
 
 def _is_applied(connection: psycopg.Connection, migration: Migration) -> bool:
+    """Say whether a migration is applied.
+
+    Raises:
+        MigrationFailed: its file was changed after it was applied.
+    """
     applied = _scalar(
         connection,
         sql.SQL("SELECT sha256 FROM {}.migration WHERE version = %s").format(sql.Identifier(migration.schema)),

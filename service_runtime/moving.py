@@ -379,6 +379,7 @@ class _Move:
         return upto
 
     def _put_page(self, table: _Table, place: sql.Composable) -> int:
+        """Copy a page, and return its number of rows; rows that contradict an earlier page wait for the next pass."""
         try:
             with self._target.transaction():
                 rows = self._pipe(table, place, table.name)

@@ -150,6 +150,7 @@ def _is_final(error: BaseException) -> bool:
 
 
 async def _response(service: str, request: Request, stored: Any) -> Message | None:
+    """Return the response that a stored answer makes, or None if the answer does not make one."""
     if stored is None:
         return None
     if request.replay is not None:

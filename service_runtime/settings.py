@@ -316,6 +316,11 @@ def from_json(value: object) -> object:
 
 
 def _named_urls(urls: SecretStr) -> dict[str, str]:
+    """Return the URLs of databases by their names, from a text like `east=postgresql://... west=postgresql://...`.
+
+    Raises:
+        ValueError: an entry is malformed, or a name is given twice.
+    """
     named: dict[str, str] = {}
     for item in urls.get_secret_value().split():
         name, is_named, url = item.partition("=")

@@ -82,6 +82,7 @@ class _Run:
     """One run of rounds."""
 
     def __init__(self, rounds: Rounds, among: Callable[[], Awaitable[Sequence[Tenant]]]) -> None:
+        """Begin a run; its first round starts after the tenant that the rounds before ended with."""
         self.done = 0
         self.error: Exception | None = None
         self._rounds = rounds

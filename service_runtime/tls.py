@@ -153,6 +153,11 @@ def _configuration(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
 
 
 def _context(files: TlsFiles) -> ssl.SSLContext:
+    """Return a server's context with its certificate; it demands one of clients if the files name their CA.
+
+    Raises:
+        BadCertificate: a file cannot be read.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _load(context, files)
     if files.client_ca is not None:

@@ -122,6 +122,7 @@ def span(name: str, **attributes: str | int) -> AbstractContextManager[None]:
 
 @contextmanager
 def _below_the_call(name: str, attributes: Mapping[str, str | int]) -> Iterator[None]:
+    """Make a span below the call's for the block, and note the type of an error that ends it."""
     child_span = _Switch.tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
     try:
         yield

@@ -235,6 +235,7 @@ def by_document(facts: Sequence[Fact], source: str) -> dict[str, list[Fact]]:
 
 
 def _fact(random_: random.Random, source: str, said: str, customer: str) -> Fact:
+    """Return a fact of a customer from a template, with random people, days and numbers in its slots."""
     text = said.format(
         c=customer,
         p=random_.choice(_PEOPLE),

@@ -329,6 +329,7 @@ class Analysis(Story):
         )
 
     def chat(self) -> str:
+        """Return small talk of a person that answers no question."""
         return self.random.choice(
             (
                 "Great, thanks.",
@@ -343,6 +344,7 @@ class Analysis(Story):
         )
 
     def plan(self) -> tuple[str, str]:
+        """Return a sentence of the assistant about its next query, and the needle of it."""
         building, number = self.random.choice(_BUILDINGS), self.random.randrange(100, 1_000)
         needle = f"query {number} for the {building}"
         return (

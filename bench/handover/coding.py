@@ -332,6 +332,7 @@ class Coding(Story):
         )
 
     def chat(self) -> str:
+        """Return small talk of a person that answers no question."""
         return self.random.choice(
             (
                 "thanks!",
@@ -346,6 +347,7 @@ class Coding(Story):
         )
 
     def plan(self) -> tuple[str, str]:
+        """Return a sentence of the assistant about its next module, and the needle of it."""
         first, second = self.random.sample(_MODULES, 2)
         number = self.random.randrange(100, 1_000)
         needle = f"{first} step {number}"
@@ -361,6 +363,7 @@ class Coding(Story):
         )
 
     def check(self) -> tuple[str, dict[str, object], str, str]:
+        """Return a run of the tests: tool, arguments, output, and the needle of its result."""
         passed, failed = self.random.randrange(300, 2_000), self.random.randrange(4)
         module = self.random.choice(_MODULES)
         lines = [

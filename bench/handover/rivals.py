@@ -24,6 +24,7 @@ class KeepingUsers(SlidingByHalves):
         self._kept: list[Shown] = []
 
     def after(self, step: Step) -> Sequence[Shown]:
+        """Add a step; if the pack is too large, drop the oldest steps to half of the limit, and keep user messages."""
         self.add(Shown(step.number, step.made.block.tokens, step.made.block))
         if self._tokens > self.limit:
             while self._tokens > self.limit // 2 and len(self._seen) > 1:
@@ -71,6 +72,7 @@ class Summarising(Strategy):
         return self.head.tokens + summary + sum(kept.made.block.tokens for kept in self._steps)
 
     def _summarised(self) -> Shown:
+        """Return the newest sentences that fit into the summary's share of the limit, and forget the older ones."""
         kept: list[str] = []
         tokens = 0
         for line in reversed(self._lines):

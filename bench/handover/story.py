@@ -215,6 +215,7 @@ class Story(ABC):
         ]
 
     def _plan_all(self) -> None:
+        """Plan the steps of everything that answers a question, of smaller tasks, and of plans, checks and chat."""
         self._spread(self.values(), "values", self._plan_value)
         self._spread(self.rules(), "rules", self._plan_rule)
         self._spread(self.decisions(), "decisions", self._plan_decision)

@@ -353,6 +353,7 @@ class Support(Story):
         )
 
     def chat(self) -> str:
+        """Return small talk of a person that answers no question."""
         return self.random.choice(
             (
                 "Thank you, perfect.",
@@ -367,6 +368,7 @@ class Support(Story):
         )
 
     def plan(self) -> tuple[str, str]:
+        """Return a sentence of the assistant about its next case, and the needle of it."""
         route, number = self.random.choice(_ROUTES), self.random.randrange(100, 1_000)
         needle = f"batch {number} of {route}"
         return (
@@ -425,6 +427,7 @@ class Support(Story):
         return f"B{self.random.randrange(10_000, 100_000)}"
 
     def _sentence(self) -> str:
+        """Return a random sentence of a customer's message."""
         name, topic, route = (self.random.choice(words) for words in (_SURNAMES, _TOPICS, _ROUTES))
         number = self.random.randrange(2, 400)
         return self.random.choice(

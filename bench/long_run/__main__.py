@@ -97,6 +97,7 @@ def _line(one: Measured) -> str:
 
 
 def _of_ours(one: Measured, ours: Folding) -> list[str]:
+    """Return further lines about our window: shares by kind of fact, and the cost of folds."""
     last, began = one.samples[-1], one.samples[0]
     kinds = ", ".join(
         f"{kind} {last.share(kinds=[kind]):.2f} and {last.share(asked=True, kinds=[kind]):.2f}" for kind in PLANTED

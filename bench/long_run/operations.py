@@ -193,6 +193,7 @@ class Operations(Log):
         return rule, f"Which rule is there about the {aspect} of {thing}?"
 
     def value(self, thing: str, aspect: str, number: int) -> tuple[Sequence[str], str, str]:
+        """Return statements that set a limit or a number of a service, its name, and a question."""
         name = f"{thing} {aspect} {('limit', 'quota', 'threshold')[len(thing) % 3]}"
         forms = (
             f"Set the {name} to {number}.",

@@ -66,6 +66,7 @@ class Prefetching(Folding):
         return super().after(step)
 
     def _recall(self, step: Step) -> None:
+        """Recall as a window does; after a user's message, also recall passages about the things of the last steps."""
         super()._recall(step)
         if step.made.role != "user" or not self.view.summaries:
             return
@@ -90,7 +91,7 @@ def looked_up(figures: Measured, ready: Prepared) -> Counts:
 
 
 def by_provider(ours: Folding, *, at_once: int) -> tuple[float, float, int]:
-    """Return the cost of a pack by Anthropic's cache, without and with packing for it, and the most blocks of a step."""
+    """Return the cost of a pack by Anthropic's cache, without and with packing for it, and most blocks of a step."""
     costs, widest = [0.0, 0.0], 0
     before: list[Shown] = []
     wide = 0

@@ -201,6 +201,7 @@ class Log(ABC):
         return pairs
 
     def _plan(self) -> None:
+        """Plan the facts of each kind, in proportion to the number of steps."""
         plans = {
             "constraint": self._plan_constraint,
             "value": self._plan_value,
@@ -249,6 +250,7 @@ class Log(ABC):
             self._due[step].append(self._setting(thing, aspect, number, count, last))
 
     def _setting(self, thing: str, aspect: str, number: int, count: int, last: list[int]) -> Callable[[], None]:
+        """Return the action that states a value; it ends the probe of the value before, and adds its own."""
         forms, name, question = self.value(thing, aspect, number)
 
         def begin() -> None:
@@ -291,6 +293,7 @@ class Log(ABC):
         self._at(begin)
 
     def _plan_question(self, thing: str, aspect: str) -> None:
+        """Plan the step at which the assistant asks a question and, for half of them, the one with the answer."""
         open_question, answer, needle, question = self.question(thing, aspect)
         is_answered = self.random.random() < 0.5
         numbers: list[int] = []

@@ -41,6 +41,7 @@ class Ours:
         self._sessions: dict[str, str] = {}
 
     async def call(self, do: str, conversation: str, calls: Sequence[Sequence[str]]) -> tuple[list[float], str]:
+        """Make the calls on a session of the graph, which is created for a new conversation; see `Store.call`."""
         if conversation not in self._sessions:
             self._sessions[conversation] = (await self._graph.graph.create_node("Session", name=conversation)).id
         call = {"turn": self._turn, "newest": self._newest, "everything": self._everything}[do]

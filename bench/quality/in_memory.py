@@ -31,6 +31,7 @@ class Index:
     def __init__(
         self, conversation: Conversation, *, read_whole: int = READ_WHOLE, common_share: float = COMMON_SHARE
     ) -> None:
+        """Work out the terms, lengths and places of all turns once, for all questions."""
         self._terms = [terms_of(turn.indexed) for turn in conversation.turns]
         self._seqs: dict[str, list[int]] = defaultdict(list)
         for seq, terms in enumerate(self._terms):

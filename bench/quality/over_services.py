@@ -48,6 +48,7 @@ class Contexts:
         return self._written[conversation.name]
 
     def _write(self, conversation: Conversation) -> str:
+        """Append a conversation to a new context, wait until it is indexed, and return the id of the context."""
         context_id = None
         for start in range(0, len(conversation.turns), BATCH):
             messages = map(message_of, conversation.turns[start : start + BATCH])

@@ -137,6 +137,7 @@ class _Reader:
         return _conjunction(several)
 
     def _predicate(self, here: str) -> str:
+        """Read a predicate that `&&` and `||` do not divide, and return the condition that it implies, or none."""
         if self._next() == "!":
             self._take()
             self._bracketed(here)
@@ -165,6 +166,7 @@ class _Reader:
         return implied
 
     def _comparison(self, here: str) -> str:
+        """Read a comparison, and return the conditions that it and the filters in its operands imply."""
         left, of_left = self._operand(here)
         operator = self._take()[1]
         if operator == "starts":
@@ -192,6 +194,7 @@ class _Reader:
         return self._path(here)
 
     def _path(self, here: str) -> tuple[str, str]:
+        """Read a path, and return it as far as its keys are known, and the condition that its filters imply."""
         base = "$" if self._take("$", "@")[1] == "$" else here
         implied = []
         while True:

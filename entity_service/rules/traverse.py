@@ -266,6 +266,7 @@ class Traversal:
         return rows[0] if rows else None
 
     async def _documents(self, tenant: Tenant, walk: Walk, hits: Sequence[Hit]) -> list[Any]:
+        """Return the documents of visited nodes, as many as fit a page, in the order of the hits."""
         return await tenant.query(
             walks.documents(columns=walk.columns, with_io=walk.include_io),
             {

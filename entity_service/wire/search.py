@@ -74,6 +74,7 @@ def edge_type_page(page: EdgeTypePage) -> pb.ListEdgeTypesResponse:
 
 
 def _connected_to(message: pb.ConnectedTo, limits: Limits) -> ConnectedTo:
+    """Return the part of a filter that says from which node others are to be reached; errors as of `node_search`."""
     path = "filter.connected_to"
     if message.depth_max < 0:
         raise InvalidArgument(

@@ -285,6 +285,11 @@ class _Batch:
         return owner
 
     def _add_edge(self, path: str, line: bytes, row: dict[str, Any]) -> None:
+        """Add an edge to the batch, after checks of its members.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the line is malformed.
+        """
         required = ("id", "from_node_id", "to_node_id", "edge_type")
         _check_members(path, row, _EDGE, texts=_EDGE_TEXTS, required=required)
         new_edge = NewEdge(

@@ -238,6 +238,7 @@ class _Collecting:
 
 
 def _methods_of(services: Sequence[Service]) -> dict[str, _Method]:
+    """Return the RPCs of some services by their paths, each with its handler and the type of its requests."""
     collecting = _Collecting()
     for service in services:
         service.add(collecting)

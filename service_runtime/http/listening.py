@@ -123,6 +123,11 @@ async def listening(
 
 
 def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address.
+
+    Raises:
+        CannotListen: the address is taken.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio switches Nagle's algorithm off for a socket that says it is TCP's. Otherwise an answer, which is written
     # in two parts, waits 40 ms for the caller to acknowledge the first.

@@ -33,6 +33,7 @@ class _TextArrayDumper(Dumper):
     oid = 0
 
     def dump(self, obj: TextArray) -> bytes:
+        """Return an array of texts in Postgres's binary format."""
         if not obj:
             return _NO_TEXTS
         parts = [_TEXTS(1, None in obj, _TEXT_OID, len(obj), 1)]

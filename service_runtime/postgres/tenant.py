@@ -129,6 +129,7 @@ class Tenant:
         gives_way: bool = False,
         residence: Residence | None = None,
     ) -> None:
+        """Take the tenant and the settings of row-level security, which each transaction sets."""
         self._lend = lend
         self.tenant_id = tenant_id
         self.bounds = bounds
