@@ -32,7 +32,7 @@ from service_runtime.unproven import unproven
 
 _log = logging.getLogger("access")
 
-FAILURE_DELAY_S = 0.25  # that a caller without a valid credential waits for its answer, or longer: see `unproven`
+FAILURE_DELAY_S = 0.25  # shortest wait of a caller without a valid credential for its answer; see `unproven`
 _BUCKETS_MAX = 10_000
 
 

@@ -21,7 +21,7 @@ RETRY_AFTER_S = 0.5
 class Shares:
     """The largest part of a process's capacity that a tenant may have, and a key."""
 
-    of_tenant: float  # above 0, up to 1
+    of_tenant: float  # share of a tenant: above 0, up to 1
     of_key: float
 
     def tenant_max(self, at_once: int) -> int:
@@ -37,11 +37,11 @@ class Shares:
 class CallLimits:
     """The limits of the calls of a server."""
 
-    calls_max: int  # under way at once
-    expensive_calls_max: int  # of them, those that do expensive work at once
-    ordinary_calls_max: int  # those that do any other work at once
-    shares: Shares  # of each
-    stream_idle_s: float  # that the caller of a stream may neither send nor read
+    calls_max: int  # calls under way at once
+    expensive_calls_max: int  # expensive calls under way at once
+    ordinary_calls_max: int  # other calls under way at once
+    shares: Shares  # shares of a tenant and of a key in each of these limits
+    stream_idle_s: float  # seconds that the caller of a stream may neither send nor read
 
 
 def key_of(principal: Principal) -> tuple[object, ...]:

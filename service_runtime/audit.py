@@ -20,9 +20,9 @@ from google.protobuf.message import Message
 from contextkeep.errors import ContextKeepError
 from service_runtime.calls import Call
 
-IDS_MAX = 20  # of a request, and of an answer; a call may write thousands
+IDS_MAX = 20  # ids of one request, and of one answer, in a line; a call may write thousands
 _DEPTH_MAX = 3
-_MESSAGES_MAX = 1000  # that are looked at: a refused request may hold two million, which say nothing
+_MESSAGES_MAX = 1000  # messages of one request that are searched for ids; a refused request may hold two million
 _ID_CHARS_MAX = 200
 _NAMES = frozenset({"id", "blob_key", "mapping_name"})
 _ENDINGS = ("_id", "_ids")
@@ -43,7 +43,7 @@ _log.setLevel(logging.INFO)
 def log(call: Call, scope: str, error: ContextKeepError | None, *, peer: str) -> None:
     """Write the audit line of a call that has ended."""
     if call.principal is None:
-        return  # without a principal: counted as a failed authentication
+        return  # a call without a principal is counted as a failed authentication
     values: dict[str, object] = {
         "call_id": call.call_id,
         "method": call.method,

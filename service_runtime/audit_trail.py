@@ -37,12 +37,12 @@ from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("audit_trail")
 
-_WRITTEN_S = 2.0  # that a caller waits for the row, at most
+_WRITTEN_S = 2.0  # longest time that a caller waits for the row
 _CALL_ID_CHARS_MAX = 64
 MINUTE_S = 60.0  # equal refusals within it are counted together
-_TOLD_S = 5.0  # between two looks for a minute that is over
+_TOLD_S = 5.0  # seconds between two looks for minutes that are over
 METHODS_MAX = 20  # of a caller that are counted apart in a minute; refusals of others count together
-KINDS_MAX = 10_000  # of all callers; refusals of others are in the metrics only
+KINDS_MAX = 10_000  # kinds of refusals, of all callers; refusals of further kinds are in the metrics only
 
 # Errors that prove that the call changed nothing. After other errors it may have, so it is always kept.
 _REFUSED = frozenset(
@@ -78,13 +78,13 @@ class AdministrativeCall:
     method: str
     scope: str
     status: str
-    reason: str  # empty: it did not fail
+    reason: str  # reason of the error; empty if the call did not fail
     subject: str
     user_id: str
     agent_id: str
     peer: str
     ids: dict[str, list[str]]
-    count: int  # of refused calls that are alike; of any other 1
+    count: int  # number of refused calls that are alike; 1 for any other call
 
 
 class _Kind(NamedTuple):
@@ -102,7 +102,7 @@ class _Minute:
     """The number of refused calls of one kind after the first one, which has a row."""
 
     ends_at: float  # on the monotonic clock
-    principal: Principal  # of the first
+    principal: Principal  # the principal of the first call
     first_id: UUID
     count: int = 0
 
@@ -113,7 +113,7 @@ class AuditTrail:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._refused: dict[_Kind, _Minute] = {}
-        self._methods: dict[_Kind, int] = {}  # of a caller, in this minute
+        self._methods: dict[_Kind, int] = {}  # number of methods of each caller in this minute
 
     @asynccontextmanager
     async def telling(self) -> AsyncIterator[None]:

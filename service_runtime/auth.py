@@ -28,7 +28,7 @@ COMPILE = "compile"  # to compile pages from the part of the graph that the key 
 SCOPES = ("read", "write", "admin", "delegate", CONTEXT_READ, COMPILE)
 NO_SCOPE = "none"  # for calls that every valid key may make
 OPERATOR = "operator"  # for all tenants at once; only the command line gives it, and no scope includes it
-USER_ID_CHARS_MAX = 512  # as of the subject of a token
+USER_ID_CHARS_MAX = 512  # characters; the subject of a token has the same limit
 
 Metadata = Iterable[tuple[str, str | bytes]]
 
@@ -46,8 +46,8 @@ class Principal:
     agent_bundle_id: str = ""  # empty: not bound to one
     graph_names: frozenset[str] = frozenset()  # empty: not bound to graphs
     context_id: UUID | None = None  # None: not bound to a context
-    key_id: UUID | None = None  # of the key in Postgres, or None if it is not one of those
-    expires_at: datetime | None = None  # of a token
+    key_id: UUID | None = None  # id of the key in Postgres; None if the credential is not stored there
+    expires_at: datetime | None = None  # end of a token's validity
 
     @property
     def bounds(self) -> str:

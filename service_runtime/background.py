@@ -16,9 +16,9 @@ _T = TypeVar("_T")
 
 _log = logging.getLogger("background")
 
-WORK_SHARE = 0.05  # of the time, for a task that polls and finds no work
+WORK_SHARE = 0.05  # part of the time that a task may spend on polling while it finds no work
 PAUSE_S_MAX = 60.0
-RESTART_S = 0.5  # before a loop that failed starts again; then twice as long each time
+RESTART_S = 0.5  # seconds before a failed loop starts again; doubled after each failure
 
 _CANCEL_AGAIN_S = 0.05
 

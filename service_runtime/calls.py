@@ -41,10 +41,10 @@ class Call:
     principal: Principal | None = None
     scope: str = ""  # the scope that it needs; empty if the method does not exist
     credential: str = ""  # forwarded as it came, to a service that checks it itself
-    request: object = None  # the first message, of a stream
+    request: object = None  # the request; of a stream, its first message
     response: object = None  # the last response; None if there was none, or if it is one of a stream
-    slot: CallSlot | None = None  # the call's, from its beginning
-    turn: Turn | None = None  # of expensive work; None until the call is admitted
+    slot: CallSlot | None = None  # the slot that the call has from its beginning
+    turn: Turn | None = None  # the turn for expensive work; None until the call is admitted
     held: CallBytes | None = None  # bytes of its request and its answer; None until the call is admitted
     ledger: HeldBytes | None = None  # of the process, for other bytes that are held for the call
     is_kept: bool = False  # as a row of the audit log
@@ -59,7 +59,7 @@ class Call:
 _TELLING = 0.1
 _TELLING_S_MAX = 0.5
 
-_NO_CALLER = Principal(tenant_id=UUID(int=0), subject="")  # of work in the background
+_NO_CALLER = Principal(tenant_id=UUID(int=0), subject="")  # the principal of background work
 _parser_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, FairQueue] = WeakKeyDictionary()
 
 current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)

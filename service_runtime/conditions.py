@@ -38,13 +38,13 @@ from service_runtime.ids import parse_id
 from service_runtime.policies import guarded
 
 CONDITION_BYTES_MAX = 64 * 1024
-DEPTH_MAX = 16  # of $and, $or and $not in each other
+DEPTH_MAX = 16  # deepest nesting of $and, $or and $not
 COMPARISONS_MAX = 200
-VALUES_MAX = 1000  # of one list
-STEPS_MAX = 32  # of a path into a document
+VALUES_MAX = 1000  # most values in one list
+STEPS_MAX = 32  # most steps of a path into a document
 PATTERN_CHARS_MAX = 1000
 
-_NESTING_MAX = 100  # of any JSON in it
+_NESTING_MAX = 100  # deepest nesting of any JSON in a condition
 
 _NEGATED = {"$ne": "$eq", "$nin": "$in"}
 _ORDERS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
@@ -74,7 +74,7 @@ class Field:
 
     type: FieldType
     sql: str
-    or_sql: str = ""  # a second one: a comparison holds if it holds of either
+    or_sql: str = ""  # a second expression: a comparison holds if it holds for either
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ class Fields:
     """The names for callers: fields, and documents with the paths into them ("metadata.a.b")."""
 
     columns: Mapping[str, Field]
-    documents: Mapping[str, str]  # the column of each
-    policy: str  # true of the rows that the caller may see
+    documents: Mapping[str, str]  # column of each document, by the document's name
+    policy: str  # SQL that is true of the rows that the caller may see
 
     def find(self, name: str, *, at: str) -> Field | Path:
         """Return the field or path of a name.
@@ -157,7 +157,7 @@ class _Condition:
     """A condition, and a weaker one that may run on any row."""
 
     exact: str
-    index: str  # implied by `exact`, of exempt operators only; empty: nothing is
+    index: str  # a weaker condition, of exempt operators only; empty if there is none
 
 
 class _Compiler:

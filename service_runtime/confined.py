@@ -36,7 +36,7 @@ class ProgramResult:
 
     ended: Ended
     output: bytes  # its answer until its end
-    detail: str = ""  # of one that broke
+    detail: str = ""  # signal or exit status of a program that broke
 
 
 async def run(

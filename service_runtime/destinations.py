@@ -32,7 +32,7 @@ _ENTRY = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d{1,5}))?|([0-9a-fA-F:./
 # Threads for lookups; each lookup ends when the system's resolver gives up. While more than half of them look
 # something up, a tenant gets its first one alone: so 160 tenants have to hold them all before another one waits.
 _LOOKUPS_MAX, _LOOKUPS_OF_TENANT_MAX = 256, 4
-_LOOKUP_S = 5.0  # that a caller waits, for a thread and for the name
+_LOOKUP_S = 5.0  # seconds that a caller waits at most, for a thread and for the name
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -41,13 +41,13 @@ class Destination:
     """An address that was checked."""
 
     address: str
-    is_listed: bool  # by the operator: it may be a private one
+    is_listed: bool  # the operator lists it, so it may be a private address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
     network: _Network
-    port: int | None  # None: any
+    port: int | None  # None allows any port
 
 
 class Destinations:
@@ -167,7 +167,7 @@ class _Lookups:
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_LOOKUPS_MAX, thread_name_prefix="lookups")
-        self._under_way: Counter[str] = Counter()  # by tenant
+        self._under_way: Counter[str] = Counter()  # lookups under way, by tenant
         self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
 
     async def resolved(self, host: str, port: int) -> Sequence[str]:
@@ -199,7 +199,7 @@ class _Lookups:
         try:
             await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():  # it has just got one
+            if not turn.cancelled():  # it has just got a thread
                 self._ended(tenant_id)
             raise
 

@@ -37,18 +37,18 @@ _TURN_S = 0.001
 
 # One: several would hold up each other, and the loop as often. Its thread begins with the first large message.
 _PARSER = ThreadPoolExecutor(1, thread_name_prefix="documents", initializer=sys.setswitchinterval, initargs=(_TURN_S,))
-_PARSER_NESTING_MAX = 1024  # of orjson, as it promises
+_PARSER_NESTING_MAX = 1024  # depth that orjson promises to parse
 
 # Postgres stores a number exactly and shows it without exponent: six characters become 16,000. What no double can
 # tell from zero or infinity is refused (infinity by the parser), and the rest counts with the digits it will show.
 _EXPONENT_MIN = -400
 _SHORT_CHARS = 16 * 1024
 _MAY_HOLD_EXPONENT = re.compile(r"\d[eE][+-]?\d")
-_EXPONENT_CHARS = 4  # of a match, at most
+_EXPONENT_CHARS = 4  # most characters of a match
 # Texts are full of "e-". These two begin with plain letters, and so are ten times as fast as one that looks for both.
 _MAY_HOLD_NEGATIVE = re.compile(r"e-(?<=\de-)\d")
 _MAY_HOLD_NEGATIVE_UPPER = re.compile(r"E-(?<=\dE-)\d")
-_EXPONENT_DIGITS_MAX = 10  # that are looked at: as many are too many for anything
+_EXPONENT_DIGITS_MAX = 10  # digits of an exponent that are looked at: a number with as many is out of range
 
 _TEXT_ONLY = frozenset([str])
 

@@ -22,9 +22,9 @@ from contextkeep.errors import ContextKeepError, Unavailable
 from contextkeep.status import DETAILS_KEY, details_of, message_of
 
 CALLS_AT_ONCE = 128  # calls requested from core: more than arrive within a few passes of a busy loop
-BACKLOG_S_MAX = 2.0  # that the calls may take that have arrived
+BACKLOG_S_MAX = 2.0  # longest time that arrived calls may take
 _LOOK_S = 0.01
-_LOOKS = 10  # that find no backlog; not only one, because the machine may have run no thread of core in it
+_LOOKS = 10  # looks in a row that must find no backlog; one is not enough, because core's threads may not have run
 
 
 class Refusals:

@@ -19,7 +19,7 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.postgres import Across, Tenant
 from service_runtime.table_pages import pages_of
 
-_BYTES_MAX = 256 * 2**20  # of a file: a million erasures
+_BYTES_MAX = 256 * 2**20  # largest size of a file: a million erasures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +44,11 @@ class Erased:
 class Replayed:
     """The outcome of the lines of a register."""
 
-    known: int = 0  # the database has their receipts: it is not from before them
+    known: int = 0  # lines with a receipt in the database
     erased: int = 0  # lines whose subject was found and erased again
     nobody: int = 0  # lines whose subject was not found
     held: list[str] = field(default_factory=list)  # erasures that a hold forbids
-    databases_away: tuple[str, ...] = ()  # that do not answer: no line was looked up there
+    databases_away: tuple[str, ...] = ()  # databases that do not answer; no line was looked up in them
 
 
 def hash_of(erasure_id: UUID, subject: str) -> bytes:

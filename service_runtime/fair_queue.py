@@ -21,20 +21,20 @@ from types import TracebackType
 from service_runtime.admission import Shares, key_of
 from service_runtime.auth import Principal
 
-SLICE_S = 0.002  # of work between two looks at who else calls; one evaluation of a rule may take a little longer
+SLICE_S = 0.002  # seconds of work between two looks for other callers; one evaluation of a rule may take longer
 SPACING_S = 0.012  # from one slice of a key to its next one while others call, over all its calls
 SPACING_S_MAX = 0.1
 REST = 5  # a key pauses for this many times the length of its last slice, which is longer on a busy processor
-BURST = 10  # slices that a key has free: as many as an ordinary history takes
-OTHERS_S = 1.0  # after its last call came, a key still calls: it may make one after the other
-LEASE_S = 0.1  # of an ordinary turn: a call that is not done by then waits for something other than the processor
+BURST = 10  # slices that a key may use without a pause: as many as an ordinary history takes
+OTHERS_S = 1.0  # seconds after its last call in which a key counts as calling
+LEASE_S = 0.1  # seconds of an ordinary turn: a longer call waits for something other than the processor
 # grpc.aio takes calls from its core one at a time, which needs several passes of the event loop for each. While a key's
 # calls fill the loop, those of all callers wait in core, first come, first served. So a key gets more turns only after
 # no call has arrived for a moment: then core's queue is empty, and all that wait do so in ours.
 UNPACED = 1  # turns of a key that need not wait for that: a loop that two calls fill takes no further calls from core
-PACE_S = 0.001  # between two looks for arrivals
-QUIET_LOOKS = 2  # in a row that find none
-PACE_S_MAX = 0.05  # then the key gets one turn although calls arrive
+PACE_S = 0.001  # seconds between two looks for arrivals
+QUIET_LOOKS = 2  # looks in a row that must find no new call
+PACE_S_MAX = 0.05  # longest wait for that; then the key gets one turn although calls arrive
 _KEYS_MAX = 1000
 
 
@@ -43,7 +43,7 @@ class _Slices:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
-        self.took_s = 0.0  # the last one
+        self.took_s = 0.0  # seconds that the last slice took
         self.due_at = 0.0  # when the next one is, on the monotonic clock; `BURST` of them may come before
 
 
@@ -71,9 +71,9 @@ class FairQueue:
         self.waiting = 0
         self._of_tenant: dict[object, int] = {}
         self._of_key: dict[object, int] = {}
-        self._lent: dict[Turn, float] = {}  # since when, the longest first
+        self._lent: dict[Turn, float] = {}  # turns that are lent, each with the time when it was lent, the oldest first
         self._expiring: asyncio.TimerHandle | None = None
-        self._slices: dict[object, _Slices] = {}  # of each key
+        self._slices: dict[object, _Slices] = {}  # by key
         self._callers: list[tuple[float, object]] = []  # time and key of the last two keys that called
         # By tenant, then by key; whose turn was longest ago comes first.
         self._queues: OrderedDict[object, OrderedDict[object, deque[asyncio.Future[None]]]] = OrderedDict()
@@ -128,7 +128,7 @@ class FairQueue:
         try:
             await asyncio.shield(mine)
         except asyncio.CancelledError:
-            if mine.done():  # it was given just now
+            if mine.done():  # the turn was given just now
                 self.give_back(principal)
             else:
                 self._leave(tenant_id, key, mine)

@@ -42,7 +42,7 @@ LIFETIME_MAX = timedelta(days=1)
 
 # Of keys that are not of a context.
 KEY_LIFETIME_MAX = timedelta(days=3652)
-NAMES_MAX = 100  # apps, and graphs, that a key is bound to
+NAMES_MAX = 100  # most apps, and most graphs, that a key may be bound to
 NAME_CHARS_MAX = 200
 _KEY_CHARS_MAX = 200
 
@@ -140,9 +140,9 @@ class Caller:
     """The description of a key or token, with the facts that its principal does not have."""
 
     principal: Principal
-    tenant: str  # its name
+    tenant: str  # name of the tenant
     key_prefix: str  # empty: the key is not stored
-    expires_at: datetime | None  # None: it does not end
+    expires_at: datetime | None  # None if it does not end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,12 +158,12 @@ class GivenKey:
     app_ids: Sequence[str]
     agent_bundle_id: str
     graph_names: Sequence[str]
-    context_id: UUID | None  # None: it is of none
-    made_by: str  # prefix of the key that made it; empty: none did
+    context_id: UUID | None  # None if it is not the key of a context
+    made_by: str  # prefix of the key that made it; empty if none did
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None  # to the minute
+    last_used_at: datetime | None  # rounded to the minute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,13 +19,13 @@ from grpc_reflection.v1alpha import reflection
 from contextkeep.errors import TooManyCalls
 from service_runtime.unproven import unproven
 
-WATCHES_MAX = 1000  # open in a process
+WATCHES_MAX = 1000  # open watches in a process
 WATCHES_OF_CONNECTION_MAX = 10
 REFLECTIONS_MAX = 10
 REFLECTIONS_OF_CONNECTION_MAX = 2
-WRITE_S_MAX = 30.0  # that a caller may not read
+WRITE_S_MAX = 30.0  # longest time that a caller may leave a message unread
 TOO_MANY = "too many calls without a key wait; most of them are from this address"
-REFLECTION_S_MAX = 60.0  # of a stream
+REFLECTION_S_MAX = 60.0  # longest duration of a stream
 REFLECTION_UNITS = 10.0  # of the budget of calls without a credential: an answer takes some milliseconds of CPU
 
 

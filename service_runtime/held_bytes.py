@@ -31,34 +31,34 @@ from service_runtime.metrics import Metrics
 _log = logging.getLogger("memory")
 
 MIB = 1024 * 1024
-RESERVE = 1 / 16  # of the cgroup's limit: for the kernel's buffers of sockets and files, which count as the pod's
-WORK = 1 / 4  # of MEMORY_BYTES_MAX: for calls that are answered right now
-PENDING = 1 / 8  # of MEMORY_BYTES_MAX: of `WORK`, for calls that the service has not taken over from gRPC yet
-PENDING_CALL_BYTES = 16 * 1024  # that gRPC's core holds for one
-PARSERS = 1 / 4  # of MEMORY_BYTES_MAX: for the children that read documents
-KEPT = 1 / 16  # of MEMORY_BYTES_MAX: for packs that are kept for the next call
+RESERVE = 1 / 16  # part of the cgroup's limit for the kernel's buffers of sockets and files, which count as the pod's
+WORK = 1 / 4  # part of MEMORY_BYTES_MAX for calls that are answered right now
+PENDING = 1 / 8  # part of MEMORY_BYTES_MAX, out of `WORK`, for calls that the service has not taken over from gRPC yet
+PENDING_CALL_BYTES = 16 * 1024  # bytes that gRPC's core holds for one such call
+PARSERS = 1 / 4  # part of MEMORY_BYTES_MAX for the children that read documents
+KEPT = 1 / 16  # part of MEMORY_BYTES_MAX for packs that are kept for the next call
 KEPT_BYTES_MAX = 64 * MIB
-HELD_MIN = 1 / 16  # of MEMORY_BYTES_MAX: the least for callers, however much the process has already
+HELD_MIN = 1 / 16  # part of MEMORY_BYTES_MAX that callers get at least, however much the process has already
 HELD_MAX = 1 / 2
-_MACHINE = 1 / 2  # of the machine's memory, where no cgroup has a limit
+_MACHINE = 1 / 2  # part of the machine's memory to use where no cgroup has a limit
 _MACHINE_BYTES_MAX = 8 * 1024 * MIB
 _CGROUP_NONE = 1 << 60  # cgroup v1 calls "no limit" a number near 2^63
 _WATCH_S = 0.25
-_TRIM_BYTES = 32 * MIB  # of growth since the last trim; then memory that was freed meanwhile goes back to the system
-_TRIM = 1 / 16  # of MEMORY_BYTES_MAX, where that is more
-_TRIM_S = 2.0  # between two times: it walks the heap
-_SMALL_BYTES = 64 * 1024  # is never refused for the memory that was measured: most calls go on
+_TRIM_BYTES = 32 * MIB  # growth since the last trim after which freed memory goes back to the system
+_TRIM = 1 / 16  # the same as a part of MEMORY_BYTES_MAX; the larger one counts
+_TRIM_S = 2.0  # seconds between two trims: each walks the heap
+_SMALL_BYTES = 64 * 1024  # charges up to this size are never refused for the measured memory: most calls go on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryLimits:
     """The limits of the parts of a process."""
 
-    process_bytes_max: int  # all of it, with the children that read documents
-    held_bytes_max: int  # for callers
-    shares: Shares  # of that
-    parsers_bytes_max: int = 0  # of the children that read documents, together
-    kept_bytes_max: int = 0  # of packs that are kept for the next call
+    process_bytes_max: int  # memory of the process with the children that read documents
+    held_bytes_max: int  # bytes that may be held for callers
+    shares: Shares  # shares of a tenant and of a key in these bytes
+    parsers_bytes_max: int = 0  # memory of all children that read documents
+    kept_bytes_max: int = 0  # memory of packs that are kept for the next call
 
     @property
     def own_bytes_max(self) -> int:

@@ -44,7 +44,7 @@ from service_runtime.replays import Replays, leaves
 
 _log = logging.getLogger("calls")
 
-UNARY_TIMEOUT_S = 60.0  # of a unary call that came without a deadline
+UNARY_TIMEOUT_S = 60.0  # seconds of a unary call that came without a deadline
 CALL_ID_KEY = "x-call-id"
 
 # They say nothing of any tenant, and are grpc's own: not wrapped, at most asked for a key.

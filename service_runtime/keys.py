@@ -42,9 +42,9 @@ _WRONG_MAX = 1000
 # two statements at most while fewer than `GUESSES_OF_STATEMENT_MAX` wait.
 GUESSES_OF_STATEMENT_MAX = 200
 GUESSES_WAITING_MAX = 1000
-GUESSES_TIMEOUT_S = 5.0  # of a statement: those who wait for the next one wait for it, too
+GUESSES_TIMEOUT_S = 5.0  # seconds of one statement: callers that wait for the next one wait for it, too
 _USE_NOTED_S = 60
-PREFIX_CHARS = 12  # "cgk_" and eight of the key
+PREFIX_CHARS = 12  # characters: "cgk_" and eight of the key
 DEFAULT_TENANT = "default"
 CONTEXT_KEY_BEGINS = "cgc_"  # told apart by sight: see `access`
 
@@ -225,10 +225,10 @@ class NewKey:
     scopes: Sequence[str]
     user_id: str = ""
     agent_id: str = ""
-    app_ids: Sequence[str] = ()  # it is bound to; none: not to apps
+    app_ids: Sequence[str] = ()  # apps that it is bound to; empty if it is not bound to apps
     agent_bundle_id: str = ""
     graph_names: Sequence[str] = ()
-    lifetime: timedelta | None = None  # None: it does not expire
+    lifetime: timedelta | None = None  # None if it does not expire
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -258,11 +258,11 @@ class ListedKey:
     app_ids: Sequence[str]
     agent_bundle_id: str
     graph_names: Sequence[str]
-    made_by: str  # prefix of the key that made it; empty: an operator did
+    made_by: str  # prefix of the key that made it; empty if an operator did
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None  # to the minute
+    last_used_at: datetime | None  # rounded to the minute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +271,7 @@ class Tenant:
 
     id: UUID
     name: str
-    database: str  # where it lives; empty: in the home database
+    database: str  # name of the database where it lives; empty for the home database
     created_at: datetime
 
 

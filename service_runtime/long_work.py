@@ -11,7 +11,7 @@ from uuid import UUID
 from service_runtime import background
 from service_runtime.postgres import Tenant
 
-STEP_S = 1.0  # of a tenant's work, before it is the next tenant's turn; then it goes on to its next pause
+STEP_S = 1.0  # seconds of a tenant's work before the next tenant's turn; then it goes on to its next pause
 
 # Work awaits it between bounded parts, outside of transactions. It returns whether others had their turn meanwhile.
 Pause = Callable[[], Awaitable[bool]]

@@ -14,15 +14,15 @@ from google.protobuf.message import DecodeError, Message
 
 from contextkeep.errors import LimitExceeded
 
-AT_ONCE_BYTES = 32 * 1024  # at most 2 ms, with any content
-FIELDS_MAX = 100_000  # of a larger request that are walked through: its own, and those of large messages inside it
+AT_ONCE_BYTES = 32 * 1024  # bytes that are parsed in one go: 2 ms at most, with any content
+FIELDS_MAX = 100_000  # fields of a larger request that are walked through, with those of large messages inside it
 # The code that converts a request walks its lists before rules count them: 2 to 7 us an element. No rule allows
 # longer lists.
 LIST_MAX, ELEMENTS_MAX = 2_500, 60_000
 _UNCOUNTED_BYTES = 4 * 1024  # of a request: the 2,000 elements that fit are soon gone through
-_COUNTED_AT_ONCE = 1_000  # messages: 2 ms
-_WALKED_AT_ONCE = 4_096  # fields: 3 ms
-_NESTING_MAX = 100  # as protobuf has it
+_COUNTED_AT_ONCE = 1_000  # messages that are counted in one step: 2 ms
+_WALKED_AT_ONCE = 4_096  # fields that are walked in one step: 3 ms
+_NESTING_MAX = 100  # deepest nesting, as protobuf has it
 _COUNTED = frozenset({FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES})
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 _VARINT_BYTES_MAX = 10

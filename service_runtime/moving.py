@@ -47,18 +47,18 @@ _log = logging.getLogger("moving")
 Connection = psycopg.Connection[Any]
 
 PAGE_ROWS = 5000
-FEW_ROWS = 2000  # are left to copy: now the writes may wait for it
+FEW_ROWS = 2000  # once so few rows are left to copy, the writes may wait for the last pass
 SHORT_S = 1.0  # if a pass took no longer than this, writes stop: the last pass takes about as long
-PASSES_MAX = 10  # after the first; then writes stop however long a pass took
-STOPPED_S = 30.0  # that writes wait at most: then the tenant stays where it is
+PASSES_MAX = 10  # passes after the first; then writes stop however long a pass took
+STOPPED_S = 30.0  # seconds that writes wait at most; after that the tenant stays where it is
 DRAIN_S = 10.0  # the longest wait for transactions that began before LEAVING
-GRACE_S = 24 * 3600.0  # that the old rows stay
-_MOVER_GONE_S = 2.0  # that Postgres may take to see that a mover was killed, and to give its lock back
+GRACE_S = 24 * 3600.0  # seconds that the old rows stay
+_MOVER_GONE_S = 2.0  # seconds that Postgres may take to notice that a mover was killed, and to give its lock back
 _LOOK_S = 0.05
 
 _MOVERS = 1835365473  # the lock of one mover a tenant
 _TENANTS = 1634493815  # the lock of transactions of a tenant, as service_runtime/postgres/tenant.py takes it
-_BUCKETS = 65_536  # of keys that are compared: a tenant of a million rows has some fifteen in each
+_BUCKETS = 65_536  # buckets of keys to compare: a tenant of a million rows has some fifteen keys in each
 
 SQL = SqlFile.of(__file__)
 _LISTED = SQL["listed"]
@@ -104,14 +104,14 @@ class MoveProgress:
     """How far a move is."""
 
     tenant: str
-    source: str  # names of databases; empty: the home
+    source: str  # names of databases; empty is the home database
     target: str
     step: str = "begins"
     tables: int = 0
-    rows: int = 0  # copied, those that were copied again counted again
+    rows: int = 0  # rows that were copied; a row that was copied again counts again
     writes_waited_s: float = 0.0
     took_s: float = 0.0
-    rows_there: dict[str, int] = field(default_factory=dict)  # of a dry run: the rows to copy, by table
+    rows_there: dict[str, int] = field(default_factory=dict)  # in a dry run: the rows to copy, by table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +119,8 @@ class _Table:
     name: sql.Identifier
     label: str  # schema.name
     columns: list[str]
-    key: list[str]  # led by the tenant
-    has_id: bool  # the rest of the key is a UUID
+    key: list[str]  # columns of the key; the first is the tenant
+    has_id: bool  # the rest of the key is one UUID
     is_referred_to: bool  # by foreign keys: its rows are changed, and not replaced
     unique_names: list[str]  # that a row may be without, whatever else it has
 
@@ -155,9 +155,9 @@ class _Pass:
     """The outcome of one pass over the rows that were written."""
 
     horizon: str  # rows of transactions from here on may not be copied yet
-    rows: int = 0  # copied and removed
-    there: dict[str, Any] = field(default_factory=dict)  # by table: the rows of the source
-    changed: list[_Table] = field(default_factory=list)  # in the target
+    rows: int = 0  # rows that were copied or removed
+    there: dict[str, Any] = field(default_factory=dict)  # rows of the source, by table
+    changed: list[_Table] = field(default_factory=list)  # tables that were changed in the target
 
 
 class TenantMove:

@@ -25,16 +25,16 @@ from service_runtime.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 
-LEASE_S = 30.0  # of claimed work; a worker that lives renews it
+LEASE_S = 30.0  # seconds that a claim lasts; a worker that lives renews it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedItem:
     """Work that was claimed."""
 
-    id: UUID  # of this order; a newer one for the same subject has another
+    id: UUID  # id of this row; a newer row for the same subject has another one
     subject_id: UUID
-    attempts: int  # with this one
+    attempts: int  # number of attempts, with this one
     leased_until: datetime
 
 

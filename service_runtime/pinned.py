@@ -30,8 +30,8 @@ _READ_BYTES = 8 * 1024
 _HEAD_READ_BYTES = 1024
 _HEAD_BYTES_MAX, _HEAD_LINES_MAX = 16 * 1024, 500  # of a response, with the informational ones before it
 _FRAMING_BYTES_MAX = 16 * 1024  # around and after the chunks of all responses, beyond what each chunk needs
-_CHUNK_BYTES = 16  # that a chunk needs around it
-_CHUNKS_MAX = 5_000  # of all responses
+_CHUNK_BYTES = 16  # bytes that a chunk needs around it
+_CHUNKS_MAX = 5_000  # most chunks of all responses together
 _REQUESTS_MAX = 32
 
 
@@ -48,8 +48,8 @@ class Origin:
 class Watch:
     """The first failure of a conversation, and how many bytes were read."""
 
-    answer_bytes_max: int  # of one response, as it comes
-    talk_bytes_max: int  # of all of them
+    answer_bytes_max: int  # largest response, as it is transferred
+    talk_bytes_max: int  # largest sum of all responses
     failure: str = ""
     status: int = 0
     size_bytes: int = 0

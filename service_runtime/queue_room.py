@@ -8,7 +8,7 @@ from contextkeep.errors import LimitExceeded
 from service_runtime.postgres import Across, Tenant, Transaction
 
 QUEUED_MAX = 100_000
-_TENANTS_MAX = 10_000  # whose room is remembered
+_TENANTS_MAX = 10_000  # tenants whose room is remembered
 
 
 class QueueRoom:

@@ -16,7 +16,7 @@ from service_runtime.administration import administering
 from service_runtime.databases import Databases
 from service_runtime.sql_files import SqlFile
 
-_NEAR = 0.1  # of the mean weight: nearer to it no move is worth its while
+_NEAR = 0.1  # a database within this part of the mean weight needs no move
 _MOVES_MAX = 20
 
 SQL = SqlFile.of(__file__)
@@ -27,8 +27,8 @@ _HELD = SQL["held"]
 class Load:
     """The bytes and the writes of a database or a tenant."""
 
-    bytes: int  # of a tenant: about
-    writes: int  # of the last day
+    bytes: int  # bytes; of a tenant, an estimate
+    writes: int  # writes of the last day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,8 @@ class Proposal:
     tenant: str
     source: str
     target: str
-    bytes: int  # about
-    writes: int  # of the last day
+    bytes: int  # an estimate
+    writes: int  # writes of the last day
 
 
 def proposals(databases: Databases) -> list[Proposal]:

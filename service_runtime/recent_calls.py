@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 MINUTES = 60
-TENANTS_MAX = 100  # those that called last; 27 KB each
+TENANTS_MAX = 100  # tenants that are remembered, those that called last; 27 KB each
 
 _FIRST_S, _STEP = 0.0005, 1.2  # the first class ends at half a millisecond, the last one at a minute
 _CLASSES = math.ceil(math.log(60 / _FIRST_S, _STEP)) + 1
@@ -38,8 +38,8 @@ class Minute:
 
     begins_at: datetime
     calls: int
-    refused: int  # of them: with a status that is the caller's to mend
-    failed: int  # with another one
+    refused: int  # calls with a status that the caller can avoid
+    failed: int  # calls with any other status but OK
     p50_s: float
     p95_s: float
 

@@ -31,7 +31,7 @@ from service_runtime.sql_files import SqlFile
 _T = TypeVar("_T")
 
 KEPT = timedelta(hours=24)
-SWEPT_ROWS = 5_000  # of one statement
+SWEPT_ROWS = 5_000  # rows that one statement deletes
 FIELD = "request_id"
 RESPONSE = "response"  # the key of an answer with the whole response, as `unpacked` reads it
 _BEGUN = "begun"  # the key of an answer whose call had more to do after the transaction that stored it

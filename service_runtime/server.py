@@ -32,18 +32,18 @@ _log = logging.getLogger("server")
 
 CHECK_INTERVAL_S = 1.0
 CHECK_TIMEOUT_S = 2.0
-KEEPALIVE_S = 60.0  # of silence; then the server pings the peer
+KEEPALIVE_S = 60.0  # seconds of silence after which the server pings the peer
 KEEPALIVE_TIMEOUT_S = 20.0
 PING_INTERVAL_S_MIN = 5.0  # of a caller; ours ping every 30 s while a call is open, others every 10 s
-METADATA_BYTES_MAX = 16 * 1024  # of a call
+METADATA_BYTES_MAX = 16 * 1024  # bytes of metadata that a call may have
 # Calls that one connection may have open. gRPC queues further ones at the caller; our clients open another connection.
 # This also bounds the cost of a flood of resets ("rapid reset").
 STREAMS_MAX = 100
-HANDSHAKE_S_MAX = 5.0  # of TLS and HTTP/2
+HANDSHAKE_S_MAX = 5.0  # seconds for the handshakes of TLS and HTTP/2
 CONNECTION_GRACE_S = 3600.0  # that calls may go on after their connection takes no new ones: an upload, or a watch
-QUIET_S = 0.1  # without a new call; then a server that drains tells its callers to go elsewhere
-QUIET_S_MAX = 1.0  # for which it waits for that, while callers send calls without waiting for answers
-GOAWAY_S = 0.05  # that it takes to tell them
+QUIET_S = 0.1  # seconds without a new call, after which a server that drains tells its callers to go elsewhere
+QUIET_S_MAX = 1.0  # longest wait for that, while callers send calls without waiting for answers
+GOAWAY_S = 0.05  # seconds that it takes to tell them
 LIVENESS = "liveness"  # a health service name that asks nothing: the process answers
 
 # Raises while a dependency does not answer.
@@ -71,7 +71,7 @@ class ServerOptions:
     """Where and how to listen."""
 
     host: str
-    port: int  # 0: any free one
+    port: int  # 0 takes any free port
     drain_s: float  # how long running calls may take after SIGTERM
     connection_age_s: float  # how long a connection takes new calls
     connections_max: int  # at once; further ones are closed

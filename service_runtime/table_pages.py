@@ -15,7 +15,7 @@ from service_runtime.long_work import Pause, unpaused
 from service_runtime.postgres import Tenant
 from service_runtime.sql_files import SqlFile
 
-PAGES = 512  # of 8 KiB
+PAGES = 512  # pages of 8 KiB in one part
 
 SQL = SqlFile.of(__file__)
 _SIZE = SQL["size"]

@@ -17,9 +17,9 @@ from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("rounds")
 
-LOOKS_S = 0.25  # of a round, for tenants that have no work; more if the work takes longer
-LOOK_AGAIN_S = 1.0  # between two rounds without work, while a step still runs
-FAILED_S = 30.0  # before the next step of a tenant whose step failed
+LOOKS_S = 0.25  # seconds of a round for looking at tenants without work; more if the work takes longer
+LOOK_AGAIN_S = 1.0  # seconds between two rounds without work, while a step still runs
+FAILED_S = 30.0  # seconds until the next step of a tenant whose step failed
 
 SQL = SqlFile.of(__file__)
 _NAMED = SQL["named"]
@@ -95,7 +95,7 @@ class _Run:
         self._failed: dict[UUID, float] = {}  # until when they are left out
         self._has_looked = False
         self._worked_s = self._looked_s = 0.0  # in this round
-        self._looks_s = LOOKS_S  # that it may look
+        self._looks_s = LOOKS_S  # seconds that this round may look
         self._choosing = asyncio.Lock()
         self._step_ended = asyncio.Event()
 

@@ -31,12 +31,12 @@ _log = logging.getLogger("tokens")
 
 # Signatures of key pairs only: with a shared secret, the issuer's public key would be one.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-LEEWAY_S = 30.0  # between the issuer's clock and ours
+LEEWAY_S = 30.0  # seconds that the issuer's clock and ours may differ
 JWKS_LIFETIME_S = 300.0
-JWKS_RETRY_S = 5.0  # between two requests for a key that is not there, or an issuer that is away
+JWKS_RETRY_S = 5.0  # seconds between two requests for a key that is not there, or to an issuer that is away
 JWKS_TIMEOUT_S = 5.0
 TOKEN_CHARS_MAX = 16 * 1024
-NAME_CHARS_MAX = 512  # of a name in a claim that binds
+NAME_CHARS_MAX = 512  # characters of a name in a claim that binds
 _TENANT_LIFETIME_S = 60.0
 
 SQL = SqlFile.of(__file__)

@@ -18,9 +18,9 @@ from weakref import WeakKeyDictionary
 
 # A unit is a refused call or a health check: 0.25 to 0.5 ms of CPU, most of it gRPC's. So 400 are 10 to 20 % of a core.
 UNITS_PER_S = 400.0
-UNITS_AT_ONCE = 40.0  # after a pause
-WAITING_MAX = 2000  # calls, of 16 KB each
-_LOOK_S = 0.01  # between two looks at the queue
+UNITS_AT_ONCE = 40.0  # units that calls may take at once after a pause
+WAITING_MAX = 2000  # calls that may wait, of 16 KB each
+_LOOK_S = 0.01  # seconds between two looks at the queue
 _IPV6_NETWORK_BITS = 64  # one subscriber has all addresses of such a network
 
 _Connections = OrderedDict[str, dict[asyncio.Future[bool], float]]  # the next one first; of calls, their units
@@ -40,7 +40,7 @@ class Unproven:
         self._left = UNITS_AT_ONCE
         self._looked_at = time.monotonic()
         self._of_address: OrderedDict[str, _Connections] = OrderedDict()  # the next address first
-        self._counts: Counter[str] = Counter()  # of calls that wait, by address
+        self._counts: Counter[str] = Counter()  # number of calls that wait, by address
         self._timer: asyncio.TimerHandle | None = None
         self.waiting = 0
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from contextkeep.errors import InvalidArgument
 
-DIMENSION_MAX = 4000  # of pgvector's indexes over half-precision vectors
+DIMENSION_MAX = 4000  # limit of pgvector's indexes over half-precision vectors
 
-_HALF_INFINITE = 65520.0  # the least that rounds to infinity
-_HALF_ZERO = 2.0**-25  # the most that rounds to zero
+_HALF_INFINITE = 65520.0  # the least value that rounds to infinity
+_HALF_ZERO = 2.0**-25  # the greatest value that rounds to zero
 
 
 def check_vector(field: str, values: Sequence[float], *, dimension: int | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 class ChangeQuery(NamedTuple):
     """A request for a page of changes."""
 
-    place: str  # empty: it asks where to begin
+    place: str  # the place to read from; empty asks for the first place
     page_size: int
 
 

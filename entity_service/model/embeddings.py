@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from entity_service.model.nodes import Node
 
-FLOAT_BYTES = 4  # of a value in a message
+FLOAT_BYTES = 4  # bytes of a value in a message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +56,16 @@ class EmbeddingPage(NamedTuple):
 class SimilarityQuery:
     """A search among the embeddings of one name in one graph."""
 
-    vector: Sequence[float]  # empty: the node's
+    vector: Sequence[float]  # empty takes the vector of the node
     node_id: str | None  # the node whose vector is compared; it is left out of the result
-    graph_name: str  # of a node: its own
+    graph_name: str  # the graph to search; for a node, its own
     name: str
     similarity_min: float  # -1 to 1
     metadata_json: str | None  # an object that the metadata contains
     node_types: Sequence[str]  # empty: all
     include_archived: bool
     limit: int
-    vectors_max: int  # to compare with
+    vectors_max: int  # most vectors to compare with
 
 
 class SimilarNode(NamedTuple):

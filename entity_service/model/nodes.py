@@ -42,9 +42,9 @@ class Node(NamedTuple):
 class DataChange:
     """The change of UpdateNodeData or UpdateEdgeData."""
 
-    id: str  # of the node or the edge
+    id: str  # id of the node or the edge
     data_json: str  # a JSON object
-    replace: bool  # else it is a merge patch
+    replace: bool  # True replaces the data; False merges a patch into it
     expected_version: int | None
 
 
@@ -81,13 +81,13 @@ class NodeIOChange:
     """The change of SetNodeIO."""
 
     node_id: str
-    input_json: str | None  # None: it stays
+    input_json: str | None  # None leaves it as it is
     output_json: str | None
 
 
 class NodeIO(NamedTuple):
     """The input and the output of a node."""
 
-    input_json: str | None  # None: it was never set
-    output_json: str | None  # None: it was never set, or the node was reset
-    modified_at: int | None  # None: neither was
+    input_json: str | None  # None if it was never set
+    output_json: str | None  # None if it was never set, or the node was reset
+    modified_at: int | None  # None if neither was set

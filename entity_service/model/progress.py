@@ -58,7 +58,7 @@ class TimelineQuery:
     descending: bool
     page_size: int
     page_token: str
-    node_budget: int  # nodes to look at, this one included
+    node_budget: int  # most nodes to look at, this one included
 
 
 class TimelinePage(NamedTuple):

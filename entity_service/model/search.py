@@ -29,8 +29,8 @@ class ConnectedTo:
 class NodeFilter:
     """A filter of nodes; all of its conditions must hold."""
 
-    graph_name: str  # empty, with `connected_to` only: that node's
-    condition_json: str  # empty: any
+    graph_name: str  # empty takes the graph of the node in `connected_to`
+    condition_json: str  # a condition tree; empty matches all nodes
     contains_json: str
     json_path: str
     connected_to: ConnectedTo | None

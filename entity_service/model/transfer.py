@@ -82,7 +82,7 @@ class ImportBatch:
     sides: Sequence[NewSide] = ()
     embeddings: Sequence[tuple[str, NewEmbedding]] = ()  # with the path of each
     envelopes: Sequence[tuple[str, NewEnvelope, int]] = ()  # with the path and the time of each
-    lines: int  # of the import so far
+    lines: int  # number of lines of the import up to here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,7 @@ NODES = Layout(created_at=NODE + 11, seq=NODE + 10, shown=NODE)
 
 ROWS = Layout(created_at=1, seq=2, shown=3)  # the last is the row as JSON
 
-ROW_BYTES = 400  # of a row without its documents, about
+ROW_BYTES = 400  # estimated bytes of a row without its documents
 
 PAGE_ROWS_MAX = 1000
 
@@ -87,17 +87,17 @@ class Walk:
     """A request for a walk."""
 
     start_ids: Sequence[str]
-    edge_types: Sequence[str]  # empty: all
+    edge_types: Sequence[str]  # empty follows all types
     direction: Direction
     depth_max: int
-    node_types: Sequence[str]  # empty: all
+    node_types: Sequence[str]  # empty returns all types
     include_archived: bool
     include_start: bool
     include_io: bool
-    columns: tuple[Column, ...]  # empty: whole nodes
-    order_path: Sequence[str]  # empty: `created_at`
+    columns: tuple[Column, ...]  # columns to return; empty returns whole nodes
+    order_path: Sequence[str]  # path into the data to order by; empty orders by `created_at`
     descending: bool
-    limit: int  # 0: all
+    limit: int  # most nodes to return; 0 returns all
     after: tuple[int, int] | None  # begin after this `created_at` and `seq`
     page_token: str  # wins over `after`
     node_budget: int

@@ -23,7 +23,7 @@ class NewNode(NamedTuple):
     name: str
     status: str
     data_json: str
-    created_at: int | None  # None: the server's time
+    created_at: int | None  # None takes the server's time
     owner_user_id: str | None = None  # None takes the user of the call
 
 

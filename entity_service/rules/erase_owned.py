@@ -47,7 +47,7 @@ _log = logging.getLogger("owned")
 
 INTERVAL_S = 60.0
 
-AT_ONCE = 2  # subjects, each of another tenant: a subject with many rows takes long
+AT_ONCE = 2  # subjects that are erased at once, each of another tenant: one with many rows takes long
 
 
 class OwnedNodes:

@@ -22,11 +22,11 @@ _log = logging.getLogger("settling")
 
 INTERVAL_S = 30.0
 
-BATCH_EDGES = 200  # some 20 ms; appends below these edges wait for as long
+BATCH_EDGES = 200  # edges of one batch: some 20 ms; appends below these edges wait for as long
 
 PASSES_MAX = 10  # over the edges of a tenant, at once
 
-_REST = 9.0  # times as long as it worked
+_REST = 9.0  # length of the pause after a batch, as a multiple of the batch's time
 
 _LAST_ID = UUID(int=2**128 - 1)
 
@@ -38,7 +38,7 @@ class _Reading:
     node_id: UUID = _LAST_ID
     edge_id: UUID = _LAST_ID
     settled: int = 0
-    number: int = 1  # of the readings in this pass
+    number: int = 1  # number of this reading in the pass
 
 
 class EdgeSettling:

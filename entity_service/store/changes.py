@@ -9,7 +9,7 @@ from service_runtime.sql_files import SqlFile
 
 _log = logging.getLogger("changes")
 
-SWEPT_ROWS = 10_000  # of one statement
+SWEPT_ROWS = 10_000  # rows that one statement deletes
 
 SQL = SqlFile.of(__file__)
 FEED = SQL["feed"]

@@ -14,7 +14,7 @@ PAGE_ROWS = 1000
 
 PAGE_BYTES = 1024 * 1024
 
-_EMBEDDING_ROWS = 20  # up to 50 KB of text each
+_EMBEDDING_ROWS = 20  # embeddings of a page, with up to 50 KB of text each
 
 SCANNED_ROWS = 5000  # nodes that are looked at for envelopes in one statement
 

@@ -48,7 +48,7 @@ FIELDS = Fields(
 
 _ORDERED = (FieldType.TEXT, FieldType.NUMBER, FieldType.TIME)
 
-_TEXT_CHARS_MAX = 256  # of a text that nodes are ordered by
+_TEXT_CHARS_MAX = 256  # characters of a text that count when nodes are ordered by it
 
 _KINDS_COUNT = 4
 

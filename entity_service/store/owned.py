@@ -12,7 +12,7 @@ from service_runtime.sql_files import SqlFile
 
 LEASE_S = 5.0  # a step that takes longer is done by two, which harms nothing
 
-_NODES = 200  # of a step, with all that hangs on them
+_NODES = 200  # nodes that one step removes, with all rows about them
 
 SQL = SqlFile.of(__file__, erased=ERASED)
 READ = SQL["read"]

@@ -12,7 +12,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-PIECE_BYTES = 256 * 1024  # of a body, that are sent at once
+PIECE_BYTES = 256 * 1024  # bytes of a body that are sent at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from contextkeep.errors import Cancelled, DeadlineExceeded, LimitExceeded
 from service_runtime.held_bytes import CallBytes
 from service_runtime.http.asgi import Receive
 
-START_S = 10.0  # that a body may take, however small
-BYTES_PER_S = 64 * 1024  # and each byte adds to it: who drips, or says nothing, is past it soon
-_COPIES = 3  # of the body: its chunks, the whole, and the parsed value
-_DROPPED_BYTES_MAX = 16 * 1024 * 1024  # of a body that is too large, read so that its sender reads our answer
+START_S = 10.0  # seconds that any body may take, however small
+BYTES_PER_S = 64 * 1024  # each byte adds to that time: a slow or silent sender is past it soon
+_COPIES = 3  # copies of the body: its chunks, the whole, and the parsed value
+_DROPPED_BYTES_MAX = 16 * 1024 * 1024  # bytes of a too large body that are read, so that its sender reads our answer
 
 
 async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint: str = "") -> bytes:

@@ -32,16 +32,16 @@ from service_runtime.tls import TlsFiles
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]*)?")  # RFC 9110: no user, no path
 _ORIGIN = re.compile(rf"https?://{_HOST.pattern}")
 _METADATA = ("authorization", "x-api-key", "traceparent", "tracestate")  # the headers that become a call's metadata
-_PREFLIGHT_S = 7200  # that a browser need not ask again whether it may call
+_PREFLIGHT_S = 7200  # seconds for which a browser need not ask again whether it may call
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
     """Whose pages may call from a browser."""
 
-    allowed: frozenset[str]  # "https://chat.example.com"
-    setting: str  # that has them
-    loopback: bool  # those of loopback may, too, where the port listens there
+    allowed: frozenset[str]  # such as "https://chat.example.com"
+    setting: str  # name of the setting that has these origins
+    loopback: bool  # pages of loopback may call, too, where the port listens on loopback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +49,13 @@ class HttpOptions:
     """Where and how to listen."""
 
     host: str
-    port: int  # 0: any free one
+    port: int  # 0 takes any free port
     origins: Origins
     limits: CallLimits
     connections_max: int  # at once; further ones are closed
     drain_s: float
     tls: TlsFiles | None
-    resources: Resources | None = None  # None: no issuer's tokens are taken
+    resources: Resources | None = None  # None if the port takes no tokens of an issuer
 
 
 class Request:
@@ -114,7 +114,7 @@ class Endpoint(Protocol):
     """The handler of the requests that a door admits."""
 
     log: logging.Logger
-    allowed_headers: Sequence[str]  # of requests, that pages of browsers may send
+    allowed_headers: Sequence[str]  # request headers that pages in browsers may send
 
     async def answer(self, request: Request, send: Send) -> None:
         """Answer a request.

@@ -37,14 +37,14 @@ from service_runtime.http.json_process import (
 )
 
 PROCESSES = 2
-READ_CPU_S_MAX = 2.0  # of a process for one message; a MiB of the slowest values takes 1 s
-WORK_S_MAX = 15.0  # on the clock, in a process that is ready; 4 MiB of vectors take 3 s of CPU to write
-_START_S_MAX = 15.0  # of a process
-_SHARES = Shares(of_tenant=0.5, of_key=0.5)  # a tenant has one of them
-_HERE_BYTES = 64 * 1024  # of JSON
-_HERE_VALUES = 4096  # that it may hold, by its commas and brackets
+READ_CPU_S_MAX = 2.0  # CPU seconds of a process for one message; a MiB of the slowest values takes 1 s
+WORK_S_MAX = 15.0  # seconds for one message in a process that is ready; 4 MiB of vectors take 3 s of CPU to write
+_START_S_MAX = 15.0  # seconds until a process is ready
+_SHARES = Shares(of_tenant=0.5, of_key=0.5)  # a tenant may have one of the processes
+_HERE_BYTES = 64 * 1024  # bytes of JSON that are read in this process
+_HERE_VALUES = 4096  # values in such JSON, counted by its commas and brackets
 _HERE_MESSAGE_BYTES = 16 * 1024
-_PIECE_BYTES = 1024 * 1024  # that a pipe is read by
+_PIECE_BYTES = 1024 * 1024  # bytes that are read from a pipe at once
 
 
 class JsonMessages:

@@ -20,12 +20,12 @@ READ, WRITE = 0, 1  # JSON to protobuf, protobuf to JSON
 # One of them, the seconds of CPU that it may take (0: any), and the bytes of a message's name and of its content, which
 # follow.
 WORK = struct.Struct("!BfHI")
-DONE = struct.Struct("!BI")  # how it ended, and the bytes of the message, or of the reason, which follow
+DONE = struct.Struct("!BI")  # how the work ended, and the size of the message, or of the reason, which follow
 MADE, WRONG, TOO_LONG = 0, 1, 2
-LENGTH = struct.Struct("!I")  # of the protos, which follow
+LENGTH = struct.Struct("!I")  # size of the protos, which follow
 READY = b"+"  # written once the protos are read
 
-_WRONG_BYTES_MAX = 500  # of a reason: it may quote the JSON
+_WRONG_BYTES_MAX = 500  # most bytes of a reason: it may quote the JSON
 
 
 class _TooLong(BaseException):
@@ -100,7 +100,7 @@ def _cut(number: int, frame: object) -> None:
 def _exactly(incoming: IO[bytes], size: int) -> bytes:
     data = incoming.read(size)
     if len(data) != size:
-        sys.exit()  # who asked is gone
+        sys.exit()  # the service that asked is gone
     return data
 
 

@@ -16,8 +16,8 @@ from service_runtime.http.asgi import App
 from service_runtime.server import CannotListen
 from service_runtime.tls import TlsFiles, server_context
 
-HEAD_S_MAX = 10.0  # that the head of a request may take; for the first, since the connection was made
-READ_S_MAX = 30.0  # the longest that a caller may leave ready bytes unread
+HEAD_S_MAX = 10.0  # seconds for the head of a request; for the first one, since the connection was made
+READ_S_MAX = 30.0  # seconds that a caller may leave ready bytes unread
 
 
 class _Connection(H11Protocol):

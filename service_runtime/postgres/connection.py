@@ -26,8 +26,8 @@ from psycopg_pool import AsyncConnectionPool
 Row = Any  # a named tuple of the statement's columns
 
 CONNECT_TIMEOUT_S = 5
-CANCEL_S_MAX = 2.0  # that Postgres may take to end a statement whose caller is gone
-_CANCEL_AGAIN_S = 0.25  # after a cancellation that may have come too early
+CANCEL_S_MAX = 2.0  # seconds that Postgres may take to end a statement whose caller is gone
+_CANCEL_AGAIN_S = 0.25  # seconds until a cancellation is sent again, because it may have come too early
 _WAIT_INTERVAL_S = 0.1  # psycopg's own
 
 

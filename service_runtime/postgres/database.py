@@ -27,7 +27,7 @@ from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S, Lend, Residenc
 _log = logging.getLogger("postgres")
 
 _TENANTS_AT_ONCE = 1_000
-_OPERATORS_TIMEOUT_S = 5.0  # of a database in a command over all of them: one that hangs delays no other
+_OPERATORS_TIMEOUT_S = 5.0  # seconds for one database in a command over all of them: one that hangs delays no other
 _TENANTS = "SELECT id, database FROM access.tenant ORDER BY id"
 _ELSEWHERE = "SELECT EXISTS (SELECT FROM access.tenant WHERE database IS NOT NULL) AS elsewhere"
 _OLD_COPY = """

@@ -27,8 +27,8 @@ from service_runtime.postgres.statements import Parameters, execute, fetched
 _T = TypeVar("_T")
 Lend = Callable[[], AbstractAsyncContextManager[Connection]]
 
-ANSWER_TIMEOUT_MAX_S = 60.0  # outside of calls, and of calls without a deadline
-LOCK_TIMEOUT_S = 5.0  # of background statements; a statement of a caller waits at a lock until its deadline
+ANSWER_TIMEOUT_MAX_S = 60.0  # seconds of statements outside of calls, and of calls without a deadline
+LOCK_TIMEOUT_S = 5.0  # seconds that background statements wait at a lock; those of a caller wait until its deadline
 # Back off first: the transaction that survived the deadlock needs time to wake up, or the loser takes its lock again.
 AGAIN_AFTER_S = 0.02
 
@@ -83,9 +83,9 @@ class Across:
 
     sql: str
     why: str  # the reason, and what protects other users' rows instead
-    contexts: bool = False  # those of the tenant
-    subjects: bool = False  # all users' rows; refused without `admin`
-    administrators: bool = False  # all users' rows for a principal with `admin`, and its own for any other one
+    contexts: bool = False  # sees the rows of all contexts of the tenant
+    subjects: bool = False  # sees all users' rows; refused without `admin`
+    administrators: bool = False  # sees all users' rows for a principal with `admin`, and its own for any other one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
