@@ -41,7 +41,7 @@ _WRITTEN_S = 2.0  # longest time that a caller waits for the row
 _CALL_ID_CHARS_MAX = 64
 MINUTE_S = 60.0  # equal refusals within it are counted together
 _TOLD_S = 5.0  # seconds between two looks for minutes that are over
-METHODS_MAX = 20  # of a caller that are counted apart in a minute; refusals of others count together
+METHODS_MAX = 20  # methods of one caller that are counted apart in a minute; all further ones are counted together
 KINDS_MAX = 10_000  # kinds of refusals, of all callers; refusals of further kinds are in the metrics only
 
 # Errors that prove that the call changed nothing. After other errors it may have, so it is always kept.

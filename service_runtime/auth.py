@@ -20,7 +20,7 @@ import orjson
 from contextkeep.errors import PermissionDenied, SubjectRequired, Unauthenticated
 from service_runtime.checks import check_text
 
-# The row of it is in migrations/0001_access.sql.
+# Its row is made in migrations/0001_access.sql.
 DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
 GRAPH_DEFAULT = "default"
 CONTEXT_READ = "context:read"  # to ask context query, and nothing else; `read` includes it

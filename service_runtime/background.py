@@ -22,7 +22,7 @@ RESTART_S = 0.5  # seconds before a failed loop starts again; doubled after each
 
 _CANCEL_AGAIN_S = 0.05
 
-# Our own: who seeds Python's, or holds it still to find a fault again, has it for himself.
+# A generator of our own: tests that seed Python's shared one, to find a fault again, get the same numbers as before.
 _DRIFT = random.Random()  # noqa: S311 - no secret
 
 

@@ -57,7 +57,7 @@ class Connection(Generic[C]):
             await self._close_if_done(older)
 
     async def keep_renewed(self) -> None:
-        """Renew for ever."""
+        """Look for renewed certificates again and again, until cancelled."""
         while True:
             await asyncio.sleep(RENEW_INTERVAL_S)
             await self.renew()

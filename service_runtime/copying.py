@@ -1,7 +1,7 @@
-"""Values made of others by the names of their fields: of a row, of another value, or a message of protobuf of one.
+"""Copies fields by their names, from a row or another value to a dataclass or a message of protobuf.
 
-A field with one name on both sides is written nowhere. A field that the source lacks must be given, also one that has a
-default, so that a column that is missing in a statement is an error and not a default.
+A field that has the same name on both sides need not be named. A field that the source lacks must be given, also one
+that has a default, so that a column that is missing in a statement is an error and not a default.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def timestamp(time: datetime) -> Timestamp:
 
 @cache
 def _maker(target: Any, names: tuple[str, ...]) -> Callable[..., Any]:
-    """Return a function that makes one, compiled once as a dataclass is: as fast as if the fields were written out."""
+    """Return a function that makes a `target`; compiled once, it is as fast as code that names the fields."""
     if descriptor := getattr(target, "DESCRIPTOR", None):
         converted = {field.name: _conversion(field) for field in descriptor.fields}
     else:

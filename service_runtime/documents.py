@@ -31,16 +31,16 @@ BESIDE_BYTES = 64 * 1024  # a smaller text takes a millisecond or two, and is pa
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-# Whoever has waited for a socket waits so long for the interpreter, too, while a thread computes, and a call waits for
-# sockets a dozen times: with Python's own 5 ms each, others have waited for 60 ms.
+# While a thread computes, a thread whose socket is ready also waits this long for the interpreter. A call waits for
+# sockets a dozen times: with Python's own 5 ms each, it would wait for 60 ms.
 _TURN_S = 0.001
 
-# One: several would hold up each other, and the loop as often. Its thread begins with the first large message.
+# One thread: several would delay each other, and the event loop as often. It starts with the first large message.
 _PARSER = ThreadPoolExecutor(1, thread_name_prefix="documents", initializer=sys.setswitchinterval, initargs=(_TURN_S,))
 _PARSER_NESTING_MAX = 1024  # depth that orjson promises to parse
 
-# Postgres stores a number exactly and shows it without exponent: six characters become 16,000. What no double can
-# tell from zero or infinity is refused (infinity by the parser), and the rest counts with the digits it will show.
+# Postgres stores a number exactly and shows it without exponent: six characters become 16,000. A number that a double
+# takes for zero or infinity is refused (infinity by the parser). Others count with the digits that they will show.
 _EXPONENT_MIN = -400
 _SHORT_CHARS = 16 * 1024
 _MAY_HOLD_EXPONENT = re.compile(r"\d[eE][+-]?\d")

@@ -31,7 +31,7 @@ class Erased:
     subject_sha256: bytes  # with the id: see `hash_of`
 
     def line(self) -> str:
-        """Return it as a line of a file."""
+        """Return the erasure as a line of the register."""
         fields = {
             "tenant_id": str(self.tenant_id),
             "erasure_id": str(self.erasure_id),

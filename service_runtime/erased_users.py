@@ -30,7 +30,7 @@ async def rename_in_calls(tenant: Tenant, subject: str, pseudonym: str, *, pause
         pause: Awaited between two bounded steps, so that other work can run.
     """
     named = {"subject": subject, "digest": audit.digest_of(subject), "pseudonym": pseudonym}
-    # Calls of keys are where the keys are, or where the tenant lives.
+    # Administrative calls are stored in the home database, with the keys, or in the database where the tenant lives.
     for door in (tenant.at_home(), tenant) if tenant.may_live_elsewhere else (tenant,):
         async for pages in pages_of(door, "access.administrative_call", pause=pause):
             await door.query(_RENAME, {**named, **pages})

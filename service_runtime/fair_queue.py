@@ -79,7 +79,7 @@ class FairQueue:
         self._queues: OrderedDict[object, OrderedDict[object, deque[asyncio.Future[None]]]] = OrderedDict()
 
     def take_now(self, principal: Principal) -> bool:
-        """Take a turn if the caller may have one now; then no waiting call could have had it."""
+        """Take a turn if the caller may have one now, and return whether it did; no waiting call could have it."""
         tenant_id, key = principal.tenant_id.int, key_of(principal)
         of_tenant, of_key = self._of_tenant.get(tenant_id, 0), self._of_key.get(key, 0)
         key_max = min(self._key_max, self._unpaced_max)

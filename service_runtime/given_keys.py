@@ -37,10 +37,10 @@ from service_runtime.pages import PageRequest
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.sql_files import SqlFile
 
-# Of keys of contexts; the function has it, too, and an hour for those that come of no key in Postgres.
+# Lifetime of a key of a context. The SQL function has this limit, too; without a key in Postgres, it is an hour.
 LIFETIME_MAX = timedelta(days=1)
 
-# Of keys that are not of a context.
+# Longest lifetime of any other key that a caller makes.
 KEY_LIFETIME_MAX = timedelta(days=3652)
 NAMES_MAX = 100  # most apps, and most graphs, that a key may be bound to
 NAME_CHARS_MAX = 200

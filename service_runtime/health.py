@@ -47,7 +47,7 @@ class Streams:
 
     @contextmanager
     def one(self, connection: str) -> Iterator[None]:
-        """Count a stream for the block.
+        """Count an open stream of a connection for the block.
 
         Raises:
             TooManyCalls: there are too many already.

@@ -47,7 +47,7 @@ _log = logging.getLogger("calls")
 UNARY_TIMEOUT_S = 60.0  # seconds of a unary call that came without a deadline
 CALL_ID_KEY = "x-call-id"
 
-# They say nothing of any tenant, and are grpc's own: not wrapped, at most asked for a key.
+# Health and reflection say nothing of any tenant, and are grpc's own: they are not wrapped, and need a key at most.
 _HEALTH = "/grpc.health.v1.Health/"
 _REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/"
 

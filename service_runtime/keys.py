@@ -78,9 +78,9 @@ class StoredKeys:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._valid: dict[bytes, tuple[float, Principal]] = {}  # until when it counts as valid, and who
+        self._valid: dict[bytes, tuple[float, Principal]] = {}  # by hash: valid until, and the principal
         self._wrong_until: dict[bytes, float] = {}
-        self._guesses: dict[bytes, asyncio.Future[Principal | None]] = {}  # that wait for an answer, the oldest first
+        self._guesses: dict[bytes, asyncio.Future[Principal | None]] = {}  # lookups that wait, the oldest first
         self._guessing: asyncio.Task[None] | None = None
         self._none_until = 0.0
 

@@ -72,7 +72,7 @@ class LongWork:
 
 
 class _InSteps:
-    """Work in a task of its own, which waits at its pauses."""
+    """Work in a task of its own; the task stops at a pause until the next step."""
 
     def __init__(self, work: Work) -> None:
         self._until = 0.0

@@ -57,7 +57,7 @@ class LoopWaits:
             self._timer.cancel()
 
     def turn(self) -> None:
-        """End the wait, note it, and ask again."""
+        """Note the length of the wait for this turn, and ask for the next one."""
         self.stop()
         now = time.monotonic()
         # In the interval before it was due the loop may have worked without keeping a call waiting.

@@ -125,11 +125,11 @@ class _Table:
     unique_names: list[str]  # that a row may be without, whatever else it has
 
     def row(self) -> sql.Composable:
-        """A row as a text."""
+        """SQL of a row as one text."""
         return sql.SQL("(ROW({}))::text").format(_names(self.columns))
 
     def keys(self, of: str = "") -> sql.Composable:
-        """How many keys there are, and a checksum of them; of an alias, if there is more than one table."""
+        """SQL of the number of keys and a checksum of them; `of` is the alias of the table, if there are several."""
         key = [sql.Identifier(of, name) if of else sql.Identifier(name) for name in self.key]
         if self.has_id:  # as most have: a third of the time that a record of it takes
             number = sql.SQL("uuid_hash_extended({}, 0)").format(key[1])
@@ -138,15 +138,15 @@ class _Table:
         return sql.SQL("count(*) AS count, coalesce(bit_xor({}), 0) AS checksum").format(number)
 
     def same_key(self) -> sql.Composable:
-        """A row `t` and a row `s` have the same key."""
+        """SQL that is true if a row `t` and a row `s` have the same key."""
         return sql.SQL(" AND ").join(sql.SQL("t.{0} = s.{0}").format(sql.Identifier(name)) for name in self.key)
 
     def staged(self) -> sql.Identifier:
-        """Where rows wait until they are put into it, in the target."""
+        """Name of the table in the target where rows wait until they are put into this table."""
         return sql.Identifier("pg_temp", self.label)
 
     def bucket(self) -> sql.Composable:
-        """Which of the buckets a row is in, by its key."""
+        """SQL of the number of the bucket that a row is in, by its key."""
         return sql.SQL("hash_record_extended(ROW({}), 0) & {}").format(_names(self.key), sql.Literal(_BUCKETS - 1))
 
 

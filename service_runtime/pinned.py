@@ -28,7 +28,7 @@ _TLS_PORT, _PORT = 443, 80
 # what says nothing has a limit of its own.
 _READ_BYTES = 8 * 1024
 _HEAD_READ_BYTES = 1024
-_HEAD_BYTES_MAX, _HEAD_LINES_MAX = 16 * 1024, 500  # of a response, with the informational ones before it
+_HEAD_BYTES_MAX, _HEAD_LINES_MAX = 16 * 1024, 500  # limits of a response's head, with the informational ones before it
 _FRAMING_BYTES_MAX = 16 * 1024  # around and after the chunks of all responses, beyond what each chunk needs
 _CHUNK_BYTES = 16  # bytes that a chunk needs around it
 _CHUNKS_MAX = 5_000  # most chunks of all responses together

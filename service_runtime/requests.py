@@ -295,7 +295,7 @@ def answer_parameters(request: Request | None, bounds: str) -> dict[str, object]
 
 
 def is_begun(answer: Any) -> bool:
-    """Say whether the call of a stored answer had more to do."""
+    """Say whether a stored answer is from a call that had more to do after it stored the answer."""
     return isinstance(answer, dict) and _BEGUN in answer
 
 

@@ -42,7 +42,7 @@ class SchemaCheck:
 
         Raises:
             Unavailable: there is no answer, or it is of another database than the URL should lead to.
-            SchemaBehind: `migrate` is to be run.
+            SchemaBehind: a migration is missing; `migrate` must be run.
         """
         for named, problem in (await self._database.healthy(self._sql, problem=self._problem)).items():
             self._say(named, "" if problem is None else str(problem))

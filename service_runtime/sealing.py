@@ -45,7 +45,7 @@ class KeyRing:
         return self._newest.hex()
 
     def seal(self, secret: str, bound_to: Sequence[str]) -> bytes:
-        """Return a secret as it may be stored.
+        """Return a secret encrypted, as it may be stored, and bound to a text such as its tenant and its place.
 
         Raises:
             SecretsKeyMissing: there is no key.
@@ -57,7 +57,7 @@ class KeyRing:
         return head + _cipher(self._keys[self._newest]).encrypt(nonce, secret.encode(), _bound(bound_to))
 
     def open(self, sealed: bytes, bound_to: Sequence[str]) -> str:
-        """Return a secret that was sealed.
+        """Return the secret that `seal` encrypted.
 
         Raises:
             SecretUnreadable: none of the keys sealed it, or not for this.

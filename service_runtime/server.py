@@ -40,7 +40,7 @@ METADATA_BYTES_MAX = 16 * 1024  # bytes of metadata that a call may have
 # This also bounds the cost of a flood of resets ("rapid reset").
 STREAMS_MAX = 100
 HANDSHAKE_S_MAX = 5.0  # seconds for the handshakes of TLS and HTTP/2
-CONNECTION_GRACE_S = 3600.0  # that calls may go on after their connection takes no new ones: an upload, or a watch
+CONNECTION_GRACE_S = 3600.0  # seconds that calls may go on after their connection takes no new ones: uploads, watches
 QUIET_S = 0.1  # seconds without a new call, after which a server that drains tells its callers to go elsewhere
 QUIET_S_MAX = 1.0  # longest wait for that, while callers send calls without waiting for answers
 GOAWAY_S = 0.05  # seconds that it takes to tell them

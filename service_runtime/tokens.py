@@ -125,7 +125,7 @@ class Tokens:
         return None
 
     async def _key(self, key_id: str) -> jwt.PyJWK | None:
-        """Return a key of the issuer; asked again for a new key, and now and then for those it took back."""
+        """Return a key of the issuer. All keys are read again for an unknown one, and now and then to drop old ones."""
         if self._is_current(key_id):
             return self._keys.get(key_id)
         async with self._asking:

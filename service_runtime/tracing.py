@@ -25,7 +25,7 @@ _HEADERS = frozenset({"traceparent", "tracestate"})
 
 
 class _Switch:
-    """Whether this process makes spans: like the tracer provider that they go to, it has one."""
+    """Whether this process makes spans: one switch for the process, as there is one tracer provider."""
 
     is_on = False
     tracer: Any = None  # made once: the SDK makes a new one at each call

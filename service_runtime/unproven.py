@@ -52,7 +52,8 @@ class Unproven:
             units: The units that the call costs.
 
         Returns:
-            False: too many calls wait. The call must end at once, with as little work as possible.
+            True if the units were taken. False if too many calls wait: the call must end at once, with as little work
+            as possible.
         """
         self._refill()
         if not self.waiting and self._left >= 1:
@@ -72,7 +73,7 @@ class Unproven:
             self._remove(address, peer, turn)  # the caller may have left
 
     def _make_room(self, address: str, peer: str) -> bool:
-        """End the wait of a call of the address and the connection with the most; False: it is those that ask."""
+        """End the wait of a call of the address with the most; return False if that is the asking connection itself."""
         own = self._counts[address]
         if own * len(self._of_address) < self._waiting_max:  # fewer than the mean: another address has more
             address = max(self._of_address, key=lambda other: self._counts[other])
@@ -88,7 +89,7 @@ class Unproven:
         return True
 
     def _remove(self, address: str, peer: str, turn: asyncio.Future[bool]) -> float:
-        """Take a call out of the queue, and return its units; 0: it is not in it."""
+        """Take a call out of the queue, and return its units, or 0 if it is not in the queue."""
         connections = self._of_address.get(address)
         turns = connections.get(peer) if connections else None
         if connections is None or turns is None or turn not in turns:
@@ -130,7 +131,7 @@ class Unproven:
 
 
 def _tell(turn: asyncio.Future[bool], *, has_units: bool) -> bool:
-    """Answer a call that waits; False: its caller has left."""
+    """Answer a call that waits; return False if its caller has left."""
     if turn.done():
         return False
     turn.set_result(has_units)

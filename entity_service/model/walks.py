@@ -129,7 +129,7 @@ class Walk:
 
     @property
     def bounded(self) -> bool:
-        """Whether `newest_below` of an edge speaks of all that the walk may find below it."""
+        """Whether `newest_below` of an edge is a bound for all nodes that the walk may find below the edge."""
         return bool(self.edge_types) and set(BOUNDED_EDGE_TYPES).issuperset(self.edge_types)
 
 

@@ -38,7 +38,7 @@ def encode_place(tenant_id: UUID, feed: Feed, transaction_id: str, seq: int) -> 
 
 
 def decode_place(tenant_id: UUID, place_key: bytes, place: str) -> dict[str, object]:
-    """Return where a reader is: the transaction, the number in it, and the database that both are of.
+    """Return the transaction that a reader has reached, the number in it, and the database that both are from.
 
     Raises:
         InvalidPageToken: it is malformed, or of another tenant.
@@ -67,7 +67,7 @@ def parts_of_place(tenant_id: UUID, place: str) -> tuple[bytes, str]:
 
 
 def _hidden(place_key: bytes, nonce: bytes, numbers: bytes) -> bytes:
-    """Return numbers hidden, or hidden ones shown."""
+    """Hide the numbers of a place, or reveal hidden ones: the same operation does both."""
     pad = hashlib.blake2b(nonce, key=place_key, digest_size=_NUMBERS.size).digest()
     return bytes(number_byte ^ pad_byte for number_byte, pad_byte in zip(numbers, pad, strict=True))
 

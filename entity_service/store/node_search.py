@@ -163,7 +163,7 @@ def after_sql(tenant: Tenant, search: NodeSearch, bindings: Bindings) -> str:
 
 
 def token_binding(tenant: Tenant, search: NodeSearch) -> Sequence[object]:
-    """Return the parts of a search that its page token is bound to."""
+    """Return the parts of a search that its page token is bound to: a token of another search is refused."""
     wanted, connected = search.filter, search.filter.connected_to
     return (
         "SearchNodes",

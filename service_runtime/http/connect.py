@@ -38,7 +38,7 @@ _HINT = {JSON: f"send larger messages as {PROTO}", PROTO: ""}
 _TIMEOUT = re.compile(r"[0-9]{1,10}")
 _CHARSET = re.compile(r'charset="?utf-8"?', re.IGNORECASE)
 
-# As the protocol has them; any other code is 500.
+# HTTP statuses as the protocol defines them; any other code is 500.
 HTTP_STATUS = {
     grpc.StatusCode.CANCELLED: 499,
     grpc.StatusCode.INVALID_ARGUMENT: 400,
@@ -178,7 +178,7 @@ class _Exchange:
         self._json = json
 
     async def request(self, call: Call) -> Message:
-        """Read the body."""
+        """Read the body of the request, and return its message."""
         assert call.principal is not None and call.held is not None, "it was let in"
         self._request.belongs_to(call.principal)
         bytes_max, hint = BODY_BYTES_MAX[self._content_type], _HINT[self._content_type]
@@ -194,7 +194,7 @@ class _Exchange:
             raise malformed() from None
 
     async def render(self, response: Message, call: Call) -> bytes:
-        """Write the body of the answer."""
+        """Return the body of the answer, in JSON or protobuf."""
         assert call.principal is not None, "it was let in"
         if self._content_type == JSON:
             return await self._json.write(response, of=call.principal)

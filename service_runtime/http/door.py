@@ -76,7 +76,7 @@ class Request:
 
     @property
     def metadata(self) -> list[tuple[str, str]]:
-        """Return the metadata of the call that it becomes."""
+        """Return the metadata of the call that the request becomes."""
         return [(name, self.headers[name]) for name in _METADATA if name in self.headers]
 
     def belongs_to(self, principal: Principal) -> None:

@@ -17,8 +17,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message_factory import GetMessageClass
 
 READ, WRITE = 0, 1  # JSON to protobuf, protobuf to JSON
-# One of them, the seconds of CPU that it may take (0: any), and the bytes of a message's name and of its content, which
-# follow.
+# A piece of work: its kind, the seconds of CPU that it may take (0 sets no limit), and the sizes of the message's name
+# and of its content, which follow.
 WORK = struct.Struct("!BfHI")
 DONE = struct.Struct("!BI")  # how the work ended, and the size of the message, or of the reason, which follow
 MADE, WRONG, TOO_LONG = 0, 1, 2

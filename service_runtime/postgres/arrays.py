@@ -23,7 +23,7 @@ _NULL = _SIZE(-1)
 class TextArray(list[str | None]):
     """The parameter of an array of texts, in a statement as `%s::text[]`.
 
-    psycopg takes twenty microseconds for each element of a list; as this it is a fraction of one.
+    psycopg takes twenty microseconds for each element of a list, and a fraction of one for an element of this type.
     """
 
 

@@ -123,7 +123,7 @@ class Pool:
             yield opened
 
     def figure(self, key: str) -> int:
-        """Return one of the figures of the pool; see psycopg_pool."""
+        """Return one of the statistics that psycopg_pool keeps, by its name there."""
         return self._pool.get_stats().get(key, 0)
 
     async def untenanted(
@@ -178,7 +178,7 @@ class Pool:
             raise ours from error
 
     async def _checkout(self, pool: AsyncConnectionPool[Connection], give_up_at: float) -> Connection:
-        """Take a connection that lives."""
+        """Take a connection from the pool, and make sure that it still works."""
         # Some of the caller's time is kept for the statement, and for telling that there was no connection.
         wait_until = time.monotonic() + min(CHECKOUT_TIMEOUT_S, (give_up_at - time.monotonic()) * 0.8)
         while True:
