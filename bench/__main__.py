@@ -35,7 +35,7 @@ SDKS = ("azure-storage-blob", "google-cloud-storage", "obstore")
 
 
 def main() -> None:
-    """Run all of them; exit with 1 if one misses a target or fails."""
+    """Run all benchmarks; exit with 1 if one misses a target or fails."""
     lines = [
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
         f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in (*PACKAGES, *SDKS)),

@@ -31,7 +31,7 @@ MEMORY_MIB_MAX, MEMORY_MIB_APART = 64, 8
 
 
 def main() -> int:
-    """Print the table; 1 if something misses its target."""
+    """Print the table of speeds; return 1 if a row misses its target."""
     sizes = [int(argument) for argument in sys.argv[1:]] or [64, 1024]
     met, peaks_mib = [], []
     print(

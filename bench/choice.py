@@ -41,7 +41,7 @@ async def taken(database: Database) -> tuple[float, float]:
 
 
 async def run(stack: dev.Stack, queries: int) -> bool:
-    """Measure and print; say whether the target is met."""
+    """Measure queries by both processes, print the difference, and say whether the target is met."""
     name, _, east = stack.environment["DATABASE_URLS"].partition("=")
     url = stack.postgres.service_url
     async with AsyncExitStack() as opened:
@@ -63,7 +63,7 @@ async def run(stack: dev.Stack, queries: int) -> bool:
 
 
 def main() -> None:
-    """Run it; exit with 1 if it misses the target."""
+    """Run the benchmark; exit with 1 if it misses the target."""
     queries = int(sys.argv[1]) if len(sys.argv) > 1 else QUERIES
     with (
         TemporaryDirectory() as name,

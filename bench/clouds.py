@@ -37,7 +37,7 @@ class Cloud:
 
 
 def main() -> int:
-    """Print the table; 1 if something misses its target."""
+    """Print the table of speeds; return 1 if a row misses its target."""
     met = []
     print(f"{'':26}{'MiB/s':>8}{'SDK':>8}{'ratio':>7}{'target':>9}{'CPU s/GiB':>12}{'SDK':>8}")
     for name in sys.argv[1:] or list(SIZE_MIB):

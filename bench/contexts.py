@@ -183,7 +183,7 @@ async def write_for_ever(address: str, context_id: str) -> None:
 
 
 async def run(stack: dev.Stack, echo_port: int, seconds: float) -> bool:
-    """Measure and print; say whether all targets are met."""
+    """Run all three measurements, print them, and say whether all targets are met."""
     url = stack.postgres.url(role="postgres")
     async with (
         await psycopg.AsyncConnection.connect(url, autocommit=True) as floor,

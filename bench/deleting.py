@@ -57,7 +57,7 @@ def shown(name: str, loads: Sequence[Load]) -> str:
 
 
 async def measure(address: str, messages: int) -> None:
-    """Print the table."""
+    """Fill a context, delete it while callers work, and print what they notice."""
     async with AsyncContextClient(address, timeout_s=300) as context:
         begun = time.perf_counter()
         context_id = await filled(context, messages)

@@ -17,7 +17,7 @@ METHOD = "/floor.Echo/Call"
 
 
 async def serve(port: int, next_port: int | None) -> None:
-    """Answer until killed."""
+    """Answer each call with its own bytes, by way of the next echo if there is one, until killed."""
     ask_next = None
     if next_port is not None:
         ask_next = grpc.aio.insecure_channel(f"127.0.0.1:{next_port}").unary_unary(METHOD)

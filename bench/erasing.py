@@ -47,7 +47,7 @@ async def filled(
 
 
 async def measure(stack: dev.Stack, thousands: int) -> None:
-    """Print the table."""
+    """Write the subject's rows, erase them while callers work, and print what they notice."""
     keys = KeyAdministration(stack.postgres.admin_url)
     admins = keys.create(NewKey(tenant="default", subject="admin", scopes=("read", "write", "admin", "delegate")))
     owners = keys.create(NewKey(tenant="default", subject=SUBJECT, user_id=SUBJECT, scopes=("read", "write")))

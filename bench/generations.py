@@ -87,7 +87,7 @@ def bytes_of(connection: psycopg.Connection[Any], kept: Kept) -> list[float]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the size of the index after each generation, for each way to maintain it."""
     print("| kept | " + " | ".join(str(number + 1) for number in range(GENERATIONS)) + " | last of first |")
     print("| --- |" + " ---: |" * (GENERATIONS + 1), flush=True)
     with (

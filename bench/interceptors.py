@@ -60,7 +60,7 @@ async def collector(port: int) -> grpc.aio.Server:
 
 
 async def run(stack: dev.Stack, folder: Path) -> int:
-    """Measure both, print, and return 1 if the difference is too large."""
+    """Measure both services, print their CPU, and return 1 if the difference is too large."""
     collector_port = free_port()
     collecting = await collector(collector_port)
     environment = {

@@ -72,13 +72,13 @@ async def _pack(context: AsyncContextClient, window: Window) -> Pack | None:
 
 
 async def bench(stack: dev.Stack, message_count: int) -> None:
-    """Measure."""
+    """Run the benchmark on a stack with a number of messages."""
     async with AsyncContextClient(stack.context_address) as context, beside() as floor:
         await run(stack, context, floor, message_count)
 
 
 def main() -> None:
-    """Run it."""
+    """Start the stack, and run the benchmark."""
     with running() as (stack, _):
         asyncio.run(bench(stack, int(sys.argv[1]) if len(sys.argv) > 1 else MESSAGES))
 

@@ -71,7 +71,7 @@ async def load(callers: list[Turn], seconds: float) -> Load:
 
 
 async def run(stack: dev.Stack, echo_ports: dict[int, int], seconds: float) -> int:
-    """Measure both and print; return the number of failed calls."""
+    """Measure our services and the echoes, print both, and return the number of failed calls."""
     echoes = {hops: grpc.aio.insecure_channel(f"127.0.0.1:{port}") for hops, port in echo_ports.items()}
     body = b"x" * 1000
     async with AsyncEntityClient(stack.entity_address) as graph, AsyncContextClient(stack.context_address) as context:

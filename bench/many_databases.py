@@ -90,7 +90,7 @@ async def line(databases: int, *, down: int = 0) -> str:
 
 
 async def run(sizes: tuple[int, ...]) -> None:
-    """Measure and print."""
+    """Measure each number of databases, and print a line for each."""
     print(f"{'':15}{'health':>17}{'in each':>17}{'all tenants':>17}{'a call':>12}")
     print(f"{'databases':>9}{'down':>6}" + f"{'CPU ms':>8}{'ms':>9}" * 3 + f"{'CPU us':>12}")
     for databases in sizes:

@@ -73,7 +73,7 @@ def serve() -> None:
 
 
 def main() -> None:
-    """Run it; exit with 1 if it misses its target."""
+    """Run the benchmark; exit with 1 if it misses its target."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("calls", nargs="?", type=int, default=200)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)

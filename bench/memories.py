@@ -67,7 +67,7 @@ async def measured(services: dev.Stack, count: int) -> bool:
 
 
 def main() -> None:
-    """Run it; exit with 1 if it misses the target."""
+    """Run the benchmark; exit with 1 if it misses the target."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", nargs="?", type=int, default=10_000)
     asked = parser.parse_args()

@@ -134,7 +134,7 @@ async def measure(stack: dev.Stack, key: str) -> bool:
 
 
 def main() -> None:
-    """Run it; exit with 1 if it misses the target."""
+    """Run the benchmark; exit with 1 if it misses the target."""
     nodes, records = map(int, sys.argv[1:]) if len(sys.argv) > 1 else (NODES, RECORDS)
     with (
         tempfile.TemporaryDirectory() as name,

@@ -84,7 +84,7 @@ async def timed(client: AsyncContextClient, record_id: str, seconds: float) -> l
 
 
 async def run(stack: dev.Stack, keys: dict[str, str], seconds: float) -> None:
-    """Measure and print."""
+    """Measure the look-ups alone and next to each flood, and print the ratios."""
     async with (
         AsyncContextClient(stack.context_address, api_key=keys["hostile"], retries=0) as theirs,
         AsyncContextClient(stack.context_address, api_key=keys["other"], retries=0) as ours,

@@ -86,7 +86,7 @@ async def passages_of(server: EmbeddedPostgres) -> AsyncIterator[tuple[Database,
 
 
 async def put(database: Database, passages: Passages, scope: Scope, written: Sequence[Passage]) -> None:
-    """Write a batch."""
+    """Write a batch of passages to a scope, as the service does."""
     audience = Audience(ancestors=(scope.id,))
 
     async def work(transaction: Transaction) -> None:

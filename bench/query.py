@@ -130,7 +130,7 @@ async def large(services: dev.Stack, passages: int) -> bool:
 
 
 def main() -> None:
-    """Run it; exit with 1 if it misses a target."""
+    """Run the benchmark; exit with 1 if it misses a target."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("calls", nargs="?", type=int, default=500)
     parser.add_argument("--passages", type=int, default=0)

@@ -84,7 +84,7 @@ async def timed(
 
 
 async def run(stack: dev.Stack, questions: int, among: int) -> bool:
-    """Measure and print; say whether all targets are met."""
+    """Measure recalls in contexts of each size, print them, and say whether all targets are met."""
     services = {"context": stack.processes["context-service"].pid, "postgres": stack.postgres.pid}
     met = True
     async with AsyncContextClient(stack.context_address) as context:

@@ -50,7 +50,7 @@ async def callers_of(stack: dev.Stack, keys: list[str], opened: AsyncExitStack) 
 
 
 async def run(stack: dev.Stack, keys: list[list[str]], seconds: float) -> int:
-    """Measure and print; return how many calls failed."""
+    """Measure the calls with tenants in one, two and three databases, and return how many calls failed."""
     rates: list[list[float]] = [[] for _ in keys]
     cpu_ms: list[list[float]] = [[] for _ in keys]
     entity, context = services_of(stack)
@@ -82,7 +82,7 @@ async def run(stack: dev.Stack, keys: list[list[str]], seconds: float) -> int:
 
 
 def main() -> None:
-    """Run it; exit with 1 if a call failed."""
+    """Run the benchmark; exit with 1 if a call failed."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     with (
         tempfile.TemporaryDirectory() as name,

@@ -80,7 +80,7 @@ class Beside:
         self._seconds: list[float] = []
 
     async def echo(self) -> None:
-        """Call it once, and remember how long it took."""
+        """Call the echo once, and remember how long it took."""
         began = time.perf_counter()
         await self._call(_MESSAGE)
         self._seconds.append(time.perf_counter() - began)

@@ -184,7 +184,7 @@ def measured() -> dict[str, dict[str, Counter[str]]]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print how many sentences of each kind the state reads right."""
     parser = argparse.ArgumentParser(prog="bench.statements", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON document, and no table")
     parser.add_argument(

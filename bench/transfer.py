@@ -59,7 +59,7 @@ class _Cut(Exception):
 
 
 def main() -> int:
-    """Print the table; 1 if something misses its target."""
+    """Print the table of archives; return 1 if a row misses its target."""
     sizes = [int(argument) for argument in sys.argv[1:]] or [16, 64]
     met: list[bool] = []
     peaks: dict[int, float] = {}

@@ -130,7 +130,7 @@ def merge(into: dict[str, Taken], more: dict[str, Taken]) -> None:
 
 
 async def run(stack: dev.Stack, keys: dict[str, str], seconds: float) -> float:
-    """Measure and print; return the worst ratio."""
+    """Measure the calls with and without the hostile key, print them, and return the worst ratio."""
     async with (
         AsyncEntityClient(stack.entity_address, api_key=keys["hostile"]) as their_graph,
         AsyncContextClient(stack.context_address, api_key=keys["hostile"], retries=0) as theirs,

@@ -84,7 +84,7 @@ async def check(probes: Mapping[str, Check]) -> list[Checked]:
 
 
 def show(settings: list[Setting], checked: list[Checked], *, as_json: bool) -> int:
-    """Print both; return 1 if something is wrong."""
+    """Print the settings and the checks; return 1 if something is wrong."""
     wrong = [
         problem
         for problem in (*(setting.problem for setting in settings), *(check.problem for check in checked))

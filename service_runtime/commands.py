@@ -39,7 +39,7 @@ def printing() -> Iterator[None]:
 
 
 def add_serve(commands: Subparsers) -> None:
-    """Add `serve`."""
+    """Add the command `serve`."""
     command = commands.add_parser(
         "serve", help="run the service until SIGTERM or Ctrl-C", formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -47,7 +47,7 @@ def add_serve(commands: Subparsers) -> None:
 
 
 def add_migrate(commands: Subparsers) -> None:
-    """Add `migrate`."""
+    """Add the command `migrate`."""
     command = commands.add_parser(
         "migrate",
         help="apply the migrations of this version to DATABASE_ADMIN_URL, then to each of DATABASE_ADMIN_URLS",
@@ -57,7 +57,7 @@ def add_migrate(commands: Subparsers) -> None:
 
 
 def add_check_config(commands: Subparsers) -> None:
-    """Add `check-config`."""
+    """Add the command `check-config`."""
     command = commands.add_parser(
         "check-config", help="explain every setting, report problems, and try the addresses that the settings name"
     )
@@ -66,7 +66,7 @@ def add_check_config(commands: Subparsers) -> None:
 
 
 def add_replay(commands: Subparsers, program: str) -> None:
-    """Add `replay`."""
+    """Add the command `replay`."""
     replay = commands.add_parser(
         "replay",
         help="repeat the erasures of a register in a database that was restored from an older backup",

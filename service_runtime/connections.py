@@ -21,7 +21,7 @@ class Closable(Protocol):
     """A channel, or a client that has one."""
 
     async def close(self) -> None:
-        """Close it; calls under way end."""
+        """Close the channel; calls under way end."""
         ...
 
 

@@ -54,7 +54,7 @@ class EmbeddedPostgresError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedPostgres:
-    """A running server."""
+    """A running embedded server, with its port and its passwords."""
 
     version: str  # major
     binaries: Path  # pg_dump and psql are here too

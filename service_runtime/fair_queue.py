@@ -152,7 +152,7 @@ class FairQueue:
             self._pacing = asyncio.get_running_loop().call_later(PACE_S, self._look, self._arrivals, 0, give_up_at)
 
     def _look(self, arrivals: int, quiet_looks: int, give_up_at: float) -> None:
-        """Give one turn more than `UNPACED` if no call has arrived for some looks."""
+        """Give a key one turn more than `UNPACED`, if no call has arrived between some looks."""
         self._pacing = None
         quiet_looks = quiet_looks + 1 if self._arrivals == arrivals else 0
         if not self.waiting:

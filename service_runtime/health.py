@@ -140,7 +140,7 @@ class Reflection(reflection.aio.ReflectionServicer):  # type: ignore[misc]
         self._streams = Streams("reflections", REFLECTIONS_MAX, REFLECTIONS_OF_CONNECTION_MAX)
 
     async def ServerReflectionInfo(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
-        """Answer each request."""
+        """Answer each request for a description of the protos."""
         try:
             with self._streams.one(context.peer()):
                 async with asyncio.timeout(REFLECTION_S_MAX):

@@ -89,7 +89,7 @@ class CallBytes:
 
     @property
     def size_bytes(self) -> int:
-        """The charged bytes."""
+        """The number of bytes that are charged now."""
         return self._bytes
 
     def set(self, size_bytes: int) -> None:

@@ -123,7 +123,7 @@ class Hold:
         return looks == _LOOKS
 
     def release(self) -> None:
-        """Let all calls run that are held, and those that arrive later."""
+        """Let the calls that are held run, and those that arrive later."""
         self.is_on = False
         self._released.set()
 

@@ -18,7 +18,7 @@ class JsonFormatter(logging.Formatter):
     """Renders a record as a JSON object: time, level, logger, event, then its own values."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line."""
+        """Return the record as one line of JSON."""
         line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,

@@ -56,7 +56,7 @@ class MigrationFailed(FailedPrecondition):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:
-    """One file."""
+    """One migration file of a schema."""
 
     schema: str
     version: int

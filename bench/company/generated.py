@@ -47,7 +47,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Company:
-    """Facts and questions."""
+    """The planted facts of a company, and the questions about them."""
 
     facts: tuple[Fact, ...]  # those that answer nothing, too
     questions: tuple[Question, ...]

@@ -75,12 +75,12 @@ class _Installed:
 
 
 class Customers(_Installed):
-    """The customers."""
+    """The customers of the company, as a system that is installed as a provider."""
 
     source, name = CRM, "Customers"
 
 
 class Tickets(_Installed):
-    """The tickets."""
+    """The tickets of the company, as a system that is installed as a provider."""
 
     source, name, points = TICKETS, "Tickets", 1_234.0

@@ -13,7 +13,7 @@ _NOTEBOOKS = ("baseline", "outliers", "weather_fit", "savings", "forecast", "tar
 
 
 class Analysis(Story):
-    """See the module."""
+    """A story in the words of a data analyst: buildings, meters and queries."""
 
     name = "analysis"
     profile = "general"

@@ -12,7 +12,7 @@ _VERBS = ("collect", "resolve", "attach", "expire", "renew", "match", "split", "
 
 
 class Coding(Story):
-    """See the module."""
+    """A story in the words of a coding agent: modules, tests and tickets."""
 
     name = "coding"
     profile = "coding"

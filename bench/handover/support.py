@@ -22,7 +22,7 @@ _DOCUMENTS = ("reply", "macro", "refund form", "call note", "apology letter", "e
 
 
 class Support(Story):
-    """See the module."""
+    """A story in the words of a support agent: bookings, routes and cases."""
 
     name = "support"
     profile = "general"

@@ -196,13 +196,13 @@ class _Progress:
         self.shows(0.0)
 
     def shows(self, share: float) -> None:
-        """Show how much of it is done."""
+        """Show the share of the work that is done."""
         if self._is_shown:
             done = int(share * self._CELLS)
             print(f"\r{'█' * done}{'░' * (self._CELLS - done)} {self._what:60.60}", end="", file=sys.stderr, flush=True)
 
     def ends(self) -> None:
-        """Clear the line."""
+        """Clear the line of the bar."""
         if self._is_shown:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 

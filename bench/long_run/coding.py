@@ -202,7 +202,7 @@ _ALWAYS = (  # output of tools is never a rule
 
 
 class Coding(Log):
-    """See the module."""
+    """A log in the words of a coding agent: components, code, tests and tools."""
 
     name = "coding"
     profile = "coding"

@@ -169,7 +169,7 @@ _EVENTS = (
 
 
 class Operations(Log):
-    """See the module."""
+    """A log in the words of an operator's agent: services, metrics, alerts and deployments."""
 
     name = "operations"
     profile = "operations"

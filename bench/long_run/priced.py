@@ -64,7 +64,7 @@ class Priced(Folding):
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Run a log through the priced window, and print the cost of its summaries and packs."""
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else STEPS
     for kind in WORKLOADS:
         ready = prepared(kind(seed=1, steps=steps).workload(), cache(TokenCounter().count), lambda _: None)

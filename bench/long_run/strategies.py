@@ -97,7 +97,7 @@ class SlidingByHalves(Sliding):
 
 
 class Masking(Sliding):
-    """The last ten steps are whole, those before them masked, and of all of it the newest that fit."""
+    """The newest steps that fit: the last ten whole, and those before them masked."""
 
     name = "all but the last ten masked, then sliding"
     keep_last = 10

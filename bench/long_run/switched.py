@@ -114,7 +114,7 @@ def by_provider(ours: Folding, *, at_once: int) -> tuple[float, float, int]:
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Measure both logs with each switch off and on, and print the figures."""
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else STEPS
     count = cache(TokenCounter().count)
 

@@ -71,7 +71,7 @@ def _thread(conversation: str) -> Any:
 
 
 class LangGraphDelta(LangGraph):
-    """The same with its channel that stores what a step adds, and all of it now and then."""
+    """LangGraph with its channel that stores what a step adds, and the whole state now and then."""
 
     def __init__(self, url: str) -> None:
         from langgraph.channels import DeltaChannel
@@ -81,7 +81,7 @@ class LangGraphDelta(LangGraph):
 
 
 class LangGraphHere(LangGraph):
-    """The same with the saver of our client."""
+    """LangGraph with the saver of our client."""
 
     def _saver(self, url: str) -> Any:
         from contextkeep import ContextClient
@@ -130,7 +130,7 @@ class GoogleAdk:
 
 
 class GoogleAdkHere(GoogleAdk):
-    """The same with the session service of our client."""
+    """Google's ADK with the session service of our client."""
 
     def _made(self, url: str) -> Any:
         from contextkeep import AsyncContextClient
@@ -175,7 +175,7 @@ class OpenAiAgents:
 
 
 class OpenAiAgentsHere(OpenAiAgents):
-    """The same with the session of our client."""
+    """OpenAI's Agents SDK with the session of our client."""
 
     def __init__(self, url: str) -> None:
         from contextkeep import AsyncContextClient

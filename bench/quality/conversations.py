@@ -11,7 +11,7 @@ from context_service.kernel.parts import Part
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """One message."""
+    """One message of a conversation."""
 
     id: str
     text: str

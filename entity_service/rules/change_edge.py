@@ -14,7 +14,7 @@ from service_runtime.requests import Request, Requests
 
 
 class EdgeChanges:
-    """Changes edges."""
+    """Changes the data of edges."""
 
     def __init__(self, database: Database, *, document_bytes_max: int) -> None:
         self._database = database

@@ -15,7 +15,7 @@ from service_runtime.requests import Request, Requests
 
 
 class NodeChanges:
-    """Changes nodes."""
+    """Changes the data and the status of nodes, archives them, and resets them."""
 
     def __init__(self, database: Database, *, document_bytes_max: int) -> None:
         self._database = database

@@ -187,7 +187,7 @@ class OwnedEraser:
         await tenant.query(FINISH, named)
 
     async def _remove_nodes(self, tenant: Tenant, named: dict[str, Any], pause: Pause) -> bool:
-        """Remove the nodes that a reading of the table finds; False: there was none."""
+        """Read the table of nodes once, and remove the user's nodes; return False if there was none."""
         has_found = False
         async for pages in pages_of(tenant, "entity.node", pause=pause):
             node_ids = [row.id for row in await tenant.query(FIND, {**named, **pages})]

@@ -29,7 +29,7 @@ from service_runtime.postgres import Transaction
 
 
 class GraphImport:
-    """Writes graphs in."""
+    """Writes the batches of an import into a graph."""
 
     def __init__(self, writes: GraphWrites) -> None:
         self._writes = writes

@@ -98,7 +98,7 @@ def direction(value: int, *, field: str = "direction") -> Direction:
 
 
 def fill_time(message: Timestamp, time_micros: int) -> None:
-    """Set a time."""
+    """Set a Timestamp from microseconds since 1970."""
     message.seconds, micros = divmod(time_micros, 1_000_000)
     message.nanos = micros * 1000
 

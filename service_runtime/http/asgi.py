@@ -17,7 +17,7 @@ PIECE_BYTES = 256 * 1024  # bytes of a body that are sent at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpResponse:
-    """A whole answer."""
+    """A whole answer: status, body and headers."""
 
     status: int
     body: bytes = b""

@@ -62,7 +62,7 @@ _DETAILS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Method:
-    """One RPC."""
+    """One RPC, as it can be called over HTTP."""
 
     handler: Any  # grpc.RpcMethodHandler
     request: type[Message]

@@ -98,7 +98,7 @@ class JsonMessages:
         return await self._elsewhere(WRITE, type(message), message.SerializeToString(), of)
 
     async def close(self) -> None:
-        """End the processes."""
+        """End all processes that read and write large JSON."""
         while self._idle:
             await _end(self._idle.pop())
 
