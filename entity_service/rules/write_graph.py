@@ -100,7 +100,7 @@ class GraphWrites:
         The first try takes all rows for new, which is one statement.
 
         Args:
-            principal: The caller; it becomes the owner of the rows that it writes.
+            principal: The caller; nodes that name no owner get its user.
             write: The nodes and edges to write.
             then: Gets the transaction and the outcome of the rows. If it raises an error, nothing is written.
 
