@@ -71,7 +71,7 @@ class Access:
     """Authenticates, and bounds how often a subject and a tenant may call.
 
     Args:
-        finders: Look credentials up, each those of one kind. They are asked in this order, the cheapest first.
+        finders: Look credentials up, each those of one kind. The search goes in this order, the cheapest first.
         open_while_empty: As long as this store has no keys, calls without a key are the anonymous principal's.
         per_subject: Calls per second that a subject may make; 0 sets no limit. A burst may have as many calls, or ten.
         per_tenant: The same for all subjects of a tenant together, in this process.

@@ -26,7 +26,7 @@ SPACING_S = 0.012  # from one slice of a key to its next one while others call, 
 SPACING_S_MAX = 0.1
 REST = 5  # a key pauses for this many times the length of its last slice, which is longer on a busy processor
 BURST = 10  # slices that a key may use without a pause: as many as an ordinary history takes
-OTHERS_S = 1.0  # seconds after its last call in which a key counts as calling
+OTHERS_S = 1.0  # a key counts as calling for these seconds after its last call
 LEASE_S = 0.1  # seconds of an ordinary turn: a longer call waits for something other than the processor
 # grpc.aio takes calls from its core one at a time, which needs several passes of the event loop for each. While a key's
 # calls fill the loop, those of all callers wait in core, first come, first served. So a key gets more turns only after

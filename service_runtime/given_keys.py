@@ -182,7 +182,7 @@ async def make_context_key(
     It has the bounds of the principal, and dies with the principal's key or token.
 
     Args:
-        transaction: A transaction of the principal's `Tenant`, in which the context was read.
+        transaction: A transaction of the principal's `Tenant` that has read the context.
         principal: The caller that asks for the key.
         context_id: A context that the principal sees.
         scopes: `read` or `write` or both, of those that the principal has. Empty gives all of these.

@@ -152,7 +152,7 @@ def serving(
     """Return a server for a block, yielding the port; see `listening`.
 
     Args:
-        endpoint: Answers the requests to all paths that are not in `beside`.
+        endpoint: Answers the requests to all other paths.
         options: The address and limits of the port.
         beside: Further endpoints, each by the path that it serves.
     """

@@ -30,7 +30,7 @@ from service_runtime.postgres.watch import Watch
 
 READY_TIMEOUT_S = 1.5
 CHECKOUT_TIMEOUT_S = 5.0
-PROOF_TIMEOUT_S = 1.0  # seconds in which an idle connection must answer, after another one was silent
+PROOF_TIMEOUT_S = 1.0  # an idle connection must answer within these seconds after another one was silent
 
 
 class Pool:
