@@ -31,7 +31,7 @@ _CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 async def plain(message: Message) -> Document:
-    """Return a message as JSON values, without empty fields, and with its JSON documents parsed."""
+    """Return a protobuf message as JSON values, without empty fields and with embedded JSON documents parsed."""
     return await beside_the_loop(message.ByteSize(), _document, message)
 
 
@@ -48,22 +48,22 @@ def _document(message: Message) -> Document:
 
 
 def size_bytes_of(answer: Document) -> int:
-    """Return the bytes of an answer on its way."""
+    """Return the size of an answer when it is sent as JSON."""
     return len(orjson.dumps(answer))
 
 
 async def fitting_page(
     read: Callable[[int], Awaitable[tuple[Document, int]]], *, page_size: int, bytes_max: int
 ) -> Document:
-    """Return a page of at most `bytes_max`.
+    """Return a page of at most `bytes_max`; read fewer rows until it fits.
 
     Args:
-        read: Reads a page of a number of rows; returns the answer, and how many rows came.
-        page_size: Rows to begin with.
-        bytes_max: Of the answer.
+        read: Reads a page with the given number of rows; returns the answer and the number of rows in it.
+        page_size: The number of rows of the first try.
+        bytes_max: The largest size of the answer, in bytes.
 
     Raises:
-        AnswerTooLarge: a single row is, however short its texts.
+        AnswerTooLarge: a single row is too large, even with its texts cut.
     """
     while True:
         answer, rows = await read(page_size)
@@ -88,17 +88,17 @@ async def page_of(
     """Return an answer with a page of `rows` as its list `name`.
 
     Args:
-        rows: All of them.
-        name: Of the list.
+        rows: All rows of the list, of which the page is a part.
+        name: The name of the list's field in the answer.
         answer: The other fields of the answer.
-        query: What the rows are of: a token of another is refused.
-        page_size: Rows at most.
-        page_token: Of the page before.
-        bytes_max: Of the answer.
+        query: The values that identify the list; a page token made for other values is refused.
+        page_size: The largest number of rows on the page.
+        page_token: The token that the previous page returned; empty for the first page.
+        bytes_max: The largest size of the answer, in bytes.
 
     Raises:
-        InvalidPageToken: it is of other rows.
-        AnswerTooLarge: a single row is, however short its texts.
+        InvalidPageToken: the token belongs to another list.
+        AnswerTooLarge: a single row is too large, even with its texts cut.
     """
     (start,) = decode_token(query, page_token, parts=1, field=_PAGE_FIELD) or (0,)
     if type(start) is not int or not 0 <= start <= len(rows):
@@ -115,10 +115,10 @@ async def page_of(
 
 
 async def first_rows(answer: Document, name: str, *, bytes_max: int) -> Document:
-    """Return an answer with as many rows of its list `name` as fit, and how many are left out.
+    """Return an answer with as many rows of its list `name` as fit, and the number of rows left out.
 
     Raises:
-        AnswerTooLarge: the first alone does not fit, however short its texts.
+        AnswerTooLarge: the first row alone does not fit, even with its texts cut.
     """
     rows = kept = answer[name]
     cut = answer
@@ -132,7 +132,7 @@ async def shortened(answer: Document, *, bytes_max: int) -> Document:
     """Return an answer whose long texts and lists are cut until it fits.
 
     Raises:
-        AnswerTooLarge: nothing that is long is left in it.
+        AnswerTooLarge: the answer does not fit although nothing long is left in it.
     """
     size_bytes = size_bytes_of(answer)
     if size_bytes <= bytes_max:

@@ -135,6 +135,14 @@ class Mcp:
     async def _answer(
         self, request: door.Request, principal: Principal, call_bytes: CallBytes, send: asgi.Send
     ) -> None:
+        """Check the scope, attach the caller's session to the request, and let the SDK answer it.
+
+        On a path of ours the body is read and bounded first, because the SDK would parse it whole on the event loop.
+
+        Raises:
+            PermissionDenied: the key lacks the scope of the endpoint.
+            DeadlineExceeded: the SDK took more than `_WORK_S_MAX`.
+        """
         metadata = request.metadata
         is_ours = request.path in self._servers
         caller = Caller(principal=principal, metadata=metadata, peer=request.peer)
@@ -166,7 +174,7 @@ class Mcp:
             raise DeadlineExceeded(f"the request took more than {_WORK_S_MAX:g} s") from None
 
     def refusal(self, error: ContextKeepError) -> asgi.HttpResponse:
-        """Return an error with what gRPC's details hold, as JSON."""
+        """Return an error as JSON, with the same details as over gRPC."""
         status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
         headers = {"allow": "POST"} if status == 405 else {}
         if scope := error.metadata.get("scope"):  # RFC 6750: what a token has to have
@@ -177,7 +185,7 @@ class Mcp:
 def opened(
     tools: ToolsServicer, query: ContextQueryServicer, authenticator: Authenticator, border: Border
 ) -> AbstractAsyncContextManager[Mcp]:
-    """Open the endpoint for a block, for the ports that are open within it."""
+    """Open the endpoint while a block runs, for the ports that open within the block."""
     # The SDK's scopes of cancellation are of one task.
     return background.in_task_of_own(_opened(tools, query, authenticator, border))
 
@@ -214,7 +222,7 @@ def _session_of(context: Context) -> _HttpSession:
 
 
 def _again(body: bytes, receive: asgi.Receive) -> asgi.Receive:
-    """Return a `receive` that gives a body at once, then what the connection has to say."""
+    """Return a `receive` that first gives a body that was read already, then the connection's later messages."""
     is_replayed = False
 
     async def again() -> asgi.Message:

@@ -50,10 +50,10 @@ class QuerySession(Protocol):
 
 
 def query_server(session_of: Callable[[Context], QuerySession]) -> Server[Any]:
-    """Return the MCP server.
+    """Return an MCP server that offers only the tools that query.
 
     Args:
-        session_of: Returns the caller of a request.
+        session_of: Returns the session of a request, which holds its caller.
     """
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -76,7 +76,7 @@ def query_server(session_of: Callable[[Context], QuerySession]) -> Server[Any]:
 
 
 async def _tools_of(session: QuerySession) -> list[Tool]:
-    """Return the tools of a caller; without those for single families if its policy cannot be read."""
+    """Return the caller's tools; leave out those for single source families if its policy cannot be read."""
     request = pb.GetQueryPolicyRequest(subject_user_id=session.subject_user_id, agent_id=session.agent_id)
     try:
         policy: pb.GetQueryPolicyResponse = await session.rpcs.call("GetQueryPolicy", request)

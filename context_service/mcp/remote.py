@@ -32,10 +32,10 @@ def remote_server(
     """Return an MCP server that calls a service.
 
     Args:
-        client: Its key is the caller's.
-        entity_node_id: The current entity.
+        client: The client of the service; its API key identifies the caller.
+        entity_node_id: The entity that tools are about unless the model names another.
         subject_user_id: The user for whom a key without a user calls; the model cannot choose it.
-        read_only: Offer no tool that writes.
+        read_only: Offer only tools that do not write.
 
     Raises:
         InvalidArgument: the entity's id is malformed.

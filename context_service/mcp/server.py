@@ -38,7 +38,7 @@ class Rpcs(Protocol):
     """Calls the RPCs of `Tools` for one caller."""
 
     async def call(self, rpc: str, request: Message) -> Any:
-        """Return the answer of a call.
+        """Call an RPC for this caller, and return its answer.
 
         Raises:
             ContextKeepError: the error of the RPC.
@@ -69,7 +69,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
     """Return an MCP server.
 
     Args:
-        session_of: Returns the caller of a request.
+        session_of: Returns the session of a request: its caller and its entity.
     """
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -91,6 +91,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
     async def list_resources(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
+        """Answer a page of the entity's records as MCP resources; an empty list if the session has no entity."""
         session = session_of(context)
         if not session.entity_node_id:
             return types.ListResourcesResult(resources=[])
@@ -128,6 +129,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        """Answer the content of a record, as text or as base64; a long content names the URI of its next part."""
         try:
             record_id, page_token = _named(params.uri)
             arguments = {"working_memory_id": record_id, "page_token": page_token, "bytes_max": 2**31}
@@ -160,6 +162,11 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
 
 
 async def _execute(session: Session, name: str, arguments: dict[str, Any]) -> str:
+    """Call the tool for the session's caller, and return its result as JSON text.
+
+    Raises:
+        InvalidArgument: the arguments cannot be written as JSON in UTF-8.
+    """
     try:
         arguments_json = orjson.dumps(arguments).decode()
     except (TypeError, ValueError):  # a lone surrogate, or a number above 64 bits
@@ -189,7 +196,7 @@ def _tool(tool: pb.Tool) -> types.Tool:
 
 
 def _annotations(tool: pb.Tool) -> types.ToolAnnotations:
-    """Return the hints that differ from the protocol's defaults: each costs a model's tokens in every call."""
+    """Return only hints that differ from the protocol's defaults: each hint costs a model's tokens in every call."""
     if tool.read_only:
         return types.ToolAnnotations(read_only_hint=True)
     return types.ToolAnnotations(
@@ -201,7 +208,7 @@ def _named(uri: str) -> tuple[str, str]:
     """Return the record and the page token that a URI names.
 
     Raises:
-        InvalidArgument: it is not a URI of a record.
+        InvalidArgument: the URI is not that of a record.
     """
     try:
         parts = urlsplit(uri)
@@ -214,7 +221,7 @@ def _named(uri: str) -> tuple[str, str]:
 
 
 def error_fields(error: ContextKeepError) -> dict[str, Any]:
-    """Return an error as callers read it: the same fields as in the details of gRPC."""
+    """Return an error with the same fields as in the details of a gRPC error."""
     fields: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.metadata:
         fields["metadata"] = error.metadata

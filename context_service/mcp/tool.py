@@ -87,7 +87,7 @@ REQUEST_ID = Argument(type=str)
 
 
 def page_size(default: int) -> Argument:
-    """Return the argument for the rows of a page; fewer come if they are large."""
+    """Return the argument for the number of rows of a page; an answer has fewer if the rows are large."""
     return Argument(
         type=Annotated[int, WithJsonSchema({"type": "integer"})], default=default, limits={"ge": 1, "le": 200}
     )
@@ -112,7 +112,7 @@ class Services:
     answer_bytes_max: int
 
     def of(self, service: str) -> Any:
-        """Return the servicer of a proto service of ours, "contextkeep.context.v1.Contexts"."""
+        """Return the servicer of a proto service, named like "contextkeep.context.v1.Contexts"."""
         name = service.rpartition(".")[2]
         named = {
             "WorkingMemory": self.memory,
@@ -189,17 +189,17 @@ class Tool:
 
     @cached_property
     def method(self) -> Method:
-        """Return the RPC that it comes down to."""
+        """Return the RPC that the tool calls."""
         return method_of(self.rpc)
 
     @cached_property
     def scope(self) -> str:
-        """Return the scope that a key needs for it."""
+        """Return the scope that an API key needs for this tool."""
         return self.method.scope
 
     @cached_property
     def model(self) -> type[Arguments]:
-        """Return the arguments as a model that checks them."""
+        """Return the arguments as a pydantic model that checks them."""
         fields: dict[str, Any] = {}
         for name, argument in self.arguments.items():
             kind = argument.type or _type_of(self._field(name))
@@ -215,7 +215,7 @@ class Tool:
 
     @cached_property
     def output_schema_json(self) -> str:
-        """Return the JSON schema of the answer: the names that are always the same, and not what rows hold."""
+        """Return the JSON schema of the answer: only the fields that are always present, not the fields of rows."""
         properties: Document = {name: {} for name in self.outputs}
         if self.rows:
             properties = {self.rows: {"type": "array"}, **properties}
@@ -225,7 +225,7 @@ class Tool:
         """Return the arguments, checked against the schema.
 
         Raises:
-            InvalidArgument: they are not what it says.
+            InvalidArgument: the arguments do not fit the schema.
         """
         if "sql" in arguments:
             raise InvalidArgument(
@@ -236,10 +236,10 @@ class Tool:
         return checked
 
     async def call(self, use: Use, arguments: Any) -> Document:
-        """Do what the tool does, and return its answer.
+        """Run the tool, and return its answer.
 
         Raises:
-            ContextKeepError: that of the RPC, about the argument that the model gave.
+            ContextKeepError: the error of the RPC, which names the model's argument instead of the RPC's field.
         """
         try:
             return await (
@@ -267,7 +267,7 @@ class Tool:
         return request
 
     async def answer(self, use: Use, request: Any, arguments: Any) -> Document:
-        """Let the RPC answer a request, and return what a model can read of it."""
+        """Call the RPC with a request, and return the answer in a form that a model can read."""
         bytes_max = use.services.answer_bytes_max
         if not self.rows:
             return await self.shape(await self._answered(use, request))
@@ -303,7 +303,7 @@ class Tool:
         return self.arguments[name].path or name
 
     def _field(self, name: str) -> FieldDescriptor | None:
-        """Return the field that an argument fills, or None if the tool's own function reads the argument."""
+        """Return the request field that an argument fills, or None if the tool's own function reads the argument."""
         *parents, last = self._path(name).split(".")
         message = self._descriptor.input_type
         for parent in parents:
@@ -328,7 +328,7 @@ class Tool:
 
 
 def _argument(path: str, arguments: Mapping[str, str]) -> str:
-    """Return the path of an argument for that of a field; one that no argument fills stays as it is."""
+    """Return the argument path for a field path; a field that no argument fills keeps its path."""
     if path.startswith(ARGUMENTS):
         return path
     for of_field, name in arguments.items():
@@ -386,7 +386,7 @@ def _enum_number(described: EnumDescriptor, name: str) -> int:
 
 
 def _default_of(kind: Any) -> Any:
-    """Return the value of an argument that a model leaves out: None if the type has it, else its empty value."""
+    """Return the value of an argument that a model leaves out: None if its type allows None, else its empty value."""
     bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     return None if NoneType in get_args(bare) else kind()
 
@@ -400,10 +400,10 @@ def _type_of(described: FieldDescriptor | None) -> Any:
 
 
 def parsed(model: type[Arguments], name: str, arguments: dict[str, Any]) -> Any:
-    """Return the arguments of a tool, checked.
+    """Return the checked arguments of a tool.
 
     Raises:
-        InvalidArgument: they are not what the schema says; each is named.
+        InvalidArgument: some arguments do not fit the schema; the error names each.
     """
     try:
         return model.model_validate(arguments)
@@ -419,10 +419,10 @@ def parsed(model: type[Arguments], name: str, arguments: dict[str, Any]) -> Any:
 
 
 def compact(schema: Any) -> Any:
-    """Return a JSON schema without what a model does not need, since each word of it costs tokens in every call.
+    """Return a JSON schema without the parts that a model does not need: each word costs tokens in every call.
 
-    That is titles, defaults and least values, and that further properties are refused. The arguments are checked by the
-    whole schema, and errors name the fault.
+    Left out are titles, defaults, least values and the refusal of further properties. Arguments are still checked by
+    the whole schema, so errors name the fault.
     """
     definitions = schema.pop("$defs", {})
 

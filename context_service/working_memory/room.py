@@ -146,14 +146,14 @@ async def open_working_memory(
 
 
 def field_checks_of(settings: Settings) -> FieldChecks:
-    """Return the limits of records, as the settings have them."""
+    """Return the checks of record fields, with the limits of the settings."""
     return copied(
         FieldChecks, settings, content_bytes_max=settings.node_data_bytes_max, nesting_max=settings.json_nesting_max
     )
 
 
 def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> Sweeper:
-    """Return the sweeper."""
+    """Return the sweeper, which removes expired uploads and the bytes of released blobs."""
     return Sweeper(
         database,
         requests=REQUESTS,
@@ -163,12 +163,12 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
 
 
 def mover_of(settings: Settings, storage: BlobStorage) -> Mover:
-    """Return the mover of blobs."""
+    """Return the mover, which points records to a copy of their blob at another provider."""
     return Mover(storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s)
 
 
 def fsck_of(settings: Settings, database: Database, storage: BlobStorage) -> Fsck:
-    """Return the check of rows against stored bytes."""
+    """Return the check that compares the rows of blobs with the stored bytes."""
     mover = mover_of(settings, storage)
     return Fsck(database, storage=storage, mover=mover, grace_s=settings.blob_delete_grace_s)
 

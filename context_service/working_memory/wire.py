@@ -12,7 +12,7 @@ from service_runtime.copying import copied
 
 
 def record_message(record: Record) -> pb.WMRecord:
-    """Return a record as a message."""
+    """Return a record as a protobuf message."""
     return copied(
         pb.WMRecord,
         record,

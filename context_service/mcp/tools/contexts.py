@@ -23,18 +23,18 @@ async def _recalled(response: pb.RecallResponse) -> Document:
 
 
 async def _read_messages(tool: Tool, use: Use, arguments: Any) -> Document:
-    """Answer a page of the messages of a context; or of the parts of the message or artifact that a ref is of."""
+    """Answer a page of a context's messages; with a ref, a page of the parts of that message or artifact."""
     if arguments.ref:
         return await _read_quoted(use, arguments)
     return await tool.answer(use, tool.request(use, arguments), arguments)
 
 
 async def _read_quoted(use: Use, arguments: Any) -> Document:
-    """Answer a message or an artifact, and a page of its parts; of a long text each piece is a row.
+    """Answer a message or an artifact, and a page of its parts; a long text is split into rows.
 
     Raises:
-        InvalidArgument: the ref is malformed, or given together with a place.
-        MessageNotFound, ArtifactNotFound: there is nothing of it, or it is retracted.
+        InvalidArgument: the ref is malformed, or `place` is given too.
+        MessageNotFound, ArtifactNotFound: the ref names nothing, or it is retracted.
     """
     field = f"{ARGUMENTS}.ref"
     place = place_of(arguments.ref, field=field)
@@ -70,7 +70,7 @@ async def _quoted(use: Use, arguments: Any, place: int) -> tuple[str, artifacts_
 
 
 def _pieces(described: Document, *, chars_max: int) -> list[Document]:
-    """Remove the content and the parts from a document, and return them as rows with numbers; the content has 0."""
+    """Take the content and the parts out of a document, and return them as numbered rows; the content is row 0."""
     parts = [{"text": described.pop("content", "")}, *described.pop("parts", [])]
     rows: list[Document] = []
     for number, part in enumerate(parts):
@@ -84,7 +84,7 @@ def _pieces(described: Document, *, chars_max: int) -> list[Document]:
 
 
 async def _send(tool: Tool, use: Use, arguments: Any) -> Document:
-    """Write a message about the current entity, and recall nothing: `context_recall` does."""
+    """Write a message about the current entity, without recalling anything; the tool `context_recall` recalls."""
     request = tool.request(use, arguments)
     request.context.entity_node_id = use.current_entity
     request.recall.off = True
@@ -92,7 +92,7 @@ async def _send(tool: Tool, use: Use, arguments: Any) -> Document:
 
 
 def filters(path: str, *, with_nodes: bool = True) -> dict[str, Argument]:
-    """Return the arguments that narrow a search, which fill the `RecallFilter` at a path."""
+    """Return the arguments that narrow a search; they fill the `RecallFilter` at the given path of the request."""
     nodes = {
         "entity_node_ids": Argument(
             path=f"{path}.entity_node_ids",

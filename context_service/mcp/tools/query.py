@@ -125,12 +125,12 @@ TOOLS_BY_NAME = {tool.name: tool for tool in (*QUERY_TOOLS, *FAMILY_TOOLS.values
 
 
 def text_of(answer: Any) -> str:
-    """Return the answer of a tool as a model reads it."""
+    """Return the answer of a tool as text for a model."""
     return providers_text(answer) if isinstance(answer, pb.ListContextProvidersResponse) else query_text(answer)
 
 
 def query_text(answer: pb.QueryContextResponse) -> str:
-    """Return an answer as a model reads it: the hits, numbered and quoted, and then a line for each provider."""
+    """Return an answer as text for a model: the hits, numbered and quoted, then a line for each provider."""
     lines = []
     if answer.HasField("answer"):
         written = answer.answer.method == METHOD
@@ -162,7 +162,7 @@ def query_text(answer: pb.QueryContextResponse) -> str:
 
 
 def providers_text(answer: pb.ListContextProvidersResponse) -> str:
-    """Return the providers as a model reads them, a line each."""
+    """Return the providers as text for a model, one line each."""
     return "\n".join(
         f"- {provider.provider_id} (family {provider.family}): {provider.display_name}; "
         f"{' and '.join(_name(pb.QueryScope, scope) for scope in provider.scopes)}"

@@ -15,7 +15,7 @@ _LIKE_SPECIAL = re.compile(r"([\\%_])")
 
 
 async def _search_nodes(tool: Tool, use: Use, arguments: Any) -> Document:
-    """Answer a page of the nodes whose name has the words, and which meet a condition."""
+    """Answer a page of the nodes whose name has the words and which meet the condition."""
     request = tool.request(use, arguments)
     if arguments.query:
         pattern = _LIKE_SPECIAL.sub(r"\\\1", arguments.query)

@@ -26,7 +26,7 @@ _ROWS_MAX = 200  # messages or pieces of an answer
 
 
 async def _pack(tool: Tool, use: Use, arguments: Any) -> Document:
-    """Answer a page of the messages of a pack. A token holds while others are appended, until the window folds."""
+    """Answer a page of a pack's messages. Its token stays valid while messages are appended, until the window folds."""
     packed = await use.services.packing.Pack(tool.request(use, arguments), None)
     packed.ClearField("prefix_bytes")  # of bytes that are not in the answer
     packed.ClearField("prefix_sha")
@@ -44,14 +44,14 @@ async def _pack(tool: Tool, use: Use, arguments: Any) -> Document:
 
 
 def _rows(body: Document) -> list[Document]:
-    """Return the messages of a request in the format of any vendor; a system prompt is the first."""
+    """Return the messages of a request in any vendor's format; a system prompt comes first."""
     front = [body[name] for name in _IN_FRONT if name in body]
     rows = [{"role": "system", **(message if isinstance(message, dict) else {"content": message})} for message in front]
     return [*rows, *(message for name in _MESSAGES for message in body.get(name, ()))]
 
 
 async def _expand(tool: Tool, use: Use, arguments: Any) -> Document:
-    """Answer the next of an original: of a text a piece, else messages."""
+    """Answer the next part of an original: a piece of a text, or else messages."""
     original = await use.services.windows.Expand(tool.request(use, arguments), None)
     rows: Sequence[Any]
     if original.sha256:
@@ -75,7 +75,7 @@ async def _expand(tool: Tool, use: Use, arguments: Any) -> Document:
 
 
 def _text(original: pb.ExpandResponse) -> str:
-    """Return an original as text for a model; of the result of a tool its text, if it is one."""
+    """Return an original as text for a model; for the result of a tool, the text inside it if it is a text."""
     text = original.content.decode(errors="replace")
     value = orjson.loads(text) if original.is_json else text
     return value if isinstance(value, str) else text

@@ -31,7 +31,7 @@ class OrderArguments(Arguments):
 
 
 async def _read_record(tool: Tool, use: Use, arguments: Any) -> Document:
-    """Answer a record with the next bytes of its content."""
+    """Answer a record with the next part of its content."""
     record = (await use.services.memory.FetchWMRecord(tool.request(use, arguments), None)).record
     inline = (record.content_json or record.content_text).encode()
     record.ClearField("content_json")
@@ -70,11 +70,11 @@ async def _blob(use: Use, record: pb.WMRecord, *, start: int, length: int) -> by
 
 
 def _readable(content: bytes, *, is_last: bool) -> tuple[str, int, str]:
-    """Return bytes as a text, how many of them it stands for, and how.
+    """Return bytes as text, how many of the bytes the text covers, and the encoding.
 
     Args:
-        content: It may end inside a character.
-        is_last: Nothing follows, so it may not.
+        content: The bytes to show; they may end inside a character.
+        is_last: No bytes follow, so `content` must not end inside a character.
     """
     for cut in range(1 if is_last else _UTF8_BYTES_MAX):
         try:

@@ -42,7 +42,7 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
         self._finders = finders
 
     async def FetchWMManifest(self, request: pb.FetchWMManifestRequest, context: object) -> pb.FetchWMManifestResponse:
-        """Read what there is below a root."""
+        """Page through the entities below a root and their records, grouped by memory type."""
         question = copied(
             ManifestQuestion,
             request,

@@ -188,7 +188,7 @@ class WorkingMemoryServicer(FindingServicer):
         return pb.GetUploadResponse(upload=self._upload(upload))
 
     async def FinishUpload(self, request: pb.FinishUploadRequest, context: object) -> pb.FinishUploadResponse:
-        """Make a record of an upload."""
+        """Join the parts of an upload and make a record of them."""
         record = await self._uploads.finish(
             parse_id("upload_id", request.upload_id), declared=_declared(request, ""), principal=calls.principal()
         )
@@ -215,7 +215,7 @@ class WorkingMemoryServicer(FindingServicer):
                 yield pb.GetBlobResponse(chunk=chunk)
 
     async def GetContent(self, request: pb.GetContentRequest, context: object) -> pb.GetContentResponse:
-        """Read a whole content."""
+        """Read the whole content of a record in one answer."""
         record, content = await self._reader.content(
             _name(request), principal=calls.principal(), include_archived=request.include_archived
         )
@@ -285,7 +285,7 @@ def _draft(path: str, message: pb.WMRecordInput) -> RecordInput:
 
 
 def _masked(message: pb.WMRecordInput, names: tuple[str, ...]) -> pb.WMRecordInput:
-    """Return the message with only the named fields: fields outside the mask are not even parsed."""
+    """Return the message with only the named fields; fields outside the mask are not even parsed."""
     masked = pb.WMRecordInput()
     masked.CopyFrom(message)
     for field in message.DESCRIPTOR.fields:
@@ -314,10 +314,10 @@ def _uploaded(record: Record) -> pb.UploadBlobResponse:
 
 
 async def _header(requests: AsyncIterator[Any]) -> Any:
-    """Return the header of an upload or of a part: its first message.
+    """Return the header of an upload or of a part, which is the first message of the stream.
 
     Raises:
-        InvalidArgument: it is not a header.
+        InvalidArgument: The first message is not a header.
     """
     first = await anext(requests, None)
     if first is None or not first.HasField("header"):
@@ -326,7 +326,7 @@ async def _header(requests: AsyncIterator[Any]) -> Any:
 
 
 async def _chunks(requests: AsyncIterator[Any]) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes of the messages after the header.
+    """Yield the bytes of the messages that follow the header.
 
     Raises:
         InvalidArgument: a message is not a chunk, or its chunk is too large.

@@ -28,7 +28,7 @@ class Beginning:
         self._bytes = bytearray()
 
     async def watched(self, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-        """Yield the chunks as they are."""
+        """Yield the chunks unchanged, and keep the first bytes for `text`."""
         async for chunk in chunks:
             if self._is_text and (room := _BYTES_MAX - len(self._bytes)) > 0:
                 self._bytes += chunk[:room]
@@ -52,7 +52,7 @@ class Beginning:
 
 
 def _decoded(beginning: bytes) -> str:
-    """Decode UTF-8 bytes; if there were more than are kept, the last character may be cut off.
+    """Decode UTF-8 bytes; drop a last character that the length limit may have cut in two.
 
     Raises:
         UnicodeDecodeError: the bytes are not UTF-8.
@@ -66,7 +66,7 @@ def _decoded(beginning: bytes) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Replace the escapes of JSON by their characters, or the n of an escaped newline would begin the next word."""
+    """Replace JSON escapes by their characters; otherwise the n of an escaped newline would begin the next word."""
     if "\\" not in text:
         return text
 

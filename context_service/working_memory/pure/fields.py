@@ -205,12 +205,12 @@ class FieldChecks:
 
 
 def content_type_of(draft: RecordInput, *, otherwise: str) -> str:
-    """Return the content type: what the caller says, else what the ending of the name tells, else `otherwise`."""
+    """Return the content type: the one the caller gives, else the one of the name's extension, else `otherwise`."""
     return draft.content_type or content_type_of_name(draft.name) or otherwise
 
 
 def content_type_of_name(name: str) -> str:
-    """Return the content type that the ending of a name tells; empty for one that tells none."""
+    """Return the content type that a file name's extension stands for; empty if the extension is unknown."""
     # Only the ending: `guess_type` takes URLs, and would believe what a `data:` URL says of itself.
     endings = "".join(PurePosixPath(name).suffixes[-2:])
     guessed, encoding = _CONTENT_TYPES.guess_type(f"name{endings}")

@@ -62,10 +62,10 @@ class BlobWriter:
         If anything fails, in the block too, the bytes are removed.
 
         Args:
-            tenant: The tenant.
-            chunks: The bytes.
-            declared: The size and hash that they must have.
-            size_bytes_max: Refuse more bytes.
+            tenant: The tenant whose storage and limits the upload counts against.
+            chunks: The bytes of the blob, in order.
+            declared: The size and hash that the bytes must have, as the caller announced them.
+            size_bytes_max: The upload fails if there are more bytes than this.
 
         Raises:
             BlobTooLarge, SizeMismatch, ChecksumMismatch, StorageFull, Unavailable: see `BlobStorage.write`.
@@ -84,7 +84,7 @@ class BlobWriter:
             raise
 
     async def _charged(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-        """Yield the chunks, and charge the caller for what the provider's library holds of them."""
+        """Yield the chunks, and charge the caller for the bytes that the provider's library buffers."""
         size_bytes = 0
         with hold_bytes() as held:
             async with aclosing(chunks):
@@ -94,10 +94,10 @@ class BlobWriter:
                     yield chunk
 
     async def _leased(self, tenant: Tenant, blob_id: UUID, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-        """Yield the chunks, keeping the sweeper away while they come.
+        """Yield the chunks, and renew the blob's lease meanwhile so that the sweeper leaves it alone.
 
         Raises:
-            UploadExpired: none came for the time of the lease, or the sweeper was here.
+            UploadExpired: no chunk came before the lease ended, or the sweeper has taken the blob.
         """
         renew_at = time.monotonic() + self._lease_s / 3
         coming: AsyncIterator[bytes] = aiter(chunks)

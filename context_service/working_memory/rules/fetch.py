@@ -46,7 +46,7 @@ class RecordName:
             raise InvalidArgument("set either working_memory_id or blob_key", field="working_memory_id")
 
     def not_found(self) -> ContextKeepError:
-        """Return the error for a name that no record has."""
+        """Return the error to raise if no record has this name."""
         if self.record_id is None:
             return BlobNotFound(f"no blob has the key {self.blob_key!r}")
         return RecordNotFound(f"record {self.record_id} does not exist")
@@ -70,8 +70,8 @@ class RecordReader:
         """Return a record with its inline content.
 
         Raises:
-            RecordNotFound: there is none.
-            RecordArchived: it is archived or expired.
+            RecordNotFound: no record has this name.
+            RecordArchived: the record is archived or expired.
         """
         record, _ = await self._find(
             RecordName(record_id=record_id),
@@ -88,10 +88,10 @@ class RecordReader:
 
         Args:
             rpc: Name of the RPC, to which page tokens are bound.
-            which: The filter.
-            page: Which page.
-            principal: The caller.
-            with_content: Return inline contents too.
+            which: The entity whose records are wanted, and the filters.
+            page: The wanted number of records, and the token of the page.
+            principal: The caller; its tenant and bounds limit the records.
+            with_content: Return the inline contents of the records too.
 
         Raises:
             InvalidPageToken: the token is of another query.
@@ -118,10 +118,10 @@ class RecordReader:
         """Return a record and a range of its blob, in checked chunks of up to 1 MiB.
 
         Args:
-            name: The record.
-            principal: The caller.
-            start_bytes: The first byte. An empty blob can be read from 0, any other from before its end.
-            length_bytes: Bytes to read; 0 reads to the end, and so does more than there are.
+            name: The record's id, or the key of its blob.
+            principal: The caller; it must be allowed to read the record.
+            start_bytes: The first byte to read. It must be before the blob's end, except 0 for an empty blob.
+            length_bytes: Bytes to read. 0, or more than the blob has, reads to the end.
             include_archived: Also read archived and expired records.
 
         Raises:
@@ -145,7 +145,7 @@ class RecordReader:
                     yield chunk
 
     async def content(self, name: RecordName, *, principal: Principal, include_archived: bool) -> tuple[Record, bytes]:
-        """Return a record and its content, inline or blob; none if it has neither.
+        """Return a record and its content, inline or from its blob; the content is None if the record has neither.
 
         Raises:
             AnswerTooLarge: the blob does not fit one answer.
@@ -176,9 +176,9 @@ class RecordReader:
         """Return a record, a URL from which anyone can download its blob, and when the URL expires.
 
         Args:
-            name: The record.
-            principal: The caller.
-            lifetime_s: Of the URL; 0 is 15 minutes.
+            name: The record's id, or the key of its blob.
+            principal: The caller; it must be allowed to read the record.
+            lifetime_s: How long the URL works, in seconds; 0 means 15 minutes.
             include_archived: Also read archived and expired records.
 
         Raises:
@@ -203,6 +203,12 @@ class RecordReader:
         with_content: bool = False,
         with_blob: bool = False,
     ) -> tuple[Record, StoredBlob | None]:
+        """Return the named record, and the place of its blob if `with_blob` is set.
+
+        Raises:
+            RecordNotFound, BlobNotFound: no record has this name.
+            RecordArchived: it is archived or expired, and `include_archived` is not set.
+        """
         record_and_blob = await self._records.find(
             principal,
             record_id=name.record_id,
@@ -218,7 +224,7 @@ class RecordReader:
 
 
 def _position(key: list[Any] | None) -> tuple[datetime, int] | None:
-    """Return `created_at` and `seq` of a page token's key, which a caller may have made up."""
+    """Return `created_at` and `seq` from a page token's key; check it, because a caller may have made it up."""
     if key is None:
         return None
     try:

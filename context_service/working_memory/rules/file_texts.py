@@ -43,13 +43,13 @@ _READ_LATER = frozenset({Kind.HTML, Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})
 
 
 def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bool) -> bool:
-    """Tell whether the worker reads the content of a record after the write.
+    """Say whether a background worker must read the text of a record's content after the write.
 
     Args:
-        types: Its possible media types, the most certain first.
-        name: Of the record.
-        size_bytes: Of its content.
-        is_inline: The content is inline, not a file.
+        types: The possible media types of the record, the most certain first.
+        name: The record's name; its extension also tells a type.
+        size_bytes: The size of the record's content.
+        is_inline: The content is stored in the row, not in a blob.
     """
     kind = None if is_inline else kind_of(types, name)
     return kind in _READ_LATER or ((is_inline or kind is not None) and TEXT_CHARS_MAX < size_bytes <= FILE_BYTES_MAX)
@@ -76,11 +76,11 @@ class FileTexts:
         self._rounds = Rounds(database, self._read_some, at_once=READ_AT_ONCE)
 
     async def keep_reading(self) -> None:
-        """Read the files that are due, until cancelled."""
+        """Read queued files until cancelled."""
         await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
     async def read_due(self) -> int:
-        """Read the files that are due, some of each tenant in turn; return how many.
+        """Read the files that are queued and due, some of each tenant in turn; return how many.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -88,11 +88,11 @@ class FileTexts:
         return await self._rounds.run()
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
-        """Read some of a tenant's files that are due; return how many, and whether there are more."""
+        """Read some of a tenant's due files; return how many, and whether more are due."""
         return await self._outbox.each_due(tenant, partial(self._read, tenant), for_s=STEP_S)
 
     async def _read(self, tenant: Tenant, owed: QueuedItem) -> None:
-        """Read one file, and store its text or why there is none."""
+        """Read one file, and store its text or the reason why it has none."""
         try:
             read = await self._texts.content(tenant, owed.subject_id)
             if isinstance(read, FileText):
@@ -112,7 +112,7 @@ class FileTexts:
         await tenant.transaction(partial(self._outbox.done, owed=owed))  # the record is gone
 
     async def _put(self, tenant: Tenant, owed: QueuedItem, read: FileText) -> None:
-        """Write the passages of a text step by step, then its beginning; stop if another worker has taken over."""
+        """Write the passages of a text in steps, then its beginning; stop if another worker has taken over."""
         # As a principal that is bound to no user: passages of records have no owner.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         node_id = next(
@@ -132,6 +132,7 @@ class FileTexts:
                 step: Sequence[NumberedTextPiece] = step,
                 is_last: bool = is_last,
             ) -> bool:
+                """Write one step of passages, and last the text's beginning; return False if the lease is lost."""
                 record = await _lock(transaction, owed.subject_id)
                 if not await self._outbox.hold(transaction, owed):
                     return False
@@ -146,7 +147,7 @@ class FileTexts:
                 return
 
     async def _tell(self, tenant: Tenant, owed: QueuedItem, unread: Unread, *, failed: bool) -> None:
-        """Store with the record why it has no text, and retry later unless that is final."""
+        """Store with the record why it has no text; queue a retry unless the reason is final."""
         error = f"{unread.reason.value}: {unread.detail}"
 
         async def work(transaction: Transaction) -> None:

@@ -31,9 +31,9 @@ class LifeCycle:
         """Archive a record and return it without its content; idempotent.
 
         Args:
-            name: The record.
-            principal: The caller.
-            with_blob: Refuse a record that has no blob.
+            name: The record's id, or the key of its blob.
+            principal: The caller, which the record's log names.
+            with_blob: Refuse a record that has no blob, as `DeleteBlob` does.
 
         Raises:
             RecordNotFound, BlobNotFound: no record has this name.
@@ -49,7 +49,7 @@ class LifeCycle:
         """Restore an archived or expired record and return it without its content; idempotent.
 
         Raises:
-            RecordNotFound: there is none.
+            RecordNotFound: no record has this id.
         """
         restored = await self._records.restore(principal, record_id)
         return restored or await self._find(principal, RecordName(record_id=record_id))
@@ -58,7 +58,7 @@ class LifeCycle:
         """Remove a record for good; idempotent.
 
         Raises:
-            RecordNotFound: there never was one.
+            RecordNotFound: no record ever had this id.
         """
 
         async def work(transaction: Transaction) -> int:

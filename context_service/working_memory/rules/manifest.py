@@ -117,7 +117,7 @@ class Manifests:
         return entities, pages.encode_token(query, _key(entities[-1].node))
 
     def _checked(self, question: ManifestQuestion, principal: Principal) -> tuple[Any, Sequence[str], int, int]:
-        """Return the query that page tokens are bound to, the edge types, the depth and the records of a group."""
+        """Check a request; return the query that page tokens are bound to, edge types, depth and records per group."""
         self._checks.check_filter(question.which)
         edge_types = question.edge_types or EDGE_TYPES
         check_texts("edge_types", edge_types, count_max=EDGE_TYPES_MAX, chars_max=_EDGE_TYPE_CHARS_MAX)
@@ -154,6 +154,13 @@ class Manifests:
 
 
 def _entities(rows: Sequence[Row], by_id: Mapping[str, TreeNode]) -> list[ManifestEntity]:
+    """Group the rows of a page by entity, and within an entity by memory type.
+
+    Rows must be ordered by entity, then by memory type.
+
+    Raises:
+        AnswerTooLarge: one entity has more than `GROUPS_MAX` memory types.
+    """
     entities: list[ManifestEntity] = []
     for row in rows:
         node = by_id[str(row.at_id)]
@@ -193,12 +200,12 @@ def _path(node: TreeNode, by_id: Mapping[str, TreeNode]) -> list[str]:
 
 
 def _key(node: TreeNode) -> tuple[int, int, int]:
-    """Return the place of a node in the manifest: the root, then by `created_at`, then `seq`."""
+    """Return the sort key of a node in the manifest: the root comes first, then `created_at`, then `seq`."""
     return int(node.depth > 0), node.created_at_us, node.seq
 
 
 def _after(key: list[Any]) -> tuple[int, int, int]:
-    """Return the place of a page token's key, which a caller may have made up."""
+    """Return the sort key in a page token's key; it is checked because a caller may have made it up."""
     if any(type(part) is not int for part in key):
         raise InvalidPageToken("page_token is malformed", field="page_token")
     rank, created_at_us, seq = key

@@ -80,11 +80,11 @@ class RecordQuotes:
         self._searches = searches
 
     async def count(self, node_ids: Sequence[UUID] = (), *, principal: Principal) -> int:
-        """Return how many records a search would cover, up to one more than `FILES_COUNTED`.
+        """Return how many records a search would cover; counting stops at `FILES_COUNTED` + 1.
 
         Args:
-            node_ids: Only records of these nodes; empty: of all.
-            principal: The caller.
+            node_ids: Count only records of these nodes; empty counts the records of all nodes.
+            principal: The caller; only records that it may see count.
         """
         tenant = self._database.of(principal)
         (row,) = await tenant.query(COUNT_OF_NODES if node_ids else COUNT, {"node_ids": list(node_ids)})
@@ -94,7 +94,7 @@ class RecordQuotes:
     async def in_passages(
         self, text: str, node_ids: Sequence[UUID], *, limit: int, principal: Principal
     ) -> list[RecordQuote]:
-        """Return the best passages of the long records of nodes, the best first, `PASSAGES_MAX` of a record."""
+        """Return the best passages of the nodes' long records, best first, at most `PASSAGES_MAX` for each record."""
         ranked: list[tuple[UUID, Ranked]] = []
         for node_id in await self._passages.scopes_with_passages(principal, NODE, node_ids, count=NODES_MAX):
             answer = await best(
@@ -131,11 +131,11 @@ class RecordQuotes:
         """Return the best passage of each of the best records, the best first.
 
         Args:
-            text: The question; a record with any of its words matches.
-            node_ids: Only records of these nodes; empty: of all.
-            where_json: A condition of the records; empty: none.
-            limit: Records at most.
-            principal: The caller.
+            text: The question; a record that has any of its words matches.
+            node_ids: Search only records of these nodes; empty searches the records of all nodes.
+            where_json: A condition on the records, as JSON; empty means no condition.
+            limit: The largest number of records to return.
+            principal: The caller; only records that it may see are returned.
             without: Records to leave out of the result, even if they are among the best.
         """
         words = dict(asked_words(text))
@@ -197,8 +197,8 @@ def excerpt(text: str, words: Sequence[str]) -> str:
     """Return the `EXCERPT_CHARS` characters of a text that begin just before one of the words and contain most of them.
 
     Args:
-        text: The text.
-        words: In lower case; parts of longer words count too.
+        text: The text to cut the excerpt from.
+        words: The words to show, in lower case. A word also matches inside a longer word.
     """
     if len(text) <= EXCERPT_CHARS:
         return text
@@ -217,7 +217,7 @@ def excerpt(text: str, words: Sequence[str]) -> str:
 
 
 def _places(text: str, word: str) -> Iterator[int]:
-    """Yield the first `_PLACES_MAX` positions of a word."""
+    """Yield the positions of a word in the text, at most `_PLACES_MAX`."""
     place = text.find(word)
     for _ in range(_PLACES_MAX):
         if place < 0:

@@ -114,6 +114,14 @@ class _Statement:
     """
 
     def __init__(self, question: RecordQuery) -> None:
+        """Check the question, and write its statement to `sql` and the statement's parameters to `bindings`.
+
+        If the question groups or aggregates, the groups complete the order; otherwise the newest records come first.
+
+        Raises:
+            InvalidArgument: a column or an order is malformed, unknown or not grouped.
+            LimitExceeded: there are too many columns.
+        """
         self.bindings = Bindings()
         self._fields: dict[str, tuple[str, FieldType]] = {}  # by name: expression and type in the inner part
         for field, names in (
@@ -165,6 +173,15 @@ class _Statement:
         return f"{{{','.join(entries)}}}"
 
     def _column(self, name: str, at: str) -> _Column:
+        """Return the SQL of a column: a field such as `name`, `count(*)`, or an aggregate such as `sum(size_bytes)`.
+
+        Args:
+            name: The column as the caller writes it.
+            at: Path of the column in the request, for the error.
+
+        Raises:
+            InvalidArgument: the aggregate or the field is unknown, or the aggregate does not fit the field's type.
+        """
         check_text(at, name, chars_max=_COLUMN_CHARS_MAX)
         if name == "count(*)":
             return _Column(name=name, function="count", sql="count(*)", type=FieldType.NUMBER)
@@ -207,7 +224,7 @@ class _Statement:
 
 
 def _aggregate(function: str, sql: str, field_type: FieldType) -> str | None:
-    """Return the SQL of an aggregate, which is null where the field is missing; None if it does not fit the type."""
+    """Return the SQL of an aggregate, null where the field is missing; None if it does not fit the field's type."""
     numbers = f"CASE jsonb_typeof({sql}) WHEN 'number' THEN {sql}::numeric END"
     match function, field_type:
         case "count", FieldType.TEXT:
@@ -246,7 +263,7 @@ def _json(column: _Column) -> str:
 
 
 def _order_key(column: _Column, descending: bool, *, at: str) -> str:
-    """Return the SQL of a sort key: values of a path as numbers, texts, then others; missing values come last."""
+    """Return the SQL of a sort key: numbers come first, then texts, then other values; missing values come last."""
     if column.type not in _ORDERED:
         raise InvalidArgument(f"{at}: a field of type {column.type.name.lower()} cannot be sorted by", field=at)
     direction = "DESC NULLS LAST" if descending else "ASC NULLS LAST"

@@ -33,7 +33,7 @@ class RecordTexts:
         """Return the text of a record; None if there is no record.
 
         Raises:
-            ProviderNotConfigured, Unavailable: its file cannot be read now.
+            ProviderNotConfigured, Unavailable: the record's file cannot be read at present.
         """
         for row in await tenant.query(READ, (tenant.tenant_id, record_id)):
             inline = row.content_json or ""
@@ -49,7 +49,7 @@ class RecordTexts:
         """Return the content of a record, inline or from its file, as text; None if there is no record.
 
         Raises:
-            ProviderNotConfigured, Unavailable: its file cannot be read now.
+            ProviderNotConfigured, Unavailable: the record's file cannot be read at present.
         """
         for row in await tenant.query(READ, (tenant.tenant_id, record_id)):
             if row.key:
@@ -60,6 +60,7 @@ class RecordTexts:
         return None
 
     async def _of_file(self, tenant: Tenant, row: Row) -> FileText | Unread:
+        """Read the text of a record's file; return the reason instead if the file has no text that can be read."""
         types = [row.content_type, content_type_of_name(row.name), row.memory_type]
         kind = kind_of(types, row.name)
         if kind is None:

@@ -87,6 +87,19 @@ class WorkingMemory:
         embeds_texts: bool = False,
         queued_max: int = QUEUED_MAX,
     ) -> None:
+        """Keep the dependencies.
+
+        Args:
+            database: The database that holds the records and both outboxes.
+            records: The store of records.
+            requests: The store of idempotency keys and their answers.
+            checks: The checks of a caller's fields, with their limits.
+            writer: Writes the bytes of blobs.
+            limits: The limits of tenants, such as bytes and records.
+            passages: The store of the records' searchable passages.
+            embeds_texts: Queue the embedding of new texts; set if an embedder is configured.
+            queued_max: Refuse writes of a tenant that has more queued background work than this.
+        """
         self._database = database
         self._records = records
         self._requests = requests
@@ -164,6 +177,7 @@ class WorkingMemory:
             _check_content(limits, draft)
 
         async def work(transaction: Transaction) -> Record:
+            """Lock the record, check that it may change, write the changed fields, and queue its text and vector."""
             record = await self._records.lock(transaction, record_id=record_id)
             if record is None:
                 raise RecordName(record_id=record_id).not_found()
@@ -226,8 +240,8 @@ class WorkingMemory:
             draft: The record as the caller describes it.
             chunks: The bytes; not read if the request was answered before.
             declared: The size and hash that they must have.
-            principal: The caller.
-            request: The idempotency key of the call.
+            principal: The caller; the record's log names it.
+            request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
             BlobTooLarge, SizeMismatch, ChecksumMismatch: nothing is stored.
@@ -264,7 +278,7 @@ class WorkingMemory:
         self._checks.check(draft, path=path)
 
     async def check_room(self, principal: Principal, draft: RecordInput, declared: Declared) -> TenantLimits:
-        """Refuse an upload before its bytes arrive, if it would be refused after them; return its tenant's limits.
+        """Refuse an upload before its bytes arrive, if it would be refused after them; return the tenant's limits.
 
         Raises:
             BlobTooLarge: its declared size is too large.
@@ -300,12 +314,12 @@ class WorkingMemory:
         """Make a written blob live and insert its record, in one transaction: the commit of an upload.
 
         Args:
-            written: The blob.
-            draft: The record, `within_bounds`.
-            text: Searchable text of the blob.
-            principal: The caller.
-            request: The idempotency key of the call.
-            upload: The resumable upload of the bytes, which ends with this transaction.
+            written: The blob, whose bytes are stored but not yet live.
+            draft: The record to insert, as `within_bounds` returns it.
+            text: The beginning of the blob as searchable text; None if it is not text.
+            principal: The caller; the record's log names it.
+            request: The idempotency key of the call; None if the caller gave none.
+            upload: The resumable upload that brought the bytes; it ends with this transaction.
 
         Raises:
             RecordExists: the id is taken.
@@ -325,6 +339,7 @@ class WorkingMemory:
         tenant = self._database.of(principal)
 
         async def work(transaction: Transaction) -> Record:
+            """End the upload, check the tenant's room, make the blob live and insert the record, in this order."""
             if upload is not None:
                 await upload_rows.end(transaction, upload)
             await limits.take_room(transaction, records=1, size_bytes=record.size_bytes)
@@ -353,7 +368,7 @@ class WorkingMemory:
         return stored
 
     async def _take_room(self, door: Tenant | Transaction, draft: RecordInput, record: Record) -> None:
-        """Refuse a new record if too much of its tenant waits for the background work that it needs."""
+        """Refuse a new record if its tenant already has too much queued work of the kinds that the record needs."""
         if self._owes_vector(draft):
             await self._outbox.take_room(door)
         if _owes_text(record):
@@ -368,7 +383,7 @@ class WorkingMemory:
         """Queue a new vector for a locked record whose text changes, or drop it from the queue.
 
         Returns:
-            The new `index_state` of the record; empty if it stays.
+            The new `index_state` of the record; empty if it does not change.
         """
         if "embedding" in names and not self._owes_vector(draft):
             await self._outbox.drop(transaction, record_id)
@@ -384,7 +399,7 @@ class WorkingMemory:
         return "PENDING"
 
     async def _requeue_text(self, transaction: Transaction, record: Record, changed: Record) -> Record:
-        """Remove the passages of a locked record that changes or moves, and queue the reading of its text."""
+        """Remove the passages of a locked record whose content or place changes, and queue the reading of its text."""
         owes = _owes_text(changed)
         if record.text_state == "NONE" and not owes:
             return changed
@@ -418,10 +433,10 @@ class WorkingMemory:
 
 
 def within_bounds(draft: RecordInput, principal: Principal) -> RecordInput:
-    """Return the draft with the graph, agent bundle and app of the principal where it names none.
+    """Return the draft; where it names no graph, agent bundle or app, fill in those of the principal.
 
     Raises:
-        PermissionDenied: the draft names others than the principal is bound to.
+        PermissionDenied: the draft names a graph, agent bundle or app that the principal is not bound to.
     """
     draft = dataclasses.replace(
         draft,
@@ -473,7 +488,7 @@ def _check_content(limits: TenantLimits, draft: RecordInput) -> None:
     """Refuse inline content that is too large for its tenant.
 
     Raises:
-        LimitExceeded: it is.
+        LimitExceeded: the content is too large.
     """
     limits.check_content("record.content_json", draft.content_json)
     limits.check_content("record.content_text", draft.content_text)
@@ -503,7 +518,7 @@ def with_content(record: Record, draft: RecordInput) -> Record:
 
 
 def _changed(record: Record, draft: RecordInput, names: Sequence[str], principal: Principal) -> Record:
-    """Return the record with the named fields of the draft; empty ones get their defaults."""
+    """Return the record with the named fields of the draft; fields that the draft leaves empty get their defaults."""
     values: dict[str, Any] = {name: getattr(draft, name) for name in names if name not in {*CONTENTS, "embedding"}}
     if "metadata_json" in values:
         values["metadata_json"] = draft.metadata_json or "{}"
@@ -521,10 +536,10 @@ def _retyped(record: Record, draft: RecordInput, names: Sequence[str], *, holds_
     """Return a changed record with the default content type, if the caller names none.
 
     Args:
-        record: With its other changes.
+        record: The record, with its other changes applied.
         draft: The record as the caller describes it.
-        names: The fields that change.
-        holds_text: The record has inline text.
+        names: The names of the fields that change.
+        holds_text: The record has inline text, so that its default type is a text type.
     """
     if "content_type" in names:
         stays = bool(draft.content_type)

@@ -49,7 +49,7 @@ class Purges:
         """Remove records with their vectors and passages, log it, and release blobs that no record needs any more.
 
         Returns:
-            How many of them there were.
+            The number of records that were removed.
         """
         parameters = {"ids": list(record_ids), "principal": principal, "why": why}
         purged = await transaction.query(PURGE_RECORDS, parameters)

@@ -138,6 +138,15 @@ class Searches:
         passages: Passages,
         embed_text: EmbedText | None = None,
     ) -> None:
+        """Keep the dependencies.
+
+        Args:
+            database: The database that holds the records and their vectors.
+            language: The Postgres text search configuration, such as "english".
+            vectors_max: The most vectors that are compared one by one; above it a search needs the index.
+            passages: The store of passages, which finds words in long records.
+            embed_text: Embeds questions without a vector; None if no embedder is configured.
+        """
         self._language = language
         self._embed_text = embed_text
         self._database = database
@@ -178,6 +187,10 @@ class Searches:
     async def _by_text(
         self, tenant: Tenant, question: SearchQuestion, limit: int, principal: Principal
     ) -> list[RankedRecord]:
+        """Return the best records by words.
+
+        Scores of the records' columns and of their passages are merged: a record keeps the higher of the two.
+        """
         bindings = Bindings()
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
         statement = SQL.filled("by_text", where=where)
@@ -202,7 +215,7 @@ class Searches:
     async def _by_passages(
         self, principal: Principal, question: SearchQuestion, where: str, parameters: Mapping[str, Any]
     ) -> list[tuple[UUID, float]]:
-        """Return the records of the named nodes that have the words anywhere in their passages, each with its score."""
+        """Return the records of the named nodes whose passages have the words, each with its score."""
         if _OPERATOR.search(question.text):
             return []
         node_ids = question.entity_node_ids
@@ -215,6 +228,13 @@ class Searches:
         return [(row.id, row.score) for row in rows]
 
     async def _by_vector(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[RankedRecord]:
+        """Return the records whose vectors are nearest to the question's vector.
+
+        All vectors of the slice are compared one by one if there are few. Above `vectors_max`, the index is used.
+
+        Raises:
+            SliceTooLarge: there are more than `vectors_max` vectors, and there is no index for them.
+        """
         assert question.embedding is not None
         bindings = Bindings()
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
@@ -279,8 +299,8 @@ def slice_sql(where: str, *, dimension: int = EMBEDDING_DIMENSION) -> str:
     """Return the SQL condition of the vectors that are compared.
 
     Args:
-        where: A condition of their records.
-        dimension: Of the vectors and of the question.
+        where: A SQL condition on the records of the vectors.
+        dimension: The length of the vectors, which is also that of the question's vector.
     """
     return SQL.filled("slice", dimension=dimension, where=where)
 
@@ -293,7 +313,7 @@ def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[RankedRe
 
 
 def fused(by_text: Sequence[RankedRecord], by_vector: Sequence[RankedRecord]) -> list[RankedRecord]:
-    """Merge two orders by the sum of reciprocal ranks; ties are broken by text, then by vector."""
+    """Merge two rankings by the sum of reciprocal ranks; the text rank breaks ties, then the vector rank."""
     texts = {match.id: match for match in by_text}
     vectors = {match.id: match for match in by_vector}
     nowhere = RankedRecord(id=UUID(int=0), score=0.0)
@@ -309,7 +329,7 @@ def fused(by_text: Sequence[RankedRecord], by_vector: Sequence[RankedRecord]) ->
 
 
 def terms_of(text: str) -> dict[str, list[Any]]:
-    """Return the parameters of `context.search_asked`: the words and phrases of a text, as in a web search."""
+    """Return the parameters of the SQL function `context.search_asked`: words and phrases, as in a web search."""
     terms: list[str] = []
     are_not: list[bool] = []
     behind_or: list[bool] = []
@@ -326,7 +346,7 @@ def terms_of(text: str) -> dict[str, list[Any]]:
 
 
 def name_query(text: str) -> str:
-    """Return the query for names with a word that begins with each word of `text`; empty if `text` has operators."""
+    """Return a query that matches names with a word for each word of `text`, as a prefix; empty if it has operators."""
     if _OPERATOR.search(text):
         return ""
     words = _WORD.findall(text)[:_PREFIX_WORDS_MAX]

@@ -79,6 +79,18 @@ class ResumableUploads:
         part_bytes_max: int,
         lease_s: float,
     ) -> None:
+        """Keep the dependencies.
+
+        Args:
+            database: The database that holds the uploads and their parts.
+            requests: The store of idempotency keys and their answers.
+            memory: Inserts the record when an upload is finished.
+            writer: Writes the bytes of parts and of the joined blob.
+            storage: Reads the parts to join them.
+            limits: The limits of tenants, such as bytes and records.
+            part_bytes_max: The largest part that a caller may send.
+            lease_s: Seconds without a new part after which an upload expires.
+        """
         self._database = database
         self._requests = requests
         self._memory = memory
@@ -114,13 +126,13 @@ class ResumableUploads:
     async def append(
         self, upload_id: UUID, chunks: AsyncIterable[bytes], *, offset_bytes: int, principal: Principal
     ) -> Upload:
-        """Add a part.
+        """Add a part to an upload, and return the upload's new state.
 
         Args:
-            upload_id: The upload.
+            upload_id: The upload that the part belongs to.
             chunks: The bytes of the part; not read if it cannot be added.
-            offset_bytes: Where the part begins in the whole.
-            principal: The caller.
+            offset_bytes: Where the part begins in the whole, in bytes.
+            principal: The caller; its tenant must own the upload.
 
         Raises:
             UploadNotFound: there is no such upload, or it is finished.
@@ -143,6 +155,7 @@ class ResumableUploads:
                 raise InvalidArgument("a part must have at least one byte", field="chunk")
 
             async def work(transaction: Transaction) -> Upload:
+                """Lock the upload, check that the part still follows, take the tenant's room and append the part."""
                 await upload_rows.lock(transaction, upload_id)
                 current = _check_position(await upload_rows.find(transaction, upload_id), upload_id, offset_bytes)
                 await limits.take_room(transaction, records=0, size_bytes=written.digest.size_bytes)
@@ -165,7 +178,7 @@ class ResumableUploads:
         """Return the state of an upload.
 
         Raises:
-            UploadNotFound: there is none, and none was finished lately.
+            UploadNotFound: no upload has this id, and none with it was finished lately.
         """
         upload = await self.find(upload_id, principal=principal)
         if upload is None:
@@ -173,7 +186,7 @@ class ResumableUploads:
         return upload
 
     async def find(self, upload_id: UUID, *, principal: Principal) -> Upload | None:
-        """Return the state of an upload; None if there is none, and none was finished lately."""
+        """Return the state of an upload; None if no upload has this id and none with it was finished lately."""
         upload = await upload_rows.find(self._database.of(principal), upload_id)
         if upload is not None:
             return Upload(
@@ -191,9 +204,9 @@ class ResumableUploads:
         """Join the parts and insert the record; idempotent: a retry returns the same record.
 
         Args:
-            upload_id: The upload.
+            upload_id: The upload whose parts are joined.
             declared: Size and hash that the parts must have, in addition to those declared at the start.
-            principal: The caller.
+            principal: The caller; its tenant must own the upload.
 
         Raises:
             UploadNotFound: there is no such upload.
@@ -294,7 +307,7 @@ class ResumableUploads:
         """Yield the chunks, and renew the upload's lease while they arrive.
 
         Raises:
-            UploadNotFound: it was given up, or finished.
+            UploadNotFound: the upload was given up or finished meanwhile.
         """
         renew_at = 0.0  # also before the first chunk: the lease may be about to end
         async for chunk in chunks:

@@ -62,7 +62,7 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
     A blob that is not needed is handed to the sweeper.
 
     Returns:
-        None if a sweeper took the blob, because no byte had arrived for too long.
+        The id of the live blob; None if a sweeper took this one, because no byte had arrived for too long.
 
     Raises:
         Moved: a concurrent call made the same content live; run the transaction again.
@@ -86,7 +86,7 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
 
 
 async def hold_content(door: Tenant | Transaction, *, provider: str, sha256: bytes, size_bytes: int) -> UUID | None:
-    """Return the live blob of this content, locked if in a transaction; None if there is none."""
+    """Return the live blob with this content, locked if called in a transaction; None if there is none."""
     content = {"provider": provider, "sha256": sha256, "size_bytes": size_bytes}
     for row in await door.query(_HOLD_SAME_CONTENT, content):
         same_id: UUID = row.id
@@ -95,7 +95,7 @@ async def hold_content(door: Tenant | Transaction, *, provider: str, sha256: byt
 
 
 async def give_up(door: Tenant | Transaction, blob_id: UUID) -> bool:
-    """Hand a blob that was being written to the sweeper; False if it was not `writing` any more."""
+    """Hand a blob that was being written to the sweeper; return False if its state is no longer `writing`."""
     return bool(await door.query(_GIVE_UP, (door.tenant_id, blob_id)))
 
 
@@ -129,9 +129,9 @@ async def publishing(
     """Run a transaction that publishes a blob; retry while concurrent calls make the same content live first.
 
     Args:
-        tenant: The tenant.
-        work: Runs in the transaction.
-        across: As of `Tenant.transaction`.
+        tenant: The tenant whose blob is published.
+        work: The steps of the transaction; called again for each retry.
+        across: See the argument of `Tenant.transaction`, to which it is passed.
 
     Raises:
         Aborted: each retry met another such call.

@@ -53,11 +53,11 @@ class RecordPassages:
         """Write pieces of a record, numbered from `first`; if `first` is 0, they replace all passages of the record.
 
         Args:
-            transaction: Has locked the record.
-            record_id: The record.
-            record: Its `PLACE`, with a node.
-            pieces: The pieces of this step.
-            first: The number of the first piece.
+            transaction: The transaction, which has locked the record.
+            record_id: The id of the record.
+            record: A row with the columns of `PLACE`, which names a node.
+            pieces: The pieces of this step, in order.
+            first: The number of the first of `pieces` within the record.
         """
         if not first and record.passage_count:
             await self.remove(transaction, [record])
@@ -72,8 +72,8 @@ class RecordPassages:
         """Remove all passages of records that may be gone already.
 
         Args:
-            transaction: Has locked the records.
-            records: Each with its `entity_node_id`, `seq` and `passage_count`.
+            transaction: The transaction, which has locked the records.
+            records: Rows with `entity_node_id`, `seq` and `passage_count`.
         """
         by_node: dict[UUID, list[int]] = {}
         for record in records:
@@ -84,14 +84,14 @@ class RecordPassages:
             await self._passages.remove_documents(transaction, scope_of(node_id), seqs)
 
     async def forget(self, transaction: Transaction, record_id: UUID) -> None:
-        """Remove all passages of a locked record that stays, so that its text can be read again."""
+        """Remove all passages of a locked record that stays stored, so that its text can be read again."""
         key = (transaction.tenant_id, record_id)
         await self.remove(transaction, await transaction.query(_PLACE, key))
         await transaction.query(_FORGET, key)
 
 
 def passage(piece: NumberedTextPiece, record: Row, record_id: UUID, *, ordinal: int) -> Passage:
-    """Return the passage that a piece of a record becomes."""
+    """Return the passage to store for a piece of a record."""
     return Passage(
         seq=record.seq,
         ordinal=ordinal,

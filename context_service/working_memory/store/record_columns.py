@@ -62,10 +62,10 @@ _NAMES = tuple(field.name for field in dataclasses.fields(Record) if field.name 
 
 
 def stored(*, is_archived: str = f"NOT {ACTIVE}") -> str:
-    """Return the columns of a row `r` of `wm_record`, by the names of `Record`, without its content.
+    """Return the SQL columns of a row `r` of `wm_record`, named as the fields of `Record`, without the content.
 
     Args:
-        is_archived: SQL of the column `is_archived`.
+        is_archived: The SQL expression for the column `is_archived`.
     """
     computed = {"metadata_json": "r.metadata::text", "imported_json": "r.imported::text", "is_archived": is_archived}
     return ", ".join(f"{computed[name]} AS {name}" if name in computed else f"r.{name}" for name in _NAMES)
@@ -94,7 +94,7 @@ SIZE_WITH_CONTENT = SQL["size_with_content"]
 
 
 def record_of(row: Row, *, with_content: bool = False) -> Record:
-    """Return the record of a row that has the columns by name; `with_content` says that it has those of the content."""
+    """Return the record in a row; `with_content` says that the row has the content's columns too."""
     return copied(
         Record,
         row,

@@ -105,10 +105,10 @@ class Records:
         """Return a record and where its blob is stored; None if there is none.
 
         Args:
-            principal: The caller.
-            record_id: Its id; or give `blob_key`.
-            blob_key: The key of its blob.
-            with_content: Read the inline content too.
+            principal: The caller; its tenant and bounds limit the records.
+            record_id: The id of the record; give either this or `blob_key`.
+            blob_key: The key of the record's blob.
+            with_content: Read the record's inline content too.
             with_blob: Read the checksums of the blob too.
         """
         parameters = {"id": record_id, "blob_key": blob_key, "with_content": with_content, "with_blob": with_blob}
@@ -141,12 +141,12 @@ class Records:
         """Return a page of an entity's records, newest first.
 
         Args:
-            principal: The caller.
-            which: The filter.
+            principal: The caller; its tenant and bounds limit the records.
+            which: The entity whose records are wanted, and the filters.
             after: `created_at` and `seq` of the record before the page; None for the first page.
-            count_max: Records at most.
+            count_max: The largest number of records on the page.
             bytes_max: Size of the page; a single record may be larger.
-            with_content: Read the inline contents too.
+            with_content: Read the records' inline contents too.
         """
         created_at, seq = after or (None, 0)
         parameters = {
@@ -179,17 +179,17 @@ class Records:
     ) -> Record:
         """Insert a record with its vector, log it, and answer its request; return it as stored, without its content.
 
-        Times, version and order come from the database, whatever `record` says.
+        The database sets times, version and order; the values in `record` are ignored.
 
         Args:
-            door: Of the principal: its tenant, or a transaction if the insert is a part of one.
-            record: What to store.
-            blob_id: Of its blob.
-            blob_text: Searchable text of its blob.
-            embedding: Its vector.
-            owes_vector: Queue the making of its vector.
-            owes_text: Queue the reading of its content.
-            request: The idempotency key of the call.
+            door: The tenant of the principal, or a transaction if the insert is part of one.
+            record: The fields to store.
+            blob_id: The id of the record's blob, if it has one.
+            blob_text: The beginning of the blob as searchable text; None if it has none.
+            embedding: The vector that the caller sent, if any.
+            owes_vector: Queue the embedding of the record's text.
+            owes_text: Queue the reading of the text in the record's content.
+            request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
             RecordOrRequestExists: the id is taken, or the request was answered before; end the transaction.
@@ -219,7 +219,7 @@ class Records:
     ) -> Record | None:
         """Return a record without its content, locked until the transaction ends; None if there is none.
 
-        `is_archived` does not look at `expires_at` here: an expired record may be given more time.
+        `is_archived` ignores `expires_at` here, so that an expired record may get a later expiry.
         """
         parameters = {"id": record_id, "blob_key": blob_key}
         for row in await transaction.query(_LOCK_RECORD, parameters):
@@ -227,7 +227,7 @@ class Records:
         return None
 
     async def update(self, transaction: Transaction, record: Record, *, content_changes: bool) -> Record:
-        """Store the fields of a locked record and return it, a version later, without its content."""
+        """Store the fields of a locked record; return it without its content, with the next version number."""
         parameters = {**self._parameters(transaction.tenant_id, record), "content_changes": content_changes}
         (row,) = await transaction.query(_UPDATE_RECORD, parameters)
         return record_of(row)

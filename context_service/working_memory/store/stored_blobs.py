@@ -70,9 +70,9 @@ async def rows(tenant: Tenant, *, provider: str = "", with_parts: bool = False) 
     """Yield the blobs that have bytes, in order of ids, page by page.
 
     Args:
-        tenant: The tenant.
-        provider: Where they are stored; empty: anywhere.
-        with_parts: Also the parts of unfinished uploads.
+        tenant: The tenant that owns the blobs.
+        provider: The storage provider of the blobs; empty means all providers.
+        with_parts: Also yield the parts of unfinished uploads.
     """
     after = UUID(int=0)
     while True:
@@ -98,7 +98,7 @@ async def known_keys(tenant: Tenant, provider: str, keys: Collection[str]) -> se
 
 
 async def is_needed(tenant: Tenant, blob_id: UUID) -> bool:
-    """Tell whether a blob still promises its bytes."""
+    """Say whether a record or an upload still needs the bytes of a blob."""
     return bool(await tenant.query(_IS_NEEDED, (tenant.tenant_id, blob_id)))
 
 
@@ -108,7 +108,7 @@ async def records_of(tenant: Tenant, blob_id: UUID, *, count_max: int) -> list[U
 
 
 async def same_content(tenant: Tenant, blob: BlobRow) -> list[BlobRow]:
-    """Return other blobs of the same content that are not known to be damaged, those that are in use first."""
+    """Return other sound blobs with the same content, those that are in use first."""
     parameters = {"id": blob.id, "sha256": blob.sha256, "size_bytes": blob.size_bytes}
     return [_blob_row(row) for row in await tenant.query(_SAME_CONTENT, parameters)]
 
@@ -158,7 +158,7 @@ async def move_records(
 
 
 async def let_go(tenant: Tenant, blob_id: UUID, *, grace_s: float) -> bool:
-    """Hand a live blob to the sweeper if no record points to it; False if one does."""
+    """Hand a live blob to the sweeper; return False if a record points to it."""
 
     async def work(transaction: Transaction) -> bool:
         await transaction.query(_LOCK_LIVE_BLOB, (transaction.tenant_id, blob_id))
@@ -169,12 +169,12 @@ async def let_go(tenant: Tenant, blob_id: UUID, *, grace_s: float) -> bool:
 
 
 async def mark_damaged(tenant: Tenant, blob_id: UUID) -> None:
-    """Keep new uploads of the same content away from a blob."""
+    """Mark a blob as damaged, so that new uploads of the same content do not use it."""
     await tenant.query(_MARK_DAMAGED, (tenant.tenant_id, blob_id))
 
 
 async def mark_sound(tenant: Tenant, blob_id: UUID) -> bool:
-    """Remove the mark of damage; False if another blob of the same content is in use by now."""
+    """Remove the damage mark of a blob; return False if another blob with the same content is in use by now."""
     return bool(await tenant.query(_MARK_SOUND, {"id": blob_id}))
 
 

@@ -52,15 +52,15 @@ class TenantLimits:
         """Refuse an inline content that is too large.
 
         Raises:
-            LimitExceeded: it is.
+            LimitExceeded: the content is larger than the tenant may store inline.
         """
         check_size(field, content, size_bytes_max=self.content_bytes_max)
 
     def check_blob(self, size_bytes: int) -> None:
-        """Refuse a blob that is too large already, or by its declared size.
+        """Refuse a blob whose size so far, or whose declared size, is too large.
 
         Raises:
-            BlobTooLarge: it is.
+            BlobTooLarge: the blob is larger than the tenant's limit.
         """
         check_blob_size(size_bytes, size_bytes_max=self.blob_bytes_max)
 
@@ -68,9 +68,9 @@ class TenantLimits:
         """Refuse a write for which the tenant has no room; return whether room is scarce after it.
 
         Args:
-            door: The tenant, or its transaction, whose own changes then count.
-            records: That will be added.
-            size_bytes: That will be added.
+            door: The tenant, or its transaction; with a transaction, that transaction's own changes count too.
+            records: The number of records that will be added.
+            size_bytes: The number of bytes that will be added.
 
         Raises:
             LimitExceeded: the tenant has less room.
@@ -98,12 +98,12 @@ class TenantLimits:
         return is_scarce
 
     async def take_room(self, transaction: Transaction, *, records: int, size_bytes: int) -> None:
-        """Refuse a write for which the tenant has no room, just before it; when room is scarce, writes are serialized.
+        """Refuse a write for which the tenant has no room, just before it.
 
         Args:
-            transaction: That writes. If room is scarce, other writes of the tenant wait until it ends.
-            records: That will be added.
-            size_bytes: That will be added.
+            transaction: The transaction that writes. If room is scarce, other writes of the tenant wait until it ends.
+            records: The number of records that will be added.
+            size_bytes: The number of bytes that will be added.
 
         Raises:
             LimitExceeded: the tenant has less room.

@@ -96,7 +96,7 @@ async def add_part(
     """Make a written blob the next part of a locked upload, and return when the upload expires.
 
     Returns:
-        None if a sweeper took the blob, because no byte had arrived for too long.
+        When the upload expires; None if a sweeper took the blob, because no byte had arrived for too long.
     """
     parameters = {
         "upload_id": upload.id,
@@ -115,10 +115,10 @@ async def add_part(
 
 
 async def end(transaction: Transaction, upload: OpenUpload) -> None:
-    """Remove an upload whose parts were joined, and hand them to the sweeper.
+    """Delete an upload whose parts were joined, and hand the parts' blobs to the sweeper.
 
     Raises:
-        UploadNotFound: it had ended before.
+        UploadNotFound: the upload had ended before.
         Aborted: a part was added to it meanwhile.
     """
     if not await lock(transaction, upload.id):
@@ -134,7 +134,7 @@ async def give_up_due(tenant: Tenant, *, count_max: int) -> int:
 
 
 def upload_not_found(upload_id: UUID) -> UploadNotFound:
-    """Return the error for an upload that does not exist, or no longer."""
+    """Return the error for an upload that does not exist, or that has ended."""
     return UploadNotFound(f"upload {upload_id} does not exist, or has expired; start a new one")
 
 

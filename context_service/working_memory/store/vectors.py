@@ -54,6 +54,6 @@ class RecordVectors:
         await transaction.query(_PUT_VECTOR, parameters)
 
     async def tell(self, transaction: Transaction, owner_id: UUID, error: str, *, failed: bool) -> None:
-        """Store the error with a locked record."""
+        """Store with a locked record why it could not be embedded."""
         parameters = {"id": owner_id, "error": error, "failed": failed}
         await transaction.query(_TELL_FAILURE, parameters)

@@ -39,16 +39,16 @@ class InPassages:
 async def found_in_passages(
     passages: Passages, principal: Principal, node_ids: Sequence[UUID], text: str
 ) -> list[InPassages]:
-    """Return records of nodes that may have the words of a text; those that lack the fewest come first.
+    """Return records of nodes that may have the words of a text; records that lack the fewest words come first.
 
-    The caller must look for the words `asked` in the texts. A word that is common in a large node is not among them,
-    because the index does not tell which records have it.
+    The caller must check the texts for the words in `asked`. Words that are common in a large node are left out of
+    `asked`, because the index does not tell which records have them.
 
     Args:
-        passages: The store of passages.
-        principal: The caller.
-        node_ids: The nodes.
-        text: The words; a record must have all of them.
+        passages: The store of passages, which holds the word index.
+        principal: The caller; only passages that it may see are read.
+        node_ids: The nodes whose records are searched.
+        text: The words; a record must have all of them to match.
     """
     words: dict[str, str] = {}
     for word, term in asked_words(text):

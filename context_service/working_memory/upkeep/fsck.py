@@ -134,6 +134,11 @@ class Fsck:
         return report
 
     async def _check_row(self, tenant: Tenant, blob: BlobRow, report: Report, *, quick: bool, repair: bool) -> None:
+        """Read one blob, compare it with its row, and add a problem to the report if they differ.
+
+        With `repair`, a blob that no record needs is released, and a damaged blob is replaced by a sound copy if there
+        is one. A blob that was removed or moved during the check is no problem.
+        """
         report.blobs += 1
         report.size_bytes += blob.size_bytes
         records: list[UUID] = []
@@ -181,7 +186,7 @@ class Fsck:
             )
 
     async def _heal(self, tenant: Tenant, blob: BlobRow) -> tuple[bool, str]:
-        """Look for a sound copy and point the records to it; return whether that succeeded, and a message."""
+        """Look for a sound copy of a blob and point the records to it; return whether that succeeded, and a message."""
         await stored_blobs.mark_damaged(tenant, blob.id)
         if blob.state != "live":
             return False, "it belongs to an unfinished upload: start the upload again"
@@ -204,7 +209,7 @@ class Fsck:
     async def _orphans(
         self, tenants: dict[UUID, Tenant], provider: str, page: Collection[BlobStat], report: Report
     ) -> list[tuple[Tenant, BlobStat]]:
-        """Return the entries of a page of a provider's list that have no row."""
+        """Return the entries of a page of a provider's listing that no row in the database names."""
         by_tenant: dict[UUID, dict[str, BlobStat]] = {}
         for stat in page:
             if stat.key.startswith(REGISTER):
@@ -225,6 +230,10 @@ class Fsck:
         ]
 
     async def _adopt(self, tenant: Tenant, provider: str, stat: BlobStat, *, repair: bool, strange: bool) -> Problem:
+        """Return the problem of stored bytes without a row; with `repair`, add a row so that the sweeper removes them.
+
+        If `strange`, most stored keys are unknown, which suggests the wrong database: the bytes are left alone.
+        """
         blob_id, done = new_id(), False
         if repair and not strange:
             done = await stored_blobs.adopt(
@@ -254,6 +263,7 @@ def _problem(
     repaired: bool = False,
     what: str,
 ) -> Problem:
+    """Return a problem with a blob, for the report: `kind` names it, and `what` is the sentence for the operator."""
     return copied(
         Problem,
         blob,

@@ -70,7 +70,7 @@ class Mover:
         """Point the records of a blob to another blob of the same content, if the provider has one.
 
         Returns:
-            The number of records; None if there is no other blob, or this one is not live any more.
+            The number of moved records; None if the provider has no other blob, or this blob is not live any more.
         """
 
         async def work(transaction: Transaction) -> int | None:
@@ -87,11 +87,11 @@ class Mover:
         """Write the bytes of `source` again and point the records of `blob` to the new blob.
 
         Args:
-            tenant: The tenant.
+            tenant: The tenant that owns both blobs.
             blob: The blob that the records point to now.
-            source: A blob of the same content, such as `blob` itself.
-            provider: Where the new blob is stored.
-            details: For the log of the records.
+            source: A blob with the same content to read from, which may be `blob` itself.
+            provider: The provider that stores the new blob.
+            details: Entries for the action log of the moved records.
 
         Returns:
             The number of records; None if the blob is not live any more, and nothing was stored.
@@ -146,7 +146,7 @@ class ProviderCopy:
         Raises:
             InvalidArgument: source and target are the same.
             ProviderNotConfigured: one of them is not configured.
-            StorageFull, Unavailable: the copy stopped; run again, it continues there.
+            StorageFull, Unavailable: the copy stopped; a new run continues where it stopped.
         """
         if source == target:
             raise InvalidArgument(f"source and target must differ (both are {source})", field="to")
@@ -170,6 +170,10 @@ class ProviderCopy:
         return done
 
     async def _copy_one(self, tenant: Tenant, blob: BlobRow, target: str, done: Copied) -> None:
+        """Copy one blob to the target, or use a blob there that has the same content; add the result to `done`.
+
+        A damaged blob is counted and skipped, so that it does not end the copy of the others.
+        """
         details = {"from": blob.provider, "to": target}
         try:
             records = await self._mover.share(tenant, blob, provider=target, details=details)
@@ -193,7 +197,7 @@ class ProviderCopy:
 async def for_each(
     items: AsyncGenerator[_T, None], work: Callable[[_T], Coroutine[Any, Any, None]], *, at_once: int
 ) -> None:
-    """Do the work for each item, several at once; the first error cancels the rest and is raised."""
+    """Run the work for each item, several at a time; the first error cancels the others and is raised."""
     running: set[asyncio.Task[None]] = set()
     try:
         async with aclosing(items):
@@ -212,7 +216,7 @@ async def for_each(
 
 
 async def _patiently(work: Callable[[], Awaitable[int | None]]) -> int | None:
-    """Retry after a short outage, or while others write the same content: neither may end a copy of hours."""
+    """Retry after a short outage or a concurrent write of the same content, since a copy may run for hours."""
     for attempt in range(1, _ATTEMPTS):
         try:
             return await work()

@@ -70,10 +70,10 @@ class Sweeper:
         self._purges = purges
 
     async def sweep(self, on_progress: Callable[[Swept], None] = lambda _: None) -> Swept:
-        """Do one pass.
+        """Do one pass over all tenants, and return its results.
 
         Args:
-            on_progress: Called after each step of a tenant with the results so far.
+            on_progress: Called after each step of a tenant, with the results so far.
 
         Raises:
             Unavailable: Postgres does not answer. Errors of a storage provider are counted, not raised.
@@ -110,7 +110,7 @@ class Sweeper:
         return swept + removed, more or more_requests or swept != Swept()
 
     async def remove_bytes(self, tenant: Tenant, pause: Pause) -> Swept:
-        """Remove the bytes of a tenant that are due, with a pause after each batch."""
+        """Remove all bytes of a tenant that are due, with a pause after each batch."""
         swept, more = Swept(), True
         while more:
             removed, more = await self._remove_some_bytes(tenant)
@@ -119,7 +119,7 @@ class Sweeper:
         return swept
 
     async def _remove_some_bytes(self, tenant: Tenant) -> tuple[Swept, bool]:
-        """Remove a batch of bytes, pause for as long so that calls are served, and return whether there may be more."""
+        """Remove a batch of bytes and pause as long as that took, so that calls are served; say if more may be due."""
         began = time.monotonic()
         due = await blob_rows.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
         at_once = asyncio.Semaphore(_DELETES_MAX)

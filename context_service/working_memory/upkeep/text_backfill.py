@@ -40,8 +40,8 @@ class TextBackfill:
         """Queue every text that was never read; return when the last is queued.
 
         Args:
-            dry_run: Only count.
-            on_progress: Called after each batch.
+            dry_run: Count the texts and queue none.
+            on_progress: Called after each batch, with the counts so far.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -66,7 +66,7 @@ class TextBackfill:
         return done
 
     async def _unread(self, tenant: Tenant, after: UUID) -> tuple[UUID | None, list[UUID]]:
-        """Return the last record of the page, None at the end, and the records of the page that must be read."""
+        """Return the last record of the page (None at the end), and the records of the page that must be read."""
         rows = await tenant.query(PAGE, {**self._named(tenant), "behind": after, "count_max": BATCH})
         return (rows[-1].id if rows else None), [row.id for row in rows if _owes(row)]
 

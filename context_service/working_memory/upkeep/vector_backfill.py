@@ -40,8 +40,8 @@ class Backfill:
         """Queue every missing vector; return when the last is queued.
 
         Args:
-            dry_run: Only count.
-            on_progress: Called after each batch.
+            dry_run: Count the vectors and queue none.
+            on_progress: Called after each batch, with the counts so far.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -62,7 +62,7 @@ class Backfill:
         return done
 
     async def _owe_batch(self, tenant: Tenant, after: UUID) -> tuple[UUID | None, int]:
-        """Return the last record of the batch, None at the end, and how many vectors were queued."""
+        """Return the last record of the batch (None at the end), and how many vectors were queued."""
         parameters = {**self._parameters, "behind": after, "count_max": BATCH}
 
         async def work(transaction: Transaction) -> tuple[UUID | None, int]:
