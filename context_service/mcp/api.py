@@ -29,13 +29,13 @@ _DESCRIPTION_CHARS_MAX = 500
 
 
 class ToolsServicer(tools_pb2_grpc.ToolsServicer):
-    """Tools over gRPC.
+    """Answers the RPCs of `Tools`, which list and call the tools that models use.
 
     Args:
-        services: What they call.
-        names: Finds the current entity.
-        nesting_max: Of the arguments.
-        read_only: Tools that write are switched off.
+        services: The servicers that the tools call, and the limits of their answers.
+        names: Looks up the caller's current entity.
+        nesting_max: The deepest nesting that a tool's JSON arguments may have.
+        read_only: Tools that write are neither listed nor called.
     """
 
     def __init__(self, services: Services, names: NodeNames, *, nesting_max: int, read_only: bool) -> None:

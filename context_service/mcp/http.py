@@ -79,7 +79,7 @@ class Served:
 
 
 class _Here:
-    """Calls the RPCs in this process."""
+    """Calls the RPCs of a servicer in this process, for one caller."""
 
     def __init__(self, served: Served, border: Border, caller: Caller) -> None:
         self._served = served
@@ -93,7 +93,7 @@ class _Here:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _HttpSession:
-    """Of one request."""
+    """The caller of one HTTP request, and the entity and user that its headers name."""
 
     rpcs: _Here
     entity_node_id: str
@@ -103,7 +103,11 @@ class _HttpSession:
 
 
 class Mcp:
-    """Hands requests to the SDK, whose they are and whole: it waits for a body as long as its sender likes."""
+    """The MCP endpoint over HTTP: checks a request and lets the MCP SDK answer it.
+
+    On the paths of this service the body is read before the SDK gets it, because the SDK waits for a body without a
+    limit.
+    """
 
     allowed_headers: Sequence[str] = (
         *("authorization", "x-api-key", _ENTITY, _SUBJECT, _AGENT, "content-type", "accept"),

@@ -38,7 +38,7 @@ _READS = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idem
 
 
 class QuerySession(Protocol):
-    """The caller of a request."""
+    """The caller of a request, as the tools that query need it."""
 
     @property
     def rpcs(self) -> Rpcs: ...  # noqa: D102

@@ -18,7 +18,7 @@ from service_runtime.ids import parse_optional_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteSession:
-    """One caller, for as long as the process runs."""
+    """The one caller of a process that serves MCP over standard input and output."""
 
     rpcs: AsyncContextClient
     entity_node_id: str

@@ -58,17 +58,17 @@ class Arguments(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """An argument of a tool.
+    """How an argument of a tool is described to a model, and which field of the request it fills.
 
     Attributes:
         path: The field of the request that it fills, such as "options.filter.roles". Empty: the field of its own name;
             if there is none, the tool's own function reads it.
-        description: For the model; empty where the name says it.
-        type: Of its JSON value; None takes that of the field.
-        is_required: A model must give it.
-        default: The value if a model leaves it out; None takes the empty value of its type.
-        is_entity: It names a node; left out, it is the current entity.
-        limits: As of pydantic: `ge`, `le`, `min_length`, `max_length`.
+        description: The text that tells a model what the argument is for; empty if its name says it.
+        type: The type of its JSON value; None takes the type of the field that it fills.
+        is_required: The model must give the argument.
+        default: The value if a model leaves the argument out; None takes the empty value of its type.
+        is_entity: The argument names a node; if a model leaves it out, the current entity is meant.
+        limits: Limits of the value, by pydantic's names: `ge`, `le`, `min_length`, `max_length`.
     """
 
     path: str = ""
@@ -100,7 +100,7 @@ def limit(default: int, most: int) -> Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What tools call, and within which bounds."""
+    """The servicers that tools call, and the limits of the tools' answers."""
 
     memory: WorkingMemoryServicer
     history: ChatHistoryServicer
@@ -125,7 +125,7 @@ class Services:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """The facts of a call that the connection says, and not the model."""
+    """The facts of a call that the connection sets, so that the model cannot choose them."""
 
     current_entity: str = ""  # empty: there is none
     subject_user_id: str = ""  # the user whose data is meant; empty: the key's user, if it has one
@@ -147,7 +147,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use(Surroundings):
-    """One call of a tool."""
+    """One call of a tool: the services it may use, and the facts that the connection sets."""
 
     services: Services
 
@@ -157,21 +157,21 @@ Own = Callable[["Tool", Use, Any], Awaitable[Document]]
 
 @dataclass(frozen=True, kw_only=True)
 class Tool:
-    """A row of the table.
+    """A tool: how it is described to a model, and the RPC that does its work.
 
     Attributes:
-        name: As a model calls it.
+        name: The name by which a model calls the tool.
         context_type: "WM", "History", "Context" or "RAG".
-        rpc: The path of the RPC that it comes down to: the tool needs its scope and waits for a turn where it does.
-        description: For the model.
-        arguments: By name.
-        rows: The list of the answer that is cut to what a model can read; empty: the answer is short.
-        fixed: Fields of the request that no argument says.
-        shape: Makes the answer of the response; by default all of its fields.
-        outputs: The properties of the answer in the JSON schema of the output, besides `rows`.
-        own: Does the work of a tool that is more than its RPC.
-        destructive: It takes something away.
-        idempotent: Once more with the same arguments changes nothing more.
+        rpc: The path of the RPC that the tool calls: a call needs the RPC's scope and counts in its queue.
+        description: The text that tells a model when to use the tool.
+        arguments: The arguments of the tool, by their names.
+        rows: The list of the answer that is cut to the size that a model can read; empty if the answer is short.
+        fixed: Fields of the request that no argument fills, with their values.
+        shape: Makes the tool's answer from the RPC's response; by default it keeps all fields.
+        outputs: The properties of the answer in its JSON schema, in addition to `rows`.
+        own: The function that does the work of a tool that is more than one RPC.
+        destructive: A call may delete or overwrite something.
+        idempotent: A second call with the same arguments changes nothing more.
     """
 
     name: str

@@ -34,7 +34,7 @@ class UsageServicer(context_windows_pb2_grpc.UsageServicer):
         self._statistics = statistics
 
     async def RecordUsage(self, request: pb.RecordUsageRequest, context: object) -> pb.RecordUsageResponse:
-        """Keep what a vendor billed for a pack."""
+        """Store the tokens that a vendor billed for a pack."""
         learned = await self._billing.record(
             parse_id("window_id", request.window_id),
             request.epoch if request.HasField("epoch") else None,
@@ -51,7 +51,7 @@ class UsageServicer(context_windows_pb2_grpc.UsageServicer):
         return pb.RecordUsageResponse(**asdict(learned))
 
     async def RecordOutcome(self, request: pb.RecordOutcomeRequest, context: object) -> pb.RecordOutcomeResponse:
-        """Keep how steps ended."""
+        """Store how steps of a window ended."""
 
         def response(recorded: RecordedOutcome) -> pb.RecordOutcomeResponse:
             return copied(pb.RecordOutcomeResponse, recorded)
@@ -70,7 +70,7 @@ class UsageServicer(context_windows_pb2_grpc.UsageServicer):
         return response(recorded)
 
     async def EstimateCost(self, request: pb.EstimateCostRequest, context: object) -> pb.EstimateCostResponse:
-        """Say what the next packs of a window cost."""
+        """Estimate the cost of a window's next packs."""
         estimate = await self._statistics.estimate(
             parse_id("window_id", request.window_id),
             request.steps,
@@ -80,7 +80,7 @@ class UsageServicer(context_windows_pb2_grpc.UsageServicer):
         return statistics_wire.estimate_response(estimate)
 
     async def WindowStats(self, request: pb.WindowStatsRequest, context: object) -> pb.WindowStatsResponse:
-        """Answer a window in numbers."""
+        """Answer the statistics of a window."""
         statistics = await self._statistics.of(
             parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
         )

@@ -12,7 +12,7 @@ class Usage:
     """The bill for calls of a model, in tokens.
 
     Attributes:
-        calls: The number of calls.
+        calls: The number of calls of the model.
         pack_tokens: The counted tokens of their packs; 0 if the caller did not say.
         input_tokens: The tokens of the whole prompts, with the next two.
         cached_tokens: The tokens that were read from the vendor's cache.
@@ -30,13 +30,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoneLevel:
-    """What a zone of a window shows.
+    """The steps and tokens of one zone of a window.
 
     Attributes:
-        zone: Of `digests`, `segments`, `masked`, `verbatim`, `recalled` and `note`.
-        steps: That it stands for.
-        tokens: As they are seen.
-        seq_from: Of the log that it stands for, to `seq_to`; 0: of none.
+        zone: One of `digests`, `segments`, `masked`, `verbatim`, `recalled` and `note`.
+        steps: The number of steps that the zone stands for.
+        tokens: The tokens that the zone has in a pack.
+        seq_from: The first message that the zone stands for; `seq_to` is the last. 0 if it stands for none.
     """
 
     zone: str
@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def score(self) -> float:
-        """The value for folds: 0 for failed steps, whatever their quality."""
+        """The score that folds use: 0 for failed steps, whatever their quality."""
         return (1.0 if self.quality is None else self.quality) if self.is_success else 0.0
 
 

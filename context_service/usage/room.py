@@ -31,7 +31,7 @@ def usage_of(
     lessons: Lessons,
     telemetry: Telemetry,
 ) -> Room[UsageServicer]:
-    """Return the servicer of usage; lessons of outcomes go to `lessons`."""
+    """Return the servicer of `Usage`; it stores the lessons of outcomes with `lessons`."""
     servicer = UsageServicer(
         Billing(rows, usage, log=deps.log, requests=REQUESTS, telemetry=telemetry),
         Outcomes(

@@ -12,7 +12,7 @@ from service_runtime.copying import copied
 
 
 def estimate_response(estimate: Estimate) -> pb.EstimateCostResponse:
-    """Return the answer of `EstimateCost`."""
+    """Return the protobuf answer of `EstimateCost`."""
 
     def cost(counted: Cost) -> pb.PackCost:
         return _cost(counted, estimate.prices, estimate.factor)
@@ -30,7 +30,7 @@ def estimate_response(estimate: Estimate) -> pb.EstimateCostResponse:
 
 
 def statistics_response(statistics: WindowStatistics, *, zones: pb.PackZones) -> pb.WindowStatsResponse:
-    """Return the answer of `WindowStats`."""
+    """Return the protobuf answer of `WindowStats`."""
     window, predicted = statistics.window, statistics.predicted
     prices, factor = window.config.prices, statistics.calibration.typical
     return pb.WindowStatsResponse(

@@ -35,7 +35,7 @@ _NOT_OF_SLUG = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSource:
-    """What a page was made of. All of it is the writer's, and nothing of it is looked up."""
+    """A source of a page, as the page's writer names it. The service does not look it up."""
 
     label: str = ""
     uri: str = ""
@@ -44,7 +44,7 @@ class PageSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageInput:
-    """A page as it is written."""
+    """A page as its writer sends it."""
 
     slug: str  # empty: made of the title
     title: str
@@ -58,7 +58,7 @@ class PageInput:
 
     @property
     def sha256(self) -> bytes:
-        """What a version is known by: the same again says that it still holds."""
+        """The hash that identifies a version's content: writing the same content again only confirms the version."""
         said = [
             self.title,
             self.markdown,
@@ -71,7 +71,7 @@ class PageInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageVersion:
-    """A version of a page, without what it says."""
+    """A version of a page, without its text."""
 
     version: int
     title: str
@@ -83,14 +83,14 @@ class PageVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page in one of its versions.
+    """A page, in one of its versions.
 
     Attributes:
-        version: Of this text, from 1.
-        newest_version: Of the page.
-        as_of: When the newest version was last said to hold; of an older one, when it was written.
-        markdown: Empty in lists.
-        stale: Why it is out of date; empty: it is not, as far as is known.
+        version: The number of the version that has this text, from 1.
+        newest_version: The number of the newest version of the page.
+        as_of: When the newest version was last confirmed; for an older version, when it was written.
+        markdown: The text of the page; empty in lists.
+        stale: Why the page is out of date; empty if it is not, as far as is known.
     """
 
     page_id: UUID
@@ -118,7 +118,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageName:
-    """Which page is meant: by its id, else by its slug or an alias within an app and an agent bundle."""
+    """Names a page: by its id, or by its slug or an alias within an app and an agent bundle."""
 
     page_id: UUID | None
     slug: str
@@ -126,10 +126,10 @@ class PageName:
     agent_bundle_id: str = ""
 
     def check(self) -> None:
-        """Refuse what names no page, or two.
+        """Refuse a name that names no page, or that has both an id and a slug.
 
         Raises:
-            InvalidArgument, LimitExceeded: the field is named.
+            InvalidArgument, LimitExceeded: a field is malformed; the error names it.
         """
         if (self.page_id is None) == (not self.slug):
             raise InvalidArgument("give either page_id or slug", field="page_id")
@@ -139,10 +139,10 @@ class PageName:
 
 
 def check_page(said: PageInput) -> None:
-    """Refuse what cannot be a page.
+    """Check the fields of a page that a caller writes.
 
     Raises:
-        InvalidArgument, LimitExceeded: the field is named.
+        InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
     """
     check_slug(said.slug)
     check_text("page.title", said.title, chars_max=TITLE_CHARS_MAX)
@@ -174,10 +174,10 @@ def check_page(said: PageInput) -> None:
 
 
 def check_slug(slug: str) -> None:
-    """Check a slug; make an empty one from the title.
+    """Check a slug, and return it; make one from the title if it is empty.
 
     Raises:
-        InvalidArgument, LimitExceeded: it is none.
+        InvalidArgument, LimitExceeded: the slug is malformed or too long; the error names the field.
     """
     check_text("page.slug", slug, chars_max=SLUG_CHARS_MAX)
     if slug and not _SLUG.fullmatch(slug):
@@ -203,18 +203,18 @@ def slug_of(title: str) -> str:
 
 
 def compared(name: str) -> str:
-    """Return a slug or an alias as names are compared: small letters, single spaces."""
+    """Return a slug or an alias in the form in which names are compared: lower case, single spaces."""
     return " ".join(unicodedata.normalize("NFC", name.casefold()).split())
 
 
 def names_of(slug: str, aliases: Sequence[str]) -> list[str]:
-    """Return what leads to a page, the slug first."""
+    """Return all names that lead to a page, the slug first."""
     return list(dict.fromkeys([slug, *map(compared, aliases)]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidByPage:
-    """What a page says to a question."""
+    """A section of a page that answers a question."""
 
     page_id: UUID
     slug: str
@@ -242,7 +242,7 @@ class AskedOfPages:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPage:
-    """What a name leads to."""
+    """The page that a name leads to."""
 
     page_id: UUID
     slug: str
@@ -250,7 +250,7 @@ class NamedPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newest:
-    """The newest version of a page, for who writes the next one."""
+    """The newest version of a page, which the writer of the next version must know."""
 
     page_id: UUID
     version: int
@@ -261,7 +261,7 @@ class Newest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageIndexEntry:
-    """What a page is found by."""
+    """The texts and names by which a page is found."""
 
     headings: Sequence[str]
     pieces: Sequence[PagePiece]
@@ -270,7 +270,7 @@ class PageIndexEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """Whose pages are meant, and who else may see them."""
+    """The user that owns pages, and the app and agent bundle whose callers may also see them."""
 
     tenant_id: UUID
     user_id: str
@@ -278,6 +278,6 @@ class Owner:
     agent_bundle_id: str
 
     def name_id(self, name: str) -> UUID:
-        """Return what a name is known by, among these pages."""
+        """Return the id of a name among the pages of this owner."""
         whose = orjson.dumps([self.user_id, self.app_id, self.agent_bundle_id, name]).decode()
         return uuid5(self.tenant_id, whose)

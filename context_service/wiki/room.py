@@ -20,7 +20,7 @@ __all__ = ["open_wiki", "page_source", "scope_of"]
 
 
 async def open_wiki(deps: Dependencies, stack: AsyncExitStack) -> Room[PagesServicer]:
-    """Begin to embed pages, and return the servicer."""
+    """Begin to embed pages in the background, and return the servicer."""
     await keep_making_passage_vectors(deps, WIKI, stack)
     rows = PageRows(deps.database, deps.passages)
     servicer = PagesServicer(Pages(deps.database, rows, requests=REQUESTS, tokens=deps.tokens))

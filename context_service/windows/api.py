@@ -121,7 +121,7 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
         return response(window)
 
     async def Pin(self, request: pb.PinRequest, context: object) -> pb.PinResponse:
-        """Pin a text, or what a ref is of."""
+        """Pin a text, or the text that a ref names, so that every pack shows it."""
         pin_id, pins_tokens = await self._editing.pin(
             parse_id("window_id", request.window_id),
             request.text,
@@ -142,7 +142,7 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
         return pb.UnpinResponse(pins_tokens=pins_tokens)
 
     async def PatchState(self, request: pb.PatchStateRequest, context: object) -> pb.PatchStateResponse:
-        """Set and remove entries of the state."""
+        """Set and remove entries of the state, as a caller wishes."""
         changed_count = await self._editing.patch_state(
             parse_id("window_id", request.window_id),
             [copied(StateStatement, entry) for entry in request.set],
@@ -153,7 +153,7 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
         return pb.PatchStateResponse(changed_count=changed_count)
 
     async def GetState(self, request: pb.GetStateRequest, context: object) -> pb.GetStateResponse:
-        """Answer the state of the work."""
+        """Answer the current entries of a window's state, page by page."""
         state = await self._accounts.state(
             parse_id("window_id", request.window_id),
             request.sections,
@@ -165,7 +165,7 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
         return answer
 
     async def Expand(self, request: pb.ExpandRequest, context: object) -> pb.ExpandResponse:
-        """Answer the original of a ref."""
+        """Answer the original text or messages that a ref names."""
         original = await self._originals.expand(
             parse_id("window_id", request.window_id), request.ref, principal=principal_of(request.subject_user_id)
         )
@@ -193,7 +193,7 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
     async def WatchWindow(
         self, request: pb.WatchWindowRequest, context: object
     ) -> AsyncIterator[pb.WatchWindowResponse]:
-        """Tell what changes of a window."""
+        """Stream the changes of a window."""
         calls.leave_place()  # watches have places of their own
         happened = self._watching.watch(
             parse_id("window_id", request.window_id),

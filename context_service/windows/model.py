@@ -18,7 +18,7 @@ from contextkeep.errors import WindowNotFound
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowInput:
-    """What a new window is."""
+    """The input for a new window: its prompt, its model and how it folds."""
 
     model: str
     format: Format
@@ -34,13 +34,13 @@ class WindowInput:
 
     @property
     def config(self) -> Config:
-        """The config: numbers for its folds and its cost."""
+        """The config parsed: the numbers that control folds and cost."""
         return loaded_config(self.config_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window(WindowInput):
-    """A window as it is.
+    """A window as it is stored.
 
     Attributes:
         epoch: The number of breaks of its prefix.
@@ -92,7 +92,7 @@ class Window(WindowInput):
 
     @property
     def counted_limit(self) -> int:
-        """`token_limit`, as tokens are counted here."""
+        """`token_limit` in tokens as this service counts them, which differ from the tokens that vendors bill."""
         return countable(self.token_limit, self.token_factor)
 
 
@@ -104,7 +104,7 @@ class WindowContext(NamedTuple):
 
 
 class SpentTokens(NamedTuple):
-    """What packs had together, of a window or of a run."""
+    """The tokens that the packs of a window, or of a run of forks, have had together, and their limit."""
 
     tokens: int
     tokens_max: int

@@ -44,7 +44,7 @@ _log = logging.getLogger("app")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowRooms:
-    """The rooms of windows."""
+    """The servicers and rules of windows, for the other packages that need them."""
 
     windows: Room[WindowsServicer]
     packing: Room[PackingServicer]
@@ -56,7 +56,7 @@ class WindowRooms:
 
     @property
     def all(self) -> list[Room[Any]]:
-        """All of them."""
+        """All servicers of windows, to register with the server."""
         return [self.windows, self.packing, self.folding, self.checkpoints, self.forks, self.profiles, self.usage]
 
 
@@ -68,7 +68,7 @@ def windows_of(
     callers: Authenticator,
     lessons: Lessons,
 ) -> WindowRooms:
-    """Return the rooms of windows; lessons of outcomes go to `lessons`."""
+    """Open the servicers and rules of windows; the lessons of outcomes are stored with `lessons`."""
     rows, views, usage_rows = WindowRows(deps.database, deps.log), ViewRows(deps.log), UsageRows(deps.database)
     endings, checkpoint_rows, fork_rows = EndingRows(deps.log), CheckpointRows(deps.log), ForkRows(deps.log)
     for name in check_installed():

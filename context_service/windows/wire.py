@@ -33,7 +33,7 @@ _FORMATS = {
 
 
 def window_message(window: Window) -> pb.Window:
-    """Return a window as a message."""
+    """Return a window as a protobuf message."""
     return copied(
         pb.Window,
         window,
@@ -49,7 +49,7 @@ def window_message(window: Window) -> pb.Window:
 
 
 def config_message(config: Config) -> pb.WindowConfig:
-    """Return a config as a message."""
+    """Return a config as a protobuf message."""
     return copied(
         pb.WindowConfig,
         config,
@@ -63,7 +63,7 @@ def config_message(config: Config) -> pb.WindowConfig:
 
 
 def set_fields(message: Message) -> dict[str, Any]:
-    """Return what is set in a message, by name."""
+    """Return the fields that are set in a message, by name."""
     return {
         field.name: set_fields(value) if isinstance(value, Message) else value for field, value in message.ListFields()
     }

@@ -33,7 +33,7 @@ async def _read_quoted(use: Use, arguments: Any) -> Document:
     """Answer a message or an artifact, and a page of its parts; a long text is split into rows.
 
     Raises:
-        InvalidArgument: the ref is malformed, or `place` is given too.
+        InvalidArgument: the ref is malformed, or `seq_from` or `seq_to` is given too.
         MessageNotFound, ArtifactNotFound: the ref names nothing, or it is retracted.
     """
     field = f"{ARGUMENTS}.ref"

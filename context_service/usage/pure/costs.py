@@ -18,27 +18,27 @@ MILLION = 1_000_000
 
 
 class Cost(NamedTuple):
-    """Tokens of prompts: those that a cache had, and those that were written to it."""
+    """Tokens of prompts: those that a vendor's cache had already, and those that were written to the cache."""
 
     read: int = 0
     written: int = 0
 
     @property
     def tokens(self) -> int:
-        """All of them."""
+        """All tokens, read and written."""
         return self.read + self.written
 
     @property
     def base_tokens(self) -> float:
-        """The cost in tokens without any cache."""
+        """The cost in tokens that are not cached: the number of such tokens with the same price."""
         return self.read * DEFAULT.cache_read + self.written * DEFAULT.cache_write
 
     def priced(self, prices: Prices) -> float:
-        """Return what they cost at prices of a million tokens."""
+        """Return the cost in money, at prices of a million tokens."""
         return (self.read * prices.cache_read + self.written * prices.cache_write) / MILLION
 
     def plus(self, other: Cost, times: int = 1) -> Cost:
-        """Return the sum of both, the other one multiplied by a number."""
+        """Return the sum of this cost and `times` the other one."""
         return Cost(self.read + times * other.read, self.written + times * other.written)
 
 
@@ -47,11 +47,11 @@ class Shape:
     """How a prompt grows and shrinks, in tokens.
 
     Attributes:
-        tokens: That it has now.
-        step: By which each step makes it longer; above 0.
-        high: Over which it shrinks.
-        folded: That it has then.
-        kept: Of those, what stays in front as it was.
+        tokens: The tokens that the prompt has now.
+        step: The tokens that each step adds; above 0.
+        high: The tokens over which the prompt is folded.
+        folded: The tokens that the prompt has after a fold.
+        kept: Of the folded tokens, those in front that a fold leaves unchanged.
     """
 
     tokens: int
@@ -62,20 +62,20 @@ class Shape:
 
     @property
     def fold(self) -> Cost:
-        """The cost of the pack after a fold."""
+        """The cost of the first pack after a fold."""
         kept = min(self.kept, self.folded)
         return Cost(kept, self.folded - kept)
 
 
 class Ahead(NamedTuple):
-    """What steps will cost, and how often the prompt shrinks meanwhile."""
+    """The cost of some steps, and how often the prompt is folded meanwhile."""
 
     cost: Cost
     folds: int
 
 
 def ahead(steps: int, shape: Shape) -> Ahead:
-    """Return what the next steps cost: by sums, so that 100,000 take no longer than one."""
+    """Return the cost of the next steps. It is summed by formula, so 100,000 steps take no longer than one."""
     first = min(max((shape.high - shape.tokens) // shape.step, 0), steps)
     cost, left = _grown(shape.tokens, shape.step, first), steps - first
     between = max((shape.high - shape.folded) // shape.step, 0)
@@ -88,7 +88,7 @@ def ahead(steps: int, shape: Shape) -> Ahead:
 
 
 def _grown(tokens: int, step: int, count: int) -> Cost:
-    """Return the cost of a number of packs that only grow."""
+    """Return the cost of a number of packs during which the prompt only grows."""
     return Cost(count * tokens + step * count * (count - 1) // 2, count * step)
 
 
@@ -104,12 +104,12 @@ class Break(NamedTuple):
 
 
 def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
-    """Return the cost of the packs of a window, if there was one after each step.
+    """Return the cost of all packs of a window so far, if it was packed once after each step.
 
     Args:
-        breaks: The breaks, oldest first.
+        breaks: The breaks of the window's prefix, oldest first.
         steps: The number of steps that it has now.
-        tokens: The tokens that it shows now.
+        tokens: The tokens that the window shows now.
     """
     total, last = Cost(), Cost()
     step, shown = 0, 0
@@ -124,7 +124,7 @@ def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
 
 
 def _between(step: int, shown: int, step_to: int, shown_to: int, last: Cost) -> tuple[Cost, Cost]:
-    """Return what packs cost between two breaks, each a step longer than the one before; and the last of them."""
+    """Return the cost of the packs between two breaks, each a step longer, and the cost of the last pack."""
     count, grown = step_to - step, max(shown_to - shown, 0)
     if count <= 0:
         return Cost(), last

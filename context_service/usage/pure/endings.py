@@ -17,7 +17,7 @@ RANGES_MAX = 1_000  # of a window; after that the outcomes of the oldest steps a
 
 
 class Ending(NamedTuple):
-    """How steps ended that follow each other: 0 is as bad as can be, 1 as good."""
+    """How a range of consecutive steps ended, as a score from 0 (worst) to 1 (best)."""
 
     step_from: int
     step_to: int
@@ -26,7 +26,7 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endings:
-    """The outcomes of a window's steps, in their order, at most one for a step."""
+    """The outcomes of a window's steps, in the order of the steps; a step has at most one."""
 
     ranges: tuple[Ending, ...] = ()
 
@@ -46,7 +46,7 @@ class Endings:
         return Endings(tuple(_joined(sorted([*left, ending]))[-RANGES_MAX:]))
 
     def up_to(self, step: int) -> Endings:
-        """Return the outcomes of the first steps: the later steps are replaced."""
+        """Return the outcomes of the first steps only: later steps were taken back and replaced."""
         first = [span._replace(step_to=min(span.step_to, step)) for span in self.ranges if span.step_from <= step]
         return Endings(tuple(first))
 
@@ -55,18 +55,18 @@ NOTHING = Endings()
 
 
 def stored(endings: Endings) -> str:
-    """Return endings as they are kept."""
+    """Return outcomes in their stored form."""
     return orjson.dumps([tuple(span) for span in endings.ranges]).decode()
 
 
 @lru_cache(maxsize=256)
 def loaded(text: str) -> Endings:
-    """Return the endings that `stored` wrote."""
+    """Return the outcomes that `stored` wrote."""
     return Endings(tuple(Ending(*row) for row in orjson.loads(text)))
 
 
 def _joined(ranges: Sequence[Ending]) -> list[Ending]:
-    """Return ranges with those made one that meet and say the same."""
+    """Join adjacent ranges that have the same score."""
     found: list[Ending] = []
     for span in ranges:
         if found and found[-1].score == span.score and found[-1].step_to + 1 == span.step_from:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """Of a token each, in one unit: dollars a million, or by default what one costs that is not in the cache.
+    """Prices of tokens, all in one unit.
+
+    Callers give dollars for a million tokens. By default the unit is the price of one input token without a cache.
 
     Attributes:
-        input: Of a prompt, when no cache is asked.
-        cache_write: Of a prompt, written to the cache.
-        cache_read: Of a prompt, read from the cache.
-        output: Of an answer.
+        input: The price of a prompt's token if no cache is used.
+        cache_write: The price of a prompt's token that is written to the cache.
+        cache_read: The price of a prompt's token that is read from the cache.
+        output: The price of a token of the answer.
     """
 
     input: float = 1.0
@@ -27,15 +29,15 @@ DEFAULT = Prices()
 
 
 def pays_after(tokens: int, removed: int, prices: Prices = DEFAULT) -> int:
-    """Return after how many steps a break of the cache has paid; -1: never.
+    """Return after how many steps a fold, which breaks the cache, has paid for itself; -1 if never.
 
     Of D tokens that are removed from a prompt of X, the next prompt writes X - D at the price of `cache_write`, where
     it would have read X, and each one reads D fewer: `(write (X - D) - read X) / (read D)` steps.
 
     Args:
-        tokens: Of the prompt, from where it breaks on.
-        removed: Of them, those that are gone.
-        prices: Of a token.
+        tokens: The tokens of the prompt after the place where the cache breaks.
+        removed: The tokens of these that the fold removes.
+        prices: The prices of cached and other tokens.
     """
     gained = prices.cache_read * removed
     lost = prices.cache_write * (tokens - removed) - prices.cache_read * tokens

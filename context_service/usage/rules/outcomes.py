@@ -26,24 +26,24 @@ LESSON_CHARS_MAX = 8_000
 
 
 class Lessons(Protocol):
-    """Where lessons are remembered."""
+    """Stores lessons as memories."""
 
     async def remember(self, lesson: Lesson, *, principal: Principal, request: Request | None) -> UUID:
-        """Keep a lesson for the user of a principal, once for a request, and return the id of the memory."""
+        """Store a lesson for the principal's user, once for an idempotency key; return the id of the memory."""
         ...
 
 
 class Outcomes:
-    """Keeps them; each call acts for its principal.
+    """Stores how steps of windows ended; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        endings: How their steps ended.
-        log: Their contexts.
-        requests: The request ids of this service.
-        order: Who writes a window: of a process one at a time.
-        packs: Read their logs.
-        lessons: Where lessons are remembered.
+        rows: The store of windows.
+        endings: The store of the steps' outcomes.
+        log: The contexts, whose messages the windows read.
+        requests: The store of idempotency keys and their answers.
+        writer_locks: Lets one writer of a window run at a time in this process.
+        catching_up: Reads a window's log up to its end, so that the window knows all steps.
+        lessons: Stores lessons as memories.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class Outcomes:
     async def record(
         self, window_id: UUID, outcome: Outcome, *, principal: Principal, request: Request | None
     ) -> RecordedOutcome:
-        """Keep how steps of a window ended, which has read its log then.
+        """Store how steps of a window ended. The window reads its log first, so that it knows all steps.
 
         Raises:
-            WindowNotFound, WindowClosed: there is no such window, or it is closed.
-            WindowBehind: there was no time to read all of the log; what was read stays.
-            InvalidArgument, LimitExceeded: the window has no such steps; a number cannot be.
-            SubjectRequired, PermissionDenied: nobody is named who should remember, or the key may not.
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowBehind: there was no time to read the whole log; the messages read so far are kept.
+            InvalidArgument, LimitExceeded: the window has no such steps, or a number is out of range.
+            SubjectRequired, PermissionDenied: a lesson needs a user, and the call has none or may not store for it.
             RequestIdReused, Aborted: see the contract.
         """
         _check(outcome, principal)
@@ -97,6 +97,12 @@ class Outcomes:
     async def _recorded(
         self, window_id: UUID, outcome: Outcome, principal: Principal, request: Request | None
     ) -> tuple[Window, RecordedOutcome]:
+        """Bring the window up to date, resolve which steps are meant, and store their outcome.
+
+        Raises:
+            InvalidArgument: the window does not have these steps.
+        """
+
         async def recorded() -> tuple[Window, RecordedOutcome]:
             window = await self._catching_up.read(window_id, principal=principal)
             step_to = outcome.step_to or window.step_count
@@ -147,7 +153,7 @@ class Outcomes:
     async def _remembered(
         self, window: Window, outcome: Outcome, principal: Principal, request: Request | None
     ) -> UUID:
-        """Have a lesson remembered, once for a request, also if a kill came between."""
+        """Store a lesson as a memory, once for an idempotency key, even if the process was killed in between."""
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
             raise window_not_found(window.window_id)

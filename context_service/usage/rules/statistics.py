@@ -42,10 +42,10 @@ class LevelStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowStatistics:
-    """A window in numbers.
+    """The statistics of a window.
 
     Attributes:
-        zones: The tokens that it shows, by zone.
+        zones: The tokens that the window shows, by zone.
         log_tokens: The tokens of all messages that it has read, as their context counts them.
         breaks: The breaks of its prefix, by reason.
         predicted: The cost of its packs, if there was one after each step.
@@ -64,7 +64,7 @@ class WindowStatistics:
 
     @property
     def savings(self) -> float:
-        """The share of the log, with the front of the pack, that is not sent."""
+        """The share of the log, and of the head of the pack, that a pack does not send."""
         raw = self.zones.system + self.zones.pins + self.log_tokens
         return max(1 - self.zones.all / raw, 0.0) if raw else 0.0
 
@@ -76,12 +76,12 @@ class Estimate:
     Attributes:
         warm: The next pack, with one step more than the vendor's cache holds.
         cold: The next pack, with a cold cache.
-        fold: The pack after a fold.
+        fold: The first pack after a fold.
         ahead: The packs of the next steps, with their folds.
         sliding: The same for a window that drops the older half whenever it is full.
-        step_tokens: The tokens of a step.
+        step_tokens: The tokens that one step adds.
         factor: The ratio of billed to counted tokens.
-        prices: The prices of a million tokens.
+        prices: The prices of tokens, from the window's config.
     """
 
     warm: Cost
@@ -98,9 +98,9 @@ class Statistics:
     """Computes the statistics of windows; each call acts for its principal.
 
     Args:
-        windows: The windows.
-        rows: Their sums.
-        usage: Their bills.
+        windows: The store of windows.
+        rows: The store of the windows' sums over zones and breaks.
+        usage: The store of the windows' bills.
     """
 
     def __init__(self, windows: WindowRows, rows: StatisticsRows, usage: UsageRows) -> None:
@@ -109,10 +109,10 @@ class Statistics:
         self._usage = usage
 
     async def of(self, window_id: UUID, *, principal: Principal) -> WindowStatistics:
-        """Return a window in numbers.
+        """Return the statistics of a window.
 
         Raises:
-            WindowNotFound: there is no such window.
+            WindowNotFound: the window does not exist.
         """
         principal = principal.without_admin()
         window = await self._windows.find(window_id, principal=principal)
@@ -139,17 +139,17 @@ class Statistics:
         )
 
     async def estimate(self, window_id: UUID, steps: int, step_tokens: int, *, principal: Principal) -> Estimate:
-        """Return what a window's next packs cost.
+        """Estimate the cost of a window's next packs.
 
         Args:
-            window_id: Which.
-            steps: How many are ahead.
-            step_tokens: Of one; 0: like the last ones.
-            principal: Who asks.
+            window_id: The window whose packs are estimated.
+            steps: The number of steps that are to come.
+            step_tokens: The tokens of one step; 0 takes the average of the steps that the window shows verbatim.
+            principal: The caller; it must be allowed to see the window.
 
         Raises:
-            WindowNotFound: there is no such window.
-            InvalidArgument: a number cannot be.
+            WindowNotFound: the window does not exist.
+            InvalidArgument: a number is out of range.
         """
         for name, value, most in (("steps", steps, STEPS_MAX), ("step_tokens", step_tokens, STEP_TOKENS_MAX)):
             check_between(name, value, 0, most)
@@ -183,7 +183,7 @@ def _zones(window: Window, levels: Mapping[str, ZoneLevel]) -> Zones:
 
 
 def _shape(window: Window, levels: Mapping[str, ZoneLevel], breaks: Sequence[Break], step_tokens: int) -> Shape:
-    """Return how a window grows and shrinks: as it did, and where it did not yet, as its marks have it."""
+    """Return how a window grows and shrinks: as it did before, or else as its high and low marks have it."""
     limits = Limits.of(window.counted_limit, window.config)
     verbatim = levels.get("verbatim", ZoneLevel(zone="verbatim"))
     appended = sum(levels[zone].tokens for zone in ("recalled", "note") if zone in levels)

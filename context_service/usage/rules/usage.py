@@ -37,14 +37,14 @@ class Learned:
 
 
 class Billing:
-    """Keeps what vendors billed; each call acts for its principal.
+    """Stores the bills of vendors; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        usage: What was billed for them.
-        log: Their contexts.
-        requests: The request ids of this service.
-        telemetry: Counts.
+        rows: The store of windows.
+        usage: The store of bills and of the calibration that they give.
+        log: The contexts that the windows belong to.
+        requests: The store of idempotency keys and their answers.
+        telemetry: Counts the billed tokens, for metrics.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Billing:
         """Store the bill for a pack, and calibrate the counts with it.
 
         Args:
-            window_id: The window.
+            window_id: The window whose pack was billed.
             epoch: The epoch of the pack, or None for the current one.
             billed: The bill for one call of the model.
-            principal: The caller.
-            request: The request with its id.
+            principal: The caller; it must be allowed to see the window.
+            request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
             WindowNotFound: the window does not exist.
@@ -77,6 +77,7 @@ class Billing:
         context_id = await self._rows.context_of(window_id, principal=principal)
 
         async def work(transaction: Transaction) -> Learned:
+            """Lock the window, add the bill to its epoch, and return the factors that follow from it."""
             window = await self._rows.lock(transaction, context_id, window_id)
             if window is None:
                 raise window_not_found(window_id)

@@ -15,10 +15,10 @@ _WRITE = SQL["write"]
 
 
 class EndingRows:
-    """How the steps of windows ended.
+    """The stored outcomes of the steps of windows.
 
     Args:
-        log: The contexts.
+        log: The contexts that the windows belong to.
     """
 
     def __init__(self, log: Log) -> None:
@@ -29,7 +29,7 @@ class EndingRows:
         return await self.read_in(self._log.of(principal, window.context_id), window)
 
     async def read_in(self, door: Tenant | Transaction, window: Window) -> Endings:
-        """Return the same, as a transaction sees it."""
+        """Return the outcomes of a window's steps, read within a transaction."""
         rows = await door.query(_READ, (door.tenant_id, window.window_id))
         return loaded(rows[0].outcomes) if rows else Endings()
 
@@ -38,7 +38,7 @@ class EndingRows:
         await transaction.query(_WRITE, (stored(endings), transaction.tenant_id, window.window_id))
 
     async def forget(self, transaction: Transaction, window: Window, *, step_to: int) -> None:
-        """Delete the outcomes of a locked window after a step: other steps replace those."""
+        """Delete the outcomes of a locked window for all steps after `step_to`, because other steps replace these."""
         known = await self.read_in(transaction, window)
         kept = known.up_to(step_to)
         if kept != known:

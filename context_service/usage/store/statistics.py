@@ -25,17 +25,17 @@ _BREAKS = SQL["breaks"]
 
 
 class StatisticsRows:
-    """What windows have, in numbers.
+    """Reads sums of the windows' stored parts, for their statistics.
 
     Args:
-        log: Their contexts.
+        log: The contexts that the windows belong to.
     """
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
     async def levels(self, window: Window, *, principal: Principal) -> dict[str, ZoneLevel]:
-        """Return what each zone of a window shows; of one that shows nothing there is none."""
+        """Return the steps and tokens of each zone of a window; zones that show nothing are left out."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_LEVELS, {"window_id": window.window_id})
         return {row.zone: copied(ZoneLevel, row) for row in rows}
@@ -43,7 +43,7 @@ class StatisticsRows:
     async def log_tokens(
         self, window: Window, levels: Mapping[str, ZoneLevel], *, principal: Principal
     ) -> tuple[int, dict[str, int]]:
-        """Return the tokens of all of a window's log that it has read, and of what each zone stands for."""
+        """Return the tokens of all messages that a window has read, and of those that each zone stands for."""
         door = self._log.of(principal, window.context_id)
         of_log = {zone: one for zone, one in levels.items() if one.seq_to}
         ranges = {
@@ -56,7 +56,7 @@ class StatisticsRows:
         return all_of_it, dict(zip(of_log, each, strict=True))
 
     async def breaks(self, window: Window, *, principal: Principal) -> Sequence[Break]:
-        """Return the breaks of a window's prefix, the oldest first."""
+        """Return the breaks of a window's prefix, oldest first."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_BREAKS, (door.tenant_id, window.window_id))
 

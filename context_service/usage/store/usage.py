@@ -29,17 +29,17 @@ _BILLED = SQL["billed"]
 
 
 class UsageRows:
-    """What vendors billed, of windows, and what it teaches of a tenant's models and profiles.
+    """The stored bills of windows, and the calibration of token counts that follows from them.
 
     Args:
-        database: Where it is.
+        database: The database that holds bills and calibrations.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def add(self, transaction: Transaction, window: Window, epoch: int, billed: Usage) -> None:
-        """Add a bill to those of an epoch of a window that is locked."""
+        """Add a bill to the bills of an epoch of a locked window."""
         said = asdict(billed)
         del said["calls"]
         named = {"window_id": window.window_id, "epoch": epoch}
@@ -52,7 +52,7 @@ class UsageRows:
 
         Args:
             transaction: The transaction that holds the lock.
-            window: The window of the pack.
+            window: The window whose pack was billed.
             counted: The counted tokens of the pack; 0 if they are unknown, and then nothing changes.
             billed: The tokens that the vendor billed.
             is_own: The caller has a key of the context: the bill calibrates this window only.
@@ -87,7 +87,7 @@ class UsageRows:
         return _calibration(await door.query(_CALIBRATION, (door.tenant_id, *_key(window))))
 
     async def factor(self, window: Window, *, principal: Principal) -> float:
-        """Return by what a window's budget is to be kept from its next fold on."""
+        """Return the factor by which a window's budget must be divided from its next fold on."""
         known = await self.calibration(window, principal=principal)
         return known.factor if known.ratios else window.token_factor
 

@@ -46,9 +46,9 @@ class Pages:
     """Writes and reads pages; each call acts for its principal, which has a user.
 
     Args:
-        database: Where they are.
-        rows: Their SQL.
-        requests: The request ids of this service.
+        database: The database that holds the pages.
+        rows: The store of pages.
+        requests: The store of idempotency keys and their answers.
         tokens: Counts the tokens of sections.
     """
 
@@ -62,19 +62,19 @@ class Pages:
     async def put(
         self, said: PageInput, *, expected_version: int | None, principal: Principal, request: Request | None
     ) -> Page:
-        """Write a page, or its next version, and return it without what it says.
+        """Write a page, or its next version, and return it without its text.
 
         Args:
-            said: The whole page.
+            said: The whole page, as the caller sends it.
             expected_version: The version that the writer has read; 0 if there must be none. None accepts any.
-            principal: Who writes.
-            request: Makes it happen once.
+            principal: The caller, whose user gets the page.
+            request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
-            PageNameTaken: its slug or an alias leads to another page.
-            VersionConflict: there is another version.
-            PageNotFound: there is none, and one is expected.
-            MemoryNotFound: it cites one that is not there.
+            PageNameTaken: the slug or an alias leads to another page.
+            VersionConflict: the page has another version than `expected_version`.
+            PageNotFound: the page does not exist, and `expected_version` is above 0.
+            MemoryNotFound: the page cites a memory that does not exist.
             InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused: see the contract.
         """
         check_page(said)
@@ -97,6 +97,10 @@ class Pages:
         cut = await beside_the_loop(_CUTTING * utf8_bytes(said.markdown), self._cut, said, scope_id)
 
         async def work(transaction: Transaction) -> Page:
+            """Lock the user's pages, check the expected version, and write the page.
+
+            If the text is the same as that of the newest version, only note that the version still holds.
+            """
             await self._rows.lock(transaction, principal.user_id)
             before = await self._before(transaction, owner, said)
             _check_expected(expected_version, before)
@@ -122,7 +126,7 @@ class Pages:
         """Return the newest version of the page to write, or None if there is no such page yet.
 
         Raises:
-            PageNameTaken: one of its names leads to another page.
+            PageNameTaken: a name of the page leads to another page.
         """
         named = await self._rows.named(transaction, owner, names_of(said.slug, said.aliases))
         found = named.get(said.slug)
@@ -140,11 +144,11 @@ class Pages:
         return cut_of(said.title, said.aliases, parts, count=self._tokens.count, scope_id=scope_id)
 
     async def read(self, name: PageName, *, version: int, principal: Principal) -> Page:
-        """Return a version of a page, 0 the newest.
+        """Return a version of a page; 0 stands for the newest.
 
         Raises:
-            PageNotFound: there is no such page, or it has not this version, or not any more.
-            InvalidArgument: it is not said which.
+            PageNotFound: the page does not exist, or does not have this version, or no longer has it.
+            InvalidArgument: the request does not name a page.
         """
         name.check()
         _check_version("version", version)
@@ -156,13 +160,13 @@ class Pages:
     async def page(
         self, page: pages.PageRequest, *, prefix: str, memory_id: UUID | None, principal: Principal
     ) -> tuple[list[Page], str]:
-        """Return some of a user's pages by slug, without what they say.
+        """Return a page of the list of a user's pages, sorted by slug, without their texts, and the next token.
 
         Args:
-            page: Which page of the list.
-            prefix: With which their slugs begin.
-            memory_id: Only pages whose newest version cites it. None returns all pages.
-            principal: Who asks.
+            page: The wanted number of pages, and the token of the page of the list.
+            prefix: Return only pages whose slug begins with this; empty returns all.
+            memory_id: Return only pages whose newest version cites this memory; None returns all.
+            principal: The caller, whose user owns the pages.
 
         Raises:
             InvalidArgument, InvalidPageToken, LimitExceeded: see the contract.
@@ -179,10 +183,10 @@ class Pages:
     async def versions(
         self, name: PageName, page: pages.PageRequest, *, principal: Principal
     ) -> tuple[Sequence[PageVersion], str]:
-        """Return the versions of a page that are kept, the newest first.
+        """Return the stored versions of a page, newest first.
 
         Raises:
-            PageNotFound: there is no such page.
+            PageNotFound: the page does not exist.
             InvalidArgument, InvalidPageToken: see the contract.
         """
         name.check()
@@ -208,8 +212,8 @@ class Pages:
         """Remove a page with all its versions.
 
         Raises:
-            PageNotFound: there is no such page.
-            VersionConflict: there is another version than the one that is expected.
+            PageNotFound: the page does not exist.
+            VersionConflict: the page has another version than the expected one.
             InvalidArgument, RequestIdReused: see the contract.
         """
         name.check()
@@ -229,7 +233,10 @@ class Pages:
 
 
 def not_found() -> PageNotFound:
-    """Return the one error of a page that is not there, is another's, or has not this version."""
+    """Return the error for a page that does not exist, belongs to another user, or lacks this version.
+
+    It is the same error for all three, so that callers cannot find out about other users' pages.
+    """
     return PageNotFound("the page, or this version of it, does not exist")
 
 

@@ -41,8 +41,8 @@ class AskedPages:
     """Finds pages; each call acts for its principal, which has a user.
 
     Args:
-        database: Where they are.
-        passages: What they say.
+        database: The database that holds the pages.
+        passages: The store of passages, which indexes the pages' sections.
         meaning: Compares texts by their embeddings, or None to search by words only.
     """
 
@@ -60,14 +60,14 @@ class AskedPages:
         time_to: datetime | None = None,
         principal: Principal,
     ) -> AskedOfPages:
-        """Return the best passages of a user's pages, `PASSAGES_MAX` of each.
+        """Return the best passages of a user's pages, at most `PASSAGES_MAX` of each page.
 
         Args:
-            text: The question.
-            limit: Passages.
-            time_from: Only of versions that were written from then on.
-            time_to: Only of those that were written before.
-            principal: Who asks.
+            text: The question, in words.
+            limit: The largest number of passages to return.
+            time_from: Search only versions that were written at this time or later.
+            time_to: Search only versions that were written before this time.
+            principal: The caller, whose user owns the pages.
         """
         found, by_meaning = await self._ranked(
             text, wanted=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
@@ -76,12 +76,14 @@ class AskedPages:
         return AskedOfPages(pages=(await self._shown(taken, principal))[:limit], by_meaning=by_meaning)
 
     async def citing(self, memory_ids: Sequence[UUID], text: str, *, principal: Principal) -> list[SaidByPage]:
-        """Return pages that cite memories, `CITING_MAX` at most: of each what answers best, else its beginning.
+        """Return the pages that cite memories, at most `CITING_MAX`.
+
+        Each is shown by its passage that answers the question best, or else by its beginning.
 
         Args:
-            memory_ids: Which memories.
-            text: The question.
-            principal: Who asks.
+            memory_ids: The memories that the pages must cite.
+            text: The question, which ranks the passages.
+            principal: The caller, whose user owns the pages.
         """
         principal = principal.without_admin()
         named = {"memory_ids": list(memory_ids), "count": CITING_MAX, **self._named(principal)}
@@ -96,7 +98,7 @@ class AskedPages:
         return await self._shown(list(places.values()), principal, cites)
 
     async def whole(self, page_id: UUID, *, principal: Principal) -> Page | None:
-        """Return the newest version of a page with its whole text, or None if the user has no page with this id."""
+        """Return the newest version of a page with its whole text; None if the user has no page with this id."""
         principal = principal.without_admin()
         rows = PageRows(self._database, self._passages)
         name = PageName(page_id=page_id, slug="")
@@ -105,7 +107,7 @@ class AskedPages:
     async def _ranked(
         self, text: str, *, wanted: Callable[[MatchedRow], bool], limit: int, principal: Principal
     ) -> tuple[list[_Taken], bool]:
-        """Return passages, the best first, and whether meaning was compared."""
+        """Return passages, best first, and say whether embeddings were compared."""
         principal = principal.without_admin()
         scope = scope_of(principal.tenant_id, principal.user_id)
         found = await best(self._passages, self._meaning, scope, text, wanted=wanted, limit=limit, principal=principal)

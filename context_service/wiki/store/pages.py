@@ -72,16 +72,16 @@ async def lock(transaction: Transaction, scope: Scope) -> None:
 
 
 def scope_of(tenant_id: UUID, user_id: str) -> Scope:
-    """Return the scope of the texts of a user's pages."""
+    """Return the scope in which a user's pages are searched."""
     return Scope.of_user(WIKI, tenant_id, user_id)
 
 
 class PageRows:
-    """The pages of users. Each call reads those of its principal's user.
+    """The stored pages of users. Each call reads the pages of its principal's user.
 
     Args:
-        database: Where they are.
-        passages: What they are found by.
+        database: The database that holds the pages.
+        passages: The store of passages, which indexes the pages' sections.
     """
 
     def __init__(self, database: Database, passages: Passages) -> None:
@@ -93,26 +93,26 @@ class PageRows:
         await lock(transaction, scope_of(transaction.tenant_id, user_id))
 
     async def named(self, transaction: Transaction, owner: Owner, names: Sequence[str]) -> dict[str, NamedPage]:
-        """Return what names lead to, of those that lead somewhere."""
+        """Return the pages that some names lead to; names that lead to none are left out."""
         by_id = {owner.name_id(name): name for name in names}
         rows = await transaction.query(_NAMED, (transaction.tenant_id, list(by_id)))
         return {by_id[row.name_id]: NamedPage(page_id=row.page_id, slug=row.slug) for row in rows}
 
     async def newest(self, transaction: Transaction, page_id: UUID) -> Newest:
-        """Return the newest version of a page that is there."""
+        """Return the newest version of a page that exists."""
         (row,) = await transaction.query(_NEWEST, (transaction.tenant_id, page_id))
         return Newest(**row._asdict())
 
     async def count(self, transaction: Transaction, user_id: str) -> int:
-        """Return how many pages a user has, of those that the caller may see."""
+        """Return how many pages of a user the caller may see."""
         (row,) = await transaction.query(_COUNT, (transaction.tenant_id, user_id))
         return int(row.pages)
 
     async def still_holds(self, transaction: Transaction, owner: Owner, page_id: UUID, said: PageInput) -> None:
-        """Note that the newest version was put again.
+        """Note that the newest version was confirmed by a write of the same text.
 
         Raises:
-            MemoryNotFound: it cites one that is not there any more.
+            MemoryNotFound: the page cites a memory that no longer exists.
         """
         await transaction.query(_HOLDS, (said.fresh_until, transaction.tenant_id, page_id))
         await self._cite(transaction, owner, page_id, said)
@@ -143,22 +143,22 @@ class PageRows:
         before: Newest | None,
         created_by: str,
     ) -> int:
-        """Write the next version of a page with what it is found by; the one before is found no more.
+        """Write the next version of a page and index it; the previous version is no longer found.
 
         Args:
-            transaction: In which the pages of the user are locked.
-            owner: Whose page it is.
-            page_id: Which.
-            said: With its slug.
-            found_by: What finds it.
-            before: The newest version until now, or None for the first.
-            created_by: Who writes.
+            transaction: The transaction, which has locked the user's pages.
+            owner: The user that owns the page, and its app and agent bundle.
+            page_id: The id of the page.
+            said: The content of the page, with its slug.
+            found_by: The passages and names by which the page is found.
+            before: The newest version until now; None for a new page.
+            created_by: The subject of the principal that writes.
 
         Returns:
-            The version.
+            The number of the new version.
 
         Raises:
-            MemoryNotFound: it cites one that is not there.
+            MemoryNotFound: the page cites a memory that does not exist.
         """
         version = before.version + 1 if before else 1
         scope = scope_of(transaction.tenant_id, owner.user_id)
@@ -203,7 +203,7 @@ class PageRows:
     async def read(
         self, door: Tenant | Transaction, name: PageName, *, version: int, principal: Principal
     ) -> Page | None:
-        """Return a version of a page (0: the newest), or None if there is none."""
+        """Return a version of a page, 0 being the newest; None if there is none."""
         rows = await door.query(_READ, {**_which(name, principal), "version": version})
         return _page(rows[0], markdown=rows[0].markdown, sources=_sources(rows[0].sources)) if rows else None
 
@@ -216,7 +216,7 @@ class PageRows:
         after: tuple[str, UUID] | None,
         count: int,
     ) -> list[Page]:
-        """Return the pages of a user by slug, after a page, each in its newest version without its text."""
+        """Return the pages of a user by slug, after a given page, in their newest versions and without texts."""
         after_slug, after_id = after or ("", _FIRST)
         said = {
             "user_id": principal.user_id,
@@ -231,9 +231,9 @@ class PageRows:
     async def versions(
         self, name: PageName, *, before: int, count: int, principal: Principal
     ) -> tuple[UUID | None, list[PageVersion]]:
-        """Return the id of a page, and the versions that are kept, the newest first, from the one before `before` on.
+        """Return the id of a page, and its stored versions, newest first, that are older than `before`.
 
-        Without such a version, the id is None.
+        The id is None if the page has no such version.
         """
         said = {**_which(name, principal), "before": before, "count": count}
         rows = await self._database.of(principal).query(_VERSIONS, said)
@@ -246,7 +246,7 @@ class PageRows:
         return await self.newest(transaction, rows[0].page_id) if rows else None
 
     async def delete(self, transaction: Transaction, page: Newest, user_id: str) -> None:
-        """Remove a page, with its versions and what it is found by."""
+        """Delete a page with its versions, passages and names."""
         scope = scope_of(transaction.tenant_id, user_id)
         if page.passage_count:
             await self._passages.remove_documents(transaction, scope, [page.seq])
@@ -256,7 +256,7 @@ class PageRows:
 def passage(
     one: PagePiece, page_id: UUID, *, ordinal: int, seq: int, said_at: datetime, numbers: Sequence[int] | None = None
 ) -> Passage:
-    """Return a passage of a page where it stands; `numbers` as of `Passage`."""
+    """Return the passage that indexes a section; for `numbers` see the class `Passage`."""
     return Passage(
         seq=seq,
         ordinal=ordinal,
@@ -276,7 +276,7 @@ def passage(
 def cut_of(
     title: str, aliases: Sequence[str], parts: Sequence[Section], *, count: Callable[[str], int], scope_id: UUID
 ) -> PageIndexEntry:
-    """Return what a page is found by; `count` counts the tokens of a text."""
+    """Return the passages and names by which a page is found; `count` counts the tokens of a text."""
     found = list(cut(title, aliases, parts, count=count))
     return PageIndexEntry(
         headings=[part.heading for part in parts],
@@ -301,7 +301,7 @@ def _which(name: PageName, principal: Principal) -> Mapping[str, Any]:
 
 
 def stale_of(row: Row) -> list[str]:
-    """Return why the newest version of a page is out of date, of a row with `is_past`, `fresh_until` and `CITED`."""
+    """Return why the newest version of a page is out of date; the row needs `is_past`, `fresh_until` and `CITED`."""
     reasons = [f"it was good until {row.fresh_until:%Y-%m-%d %H:%M} UTC"] if row.is_past else []
     for memory_ids, what in (
         (row.gone, "is not there any more"),

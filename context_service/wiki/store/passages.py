@@ -20,7 +20,7 @@ _ROWS = SQL["rows"]
 
 
 def page_source(count_tokens: Callable[[str], int]) -> PassageFeed:
-    """Return what the pages of users are found by; a user without pages has no origins."""
+    """Return the feed that verifies and rebuilds the passages of users' pages; a user without pages has no origins."""
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows

@@ -40,7 +40,10 @@ _N = TypeVar("_N", int, float)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """Of a window's limit, that a fold leaves to a zone at most: together up to 1. `tier_ratios` for callers."""
+    """The shares of a window's limit that a fold leaves to each zone at most. Callers name them `tier_ratios`.
+
+    Together they are at most 1.
+    """
 
     hot: float = 0.40
     segments: float = 0.14
@@ -101,10 +104,10 @@ NOTHING = "{}"  # a config without any field
 
 
 def config_of(said: Mapping[str, Any]) -> Config:
-    """Return a config from its given fields, by the names that callers use, and the defaults.
+    """Return a config made of the given fields, by the names that callers use, and of defaults for the others.
 
     Raises:
-        InvalidArgument: a number cannot be, or two contradict each other; it names the field.
+        InvalidArgument: a number is out of range, or two contradict each other; the error names the field.
     """
     shares = Shares(**_group("tier_ratios", Shares, said, most=1))
     if sum(getattr(shares, field.name) for field in fields(shares)) > 1 + _ROUNDING:
@@ -163,7 +166,7 @@ def check_model(config: Config, models: Sequence[str]) -> None:
     """Refuse a config that names a model that is not configured.
 
     Args:
-        config: The config of a window.
+        config: The config that a window would get.
         models: The configured models that write segments.
 
     Raises:
@@ -179,14 +182,14 @@ def check_model(config: Config, models: Sequence[str]) -> None:
 
 
 def limit_of(context_tokens: int, config: Config) -> int:
-    """Return how many tokens a request may have: what the budget is, and no more than the answer leaves.
+    """Return how many tokens a request may have: the budget's share of the context, without the reserved answer.
 
     Args:
-        context_tokens: What the model takes.
-        config: With the budget.
+        context_tokens: The size of the model's context, with its answer.
+        config: The config, with its `token_budget` and `output_reservation`.
 
     Raises:
-        InvalidArgument: the budget cannot be; it names the field.
+        InvalidArgument: the budget leaves no tokens, or too many; the error names the field.
     """
     if not 0 < config.token_budget <= 1:
         raise InvalidArgument(
@@ -202,16 +205,16 @@ def limit_of(context_tokens: int, config: Config) -> int:
 
 
 def budget_of(token_budget: float | None, output_reservation: int | None) -> dict[str, float | int | None]:
-    """Return the fields of the budget for a config: 0 resets a field to its default, and None leaves it."""
+    """Return the fields of the budget for a config: 0 resets a field to its default, None leaves it unchanged."""
     said = {"token_budget": token_budget, "output_reservation": output_reservation}
     return {name: value or None for name, value in said.items() if value is not None}
 
 
 def updated(text: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a stored config with changes. In a group, such as the weights, only named fields change.
+    """Return the fields of a stored config with changes; in a group such as the weights, only named fields change.
 
     Args:
-        text: The config as `stored` wrote it.
+        text: The stored config, as `stored` wrote it.
         said: The changed fields; None resets a field to its default.
     """
     now = orjson.loads(text)

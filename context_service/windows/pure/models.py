@@ -43,7 +43,7 @@ LOOK_BACK_BLOCKS = {Format.ANTHROPIC: 20}
 
 
 def model(name: str) -> Model:
-    """Return the values of a model; for an unknown model, those of most others."""
+    """Return the known values of a model, such as its context size; for an unknown model, common values."""
     known = _known()
     found = max((item for item in known if name.startswith(item)), key=len, default=None)
     return known[found] if found else Model()
@@ -51,6 +51,7 @@ def model(name: str) -> Model:
 
 @cache
 def _known() -> dict[str, Model]:
+    """Read `models.yaml`, and return the values of each model by its name; a vendor's values hold for its models."""
     table = yaml.safe_load(files("context_service.windows.pure").joinpath("models.yaml").read_text())
     made = {}
     for vendor in table.values():
@@ -70,5 +71,5 @@ def _known() -> dict[str, Model]:
 
 
 def model_sha(model: str) -> bytes:
-    """Return what a model is known by where no text of a caller may stay."""
+    """Return a hash that stands for a model's name where no text of a caller may be stored."""
     return hashlib.sha256(model.encode()).digest()

@@ -41,7 +41,10 @@ _HEAD = "[The caller says, and it holds from here on, whatever was said of the s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateStatement:
-    """What a caller says of one thing, as it came; to remove it, its section and key, or its text if it has none."""
+    """An entry that a caller sets or removes, unchecked.
+
+    To remove an entry, give its section and key; without a key, its text.
+    """
 
     section: str
     key: str = ""
@@ -51,11 +54,11 @@ class StateStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patched:
-    """What becomes of the state.
+    """The changes that a caller's patch makes to the state.
 
     Attributes:
-        entries: New ones.
-        ended: Numbers of those that hold no longer; no message ended them.
+        entries: New entries, in the order of the patch.
+        ended: Numbers of entries that no longer hold; a caller ended them, not a message.
     """
 
     entries: Sequence[Entry]
@@ -68,8 +71,8 @@ def entries_said(
     """Return the entries that a caller sets, and those that it removes.
 
     Args:
-        said: The entries to set.
-        removed: The entries to remove.
+        said: The entries that the caller sets.
+        removed: The entries that the caller removes, by key or by text.
         last_seq: The last message of the log at this time.
 
     Raises:
@@ -84,12 +87,12 @@ def entries_said(
 
 
 def patched(held: Sequence[StoredEntry], entries: Sequence[Entry], removed: Sequence[Entry]) -> Patched:
-    """Return the changes of the state: removals come first.
+    """Return how the state changes; removals are applied before new entries.
 
     Args:
-        held: The current entries with the same keys, and the removals there.
-        entries: The entries that the caller sets.
-        removed: The entries that the caller removes.
+        held: The current entries with the same keys, and earlier removals of these entries.
+        entries: The entries that the caller sets, checked.
+        removed: The entries that the caller removes, checked.
     """
     set_places = {place_of(entry) for entry in entries}
     left = {id(stored): stored for stored in held}
@@ -110,17 +113,30 @@ def patched(held: Sequence[StoredEntry], entries: Sequence[Entry], removed: Sequ
 
 
 def note_of_said(entries: Sequence[Entry]) -> str:
-    """Return the note for the model on new entries of callers, or an empty text if none of them still holds."""
+    """Return the note that tells the model about callers' new entries; empty if none of them still holds."""
     lines = [f"- no longer: {entry.text}" if entry.section == REMOVED else f"- {_line(entry)}" for entry in entries]
     return "\n".join([_HEAD, *lines]) if lines else ""
 
 
 def is_told_once(entry: Entry) -> bool:
-    """Say whether an entry is needed only until the model is told: no message can restore the removed entry."""
+    """Say whether an entry is needed only until the model is told about it: no message can restore what it removed."""
     return entry.section == REMOVED and not entry.value
 
 
 def _entry(said: StateStatement, field: str, last_seq: int, *, is_removed: bool = False) -> Entry:
+    """Check an entry that a caller sets or removes, and return it in its stored form.
+
+    Keys of values are normalized, and a missing status, percentage or text is derived from the rest.
+
+    Args:
+        said: The entry as the caller sent it.
+        field: Path of the entry in the request, for errors.
+        last_seq: The last message of the log, which the entry comes after.
+        is_removed: The entry is to be removed, so its section and its key or text suffice.
+
+    Raises:
+        InvalidArgument, LimitExceeded: a field is malformed or too long; the error names it.
+    """
     if said.section not in SAID:
         said_ones = ", ".join(sorted(SAID))
         raise InvalidArgument(
@@ -168,7 +184,7 @@ def _entry(said: StateStatement, field: str, last_seq: int, *, is_removed: bool 
 
 
 def _is_same(entry: Entry, held: Entry) -> bool:
-    """Say whether a caller has said the same before."""
+    """Say whether a caller has already set the same entry."""
     names = ("section", "key", "text", "value", "ref")
     return all(getattr(entry, name) == getattr(held, name) for name in names)
 
@@ -180,14 +196,14 @@ def _line(entry: Entry) -> str:
 
 
 def _is_meant(one: Entry, held: Entry) -> bool:
-    """Say whether an entry is the one to be removed: by its key, or, if it has none, by its text."""
+    """Say whether an entry is the one to remove: it has the same key or, without a key, the same text."""
     if one.section != held.section:
         return False
     return place_of(one) == place_of(held) if one.key or one.section in _ONE else not held.key and held.text == one.text
 
 
 def _removal(held: StoredEntry, seq: int) -> Entry:
-    """Return what says that an entry was removed, when the log was so long."""
+    """Return an entry that records that another was removed, with the log's last `seq` at that time."""
     # Entries that rules may read again stay removed; the model is told about the others once.
     stays = held.source != BY_CALLER or held.entry.section in _OF_RULES
     key = " ".join(place_of(held.entry))

@@ -10,7 +10,7 @@ from context_service.kernel.rendering import Rendered
 
 
 def pieces_json(pieces: Iterable[Rendered]) -> str:
-    """Return pieces as they are kept: the bytes that are sent, whatever renders later ones."""
+    """Return pieces as JSON to store: the exact bytes that are sent, whatever a later release would render."""
     return orjson.dumps([tuple(piece) for piece in pieces]).decode()
 
 

@@ -36,7 +36,7 @@ def said_in(message: Message, part: int | None) -> str | None:
     """Return the text of a message, or of one of its parts, or None if it has no such part.
 
     Args:
-        message: A message of the log.
+        message: A message of the log that the window reads.
         part: The number of the part; 0 is the content, and None is the whole message.
     """
     texts = [message.content, *map(_text, message.parts)]

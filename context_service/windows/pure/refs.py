@@ -38,32 +38,32 @@ class Ref:
 
 
 def ref_of(seq: int, part: int) -> str:
-    """Return what names a part of a message."""
+    """Return the ref of a part of a message."""
     return f"m{seq}/{part}"
 
 
 def refs_between(seq_from: int, seq_to: int) -> str:
-    """Return what names messages."""
+    """Return the ref of a range of messages."""
     return f"m{seq_from}" if seq_from == seq_to else f"m{seq_from}..m{seq_to}"
 
 
 def fork_ref(number: int) -> str:
-    """Return what names a fork."""
+    """Return the ref of a fork."""
     return f"f{number}"
 
 
 def is_fork(text: str) -> bool:
-    """Say whether a text names a fork."""
+    """Say whether a text is the ref of a fork."""
     return bool(_FORK.fullmatch(text))
 
 
 def within(fork: str, ref: str) -> str:
-    """Return a ref of a fork, as it is where that was forked."""
+    """Return a ref of a fork in the form that the window it was forked from uses."""
     return f"{fork}:{ref}"
 
 
 def path_of(text: str) -> tuple[list[int], str]:
-    """Return the numbers of the forks that a ref leads through, and the ref in the last of them."""
+    """Return the numbers of the forks that a ref leads through, and the ref within the last of them."""
     *forks, ref = text.split(":", _FORKS_MAX)
     return ([int(fork[1:]) for fork in forks], ref) if all(map(is_fork, forks)) else ([], text)
 

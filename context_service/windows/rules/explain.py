@@ -51,12 +51,14 @@ class State:
 
 
 class Accounts:
-    """Explains windows; each call acts for its principal, who sees the windows of its user and those without a user.
+    """Explains windows: parts, breaks and state.
+
+    Each call acts for its principal, who sees the windows of its user and those without a user.
 
     Args:
-        rows: The windows.
-        views: Their parts and their receipts.
-        log: Their contexts.
+        rows: The store of windows.
+        views: The store of the windows' parts and receipts.
+        log: The contexts, whose messages the windows read.
     """
 
     def __init__(self, rows: WindowRows, views: ViewRows, *, log: Log) -> None:
@@ -65,10 +67,10 @@ class Accounts:
         self._log = log
 
     async def explained(self, window_id: UUID, *, principal: Principal) -> Explained:
-        """Return what a window shows, as its last pack had it.
+        """Return what the last pack of a window showed.
 
         Raises:
-            WindowNotFound: there is no such window.
+            WindowNotFound: the window does not exist.
         """
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
@@ -81,10 +83,10 @@ class Accounts:
     async def lineage(
         self, window_id: UUID, page: pages.PageRequest, *, principal: Principal
     ) -> tuple[list[Receipt], str]:
-        """Return a page of the breaks of the prefix, the newest first, and the token of the next page.
+        """Return a page of the breaks of a window's prefix, newest first, and the token of the next page.
 
         Raises:
-            WindowNotFound: there is no such window.
+            WindowNotFound: the window does not exist.
             InvalidArgument, InvalidPageToken: see the contract.
         """
         principal = principal.without_admin()
@@ -98,16 +100,16 @@ class Accounts:
     async def state(
         self, window_id: UUID, sections: Collection[str], page: pages.PageRequest, *, principal: Principal
     ) -> State:
-        """Return a page of the state of the work.
+        """Return a page of the entries of a window's state.
 
-        Entries from a retracted message are left out at once, and the next pack deletes them. Until then the counts,
-        which still have the message, are left out, too.
+        Entries from a retracted message are left out at once, and the next pack deletes them. Until then the counts
+        are left out too, because they still include the message.
 
         Args:
-            window_id: The window.
+            window_id: The window whose state is read.
             sections: The wanted sections; empty for all.
-            page: The wanted page of entries.
-            principal: The caller.
+            page: The wanted number of entries, and the token of the page.
+            principal: The caller; it must be allowed to see the window.
 
         Raises:
             WindowNotFound: the window does not exist.
@@ -138,18 +140,18 @@ class Accounts:
         return State(window=window, held=held, tallies=tallies, next_page_token=token)
 
     async def said_still(self, window: Window, held: list[StoredEntry], *, principal: Principal) -> list[StoredEntry]:
-        """Return entries of a window without those whose messages are retracted.
+        """Return the entries of a window whose messages are not retracted.
 
         Raises:
-            WindowNotFound: its context is gone.
+            WindowNotFound: the window's context is gone.
         """
         return await self._there(window, held, principal) if await self._has_retracted(window, principal) else held
 
     async def _has_retracted(self, window: Window, principal: Principal) -> bool:
-        """Say whether messages were retracted since a window looked.
+        """Say whether messages were retracted since the window last read its log.
 
         Raises:
-            WindowNotFound: its context is gone.
+            WindowNotFound: the window's context is gone.
         """
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
@@ -157,14 +159,14 @@ class Accounts:
         return context.last_seq - context.message_count != window.retracted_count
 
     async def _there(self, window: Window, held: list[StoredEntry], principal: Principal) -> list[StoredEntry]:
-        """Return entries without those whose messages are retracted."""
+        """Return the entries whose messages still exist and are not retracted."""
         seqs = {stored.entry.seq for stored in held if stored.entry.ref}
         there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
         return [stored for stored in held if not stored.entry.ref or stored.entry.seq in there]
 
 
 def _first(held: Sequence[StoredEntry], count: int) -> list[StoredEntry]:
-    """Return the first entries, as many as a page has room for."""
+    """Return the first entries, as many as fit on a page."""
     found: list[StoredEntry] = []
     room = pages.PAGE_BYTES_MAX
     for stored in held[:count]:

@@ -22,15 +22,15 @@ _Head = TypeVar("_Head", bound=WindowInput)
 
 
 def check_head(window: WindowInput, *, nesting_max: int) -> None:
-    """Refuse what no window can have in front.
+    """Check the head of a window: its system prompt, its tools and its goal.
 
     Args:
-        window: That will have it.
-        nesting_max: Of its tools.
+        window: The window with the head that it is to get.
+        nesting_max: The deepest nesting that the JSON of the tools may have.
 
     Raises:
-        InvalidArgument: the tools are no JSON list, or a text holds a NUL.
-        LimitExceeded: something is too large.
+        InvalidArgument: the tools are not a JSON list, or a text contains a NUL.
+        LimitExceeded: a text of the head is too large.
     """
     for name, text, size_bytes_max in (
         ("system_prompt", window.system_prompt, SYSTEM_PROMPT_BYTES_MAX),
@@ -44,20 +44,20 @@ def check_head(window: WindowInput, *, nesting_max: int) -> None:
 
 
 def counted(window: _Head) -> _Head:
-    """Return a window with the tokens of its front."""
+    """Return the window with the counted tokens of its head."""
     count = TokenCounter(window.tokens_family).count
     return replace(window, head_tokens=count(body_of(window, []).decode()))
 
 
 def check_room(window: Window, *, state_tokens: int = 0) -> None:
-    """Refuse a front that does not fit, as a pack would.
+    """Refuse a head that does not fit into the window's limit, just as a pack would.
 
     Args:
         window: The window, with its tokens and the factor of its budget.
         state_tokens: The tokens of the required part of the state.
 
     Raises:
-        BudgetTooSmall: the limit has no room for it; `least` is a limit that has.
+        BudgetTooSmall: the head does not fit; `least` in the metadata is a limit that would do.
     """
     counted_tokens = window.head_tokens + window.pins_tokens + state_tokens + NOTE_TOKENS
     if counted_tokens > window.counted_limit:

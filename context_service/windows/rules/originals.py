@@ -37,7 +37,7 @@ _PART_BYTES = 40  # bytes of parsing that reading a part costs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Original:
-    """What a ref is of: the bytes of a part, or messages."""
+    """The original that a ref names: the bytes of a part, or messages."""
 
     content: bytes = b""
     is_json: bool = False
@@ -48,7 +48,10 @@ class Original:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalHit:
-    """A passage that was found, with the steps of the window that it is of; 0: of none that it has read."""
+    """A passage that was found, and the steps of the window that it belongs to.
+
+    The steps are 0 if the window has not read the passage yet.
+    """
 
     item: RecalledItem
     step_from: int = 0
@@ -58,7 +61,7 @@ class OriginalHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRange:
-    """Which steps are meant, both included; 0: any."""
+    """A range of steps, both ends included; 0 leaves an end open."""
 
     first: int = 0
     last: int = 0
@@ -68,14 +71,14 @@ class Originals:
     """Returns originals and searches logs; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        views: Their shown parts.
-        forks: Their forks.
-        log: Their contexts.
-        passages: The index of passages.
-        recalling: Finds passages.
-        learning: Counts lookups of windows that learn.
-        telemetry: Counts lookups.
+        rows: The store of windows.
+        views: The store of the windows' shown parts.
+        forks: The store of forks, whose logs a ref may name.
+        log: The contexts, which hold the messages.
+        passages: The index of the logs' passages.
+        recalling: Finds passages that answer a question.
+        learning: Counts the lookups of windows that learn.
+        telemetry: Counts all lookups, for metrics.
     """
 
     def __init__(
@@ -100,15 +103,15 @@ class Originals:
         self._recalling = recalling
 
     async def expand(self, window_id: UUID, ref: str, *, principal: Principal) -> Original:
-        """Return what a ref is of.
+        """Return the original text or messages that a ref names.
 
-        If the window learns, a look at what it shows no longer counts.
+        In a window that learns, the lookup is counted if the window no longer shows the message.
 
         Raises:
-            WindowNotFound: there is no such window.
-            InvalidArgument: it is no ref.
-            RefNotFound: the context has nothing of the kind.
-            Erased: it was retracted, or the fork that has it is erased.
+            WindowNotFound: the window does not exist.
+            InvalidArgument: the text is not a ref.
+            RefNotFound: the context has no such message, part or fork.
+            Erased: the message was retracted, or the fork that has it is erased.
         """
         principal = principal.without_admin()
         context_id, learns = await self._rows.meant(window_id, principal=principal)
@@ -197,7 +200,7 @@ def _part(message: Message, named: Ref, ref: str) -> Original:
 
 
 def _original_of(part: Part) -> Original:
-    """Return the text or the JSON of a part; for a part that points at a file or record, its place."""
+    """Return the text or the JSON of a part; for a part that points at a file or a record, its address."""
     if part.tool_result:
         return _original(part.tool_result.content_json, is_json=True)
     if part.tool_call:
@@ -219,7 +222,7 @@ def _no_ref(ref: str) -> RefNotFound:
 
 
 def _within(which: Filter, parts: Sequence[ViewPart], steps: StepRange) -> Filter:
-    """Return a filter narrowed to the messages of steps; of steps in a summary, to all of the summary's."""
+    """Return a filter narrowed to the messages of steps; a step in a summary stands for all its steps."""
     last = steps.last or max((part.step_to for part in parts), default=0)
     meant = [
         part
@@ -236,7 +239,7 @@ def _within(which: Filter, parts: Sequence[ViewPart], steps: StepRange) -> Filte
 
 
 def _hits(items: Sequence[RecalledItem], parts: Sequence[ViewPart], window: Window) -> list[OriginalHit]:
-    """Return passages with their steps.
+    """Return passages, each with the step it belongs to.
 
     Steps may overlap if a user spoke while a tool ran: then the step that begins last counts.
     """

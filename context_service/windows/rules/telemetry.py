@@ -39,13 +39,14 @@ _Key = tuple[UUID, UUID]  # tenant and window
 
 
 class Telemetry:
-    """Counts.
+    """Counts packs, breaks, folds, lookups and bills of windows, for metrics.
 
     Args:
-        metrics: Of the server.
+        metrics: The registry of the server's metrics.
     """
 
     def __init__(self, metrics: Metrics) -> None:
+        """Register the counters, each with all values that its labels may have."""
         profiles, levels = (*profile_names(), OWN), ("masked", "segments", "digests")
         self._last: OrderedDict[_Key, tuple[int, Mapping[str, int]]] = OrderedDict()
         self._packs = metrics.counter("contextkeep_window_packs", "Packs of windows", profile=profiles)
@@ -100,14 +101,15 @@ class Telemetry:
     def packed(self, key: _Key, epoch: int, zones: Mapping[str, int], *, profile: str) -> None:
         """Count a pack.
 
-        Of another epoch than the last one it begins with the same zones, up to the first that has other tokens. What
-        this process has not packed before, or long ago, counts as written.
+        A pack of the same epoch repeats the whole pack before it. In a new epoch, only the zones before the first one
+        with other tokens are repeated. A window that this process has not packed before, or not lately, counts as
+        written in full.
 
         Args:
-            key: Of the window.
-            epoch: That it has.
-            zones: Its tokens, the most stable zone first.
-            profile: Of the window.
+            key: Identifies the window.
+            epoch: The epoch of the window.
+            zones: The tokens of the pack by zone, the most stable zone first.
+            profile: The name of the window's compression profile.
         """
         before_epoch, before = self._last.pop(key, (epoch, {}))
         self._last[key] = epoch, zones
@@ -132,13 +134,13 @@ class Telemetry:
         """Count a break of a prefix.
 
         Args:
-            reason: See `Receipt`.
-            profile: Of the window.
+            reason: The reason of the break, one of those of `Receipt`.
+            profile: The name of the window's compression profile.
         """
         self._breaks(reason=reason, profile=_known(profile))
 
     def folded(self, before: View, done: Fold) -> None:
-        """Count what a fold took away, and what it put there instead."""
+        """Count the tokens and steps that a fold removed, and those that replace them."""
         masked = [block for block in before.blocks if block.number in done.masked]
         self._folded(sum(block.tokens for block in masked), level="masked", side="before")
         self._folded(sum(block.masked_tokens for block in masked), level="masked", side="after")
@@ -179,7 +181,7 @@ class Telemetry:
         self._learned(profile=_known(profile))
 
     def billed(self, usage: Usage) -> None:
-        """Count the bill for a call of a model."""
+        """Count the tokens that a vendor billed for a call of a model."""
         plain = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
         for part, tokens in (
             ("read", usage.cached_tokens),
@@ -191,7 +193,7 @@ class Telemetry:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Count what the block refuses."""
+        """Count the packs and changes that the block refuses for tokens or time."""
         try:
             yield
         except _REFUSALS as error:

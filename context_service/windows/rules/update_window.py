@@ -70,7 +70,7 @@ class Change:
 
 
 class _Room(NamedTuple):
-    """The values that decide, with the limit of the window, whether a change fits."""
+    """The numbers that decide, together with the window's limit, whether a change fits."""
 
     token_factor: float  # the factor of its budget from the next fold on
     state_tokens: int  # of the required part of the state
@@ -84,16 +84,16 @@ class Editing:
     """Changes windows; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        views: What they show.
-        log: Their contexts.
-        requests: The request ids of this service.
-        order: Who writes a window: of a process one at a time.
-        packs: Fold them.
-        usage: What bills taught about counts.
-        nesting_max: Of a window's tools.
-        telemetry: Counts.
-        models: Names of those that write segments.
+        rows: The store of windows.
+        views: The store of the windows' shown parts and state.
+        log: The contexts, whose messages the windows read.
+        requests: The store of idempotency keys and their answers.
+        writer_locks: Lets one writer of a window run at a time in this process.
+        folding: Folds a window after a new goal.
+        usage: The bills, which calibrate the counted tokens.
+        nesting_max: The deepest nesting that the JSON of a window's tools may have.
+        telemetry: Counts breaks of prefixes and refused changes.
+        models: The names of the configured models that write segments.
     """
 
     def __init__(
@@ -137,6 +137,7 @@ class Editing:
         told = {**change.config, **config.budget_of(change.token_budget, change.output_reservation)}
 
         async def prepared(standing: WindowSnapshot) -> _Write:
+            """Check the change against a snapshot of the window; return the function that writes it under the lock."""
             nonlocal breaks
             window = standing.window
             said = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
@@ -186,12 +187,12 @@ class Editing:
     async def pin(
         self, window_id: UUID, text: str, ref: str, *, principal: Principal, request: Request | None
     ) -> tuple[UUID, int]:
-        """Pin a text, or what a ref is of, and return the id of the pin and the tokens of all pins.
+        """Pin a text, or the text that a ref names; return the id of the pin and the tokens of all pins.
 
         Raises:
-            WindowNotFound, WindowClosed: there is no such window, or it is closed.
-            RefNotFound, Erased: the context has nothing of the ref, or it was retracted.
-            BudgetTooSmall: what stands in front of all does not fit with it.
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            RefNotFound, Erased: the context has nothing with this ref, or it was retracted.
+            BudgetTooSmall: the pin does not fit together with the head and the other pins.
             InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
         if bool(text.strip()) == bool(ref):
@@ -203,11 +204,13 @@ class Editing:
         pin_id = new_id()
 
         async def prepared(standing: WindowSnapshot) -> _Write:
+            """Read the text of the pin and the room for it; return the function that writes the pin under the lock."""
             said = await self._said(standing, named, ref, principal) if named else text
             room = await self._room(standing.window, principal)
             new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=named.seq if named else 0)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+                """Write the pin, and the rendered pins with it; refuse it if the window has too many pins."""
                 pins = [stored.entry for stored in await self._views.held_in(transaction, locked, [PIN])]
                 if len(pins) >= PINS_MAX:
                     raise LimitExceeded(
@@ -235,11 +238,11 @@ class Editing:
         return UUID(done["pin_id"]), done["pins_tokens"]
 
     async def unpin(self, window_id: UUID, pin_id: UUID, *, principal: Principal, request: Request | None) -> int:
-        """Remove a pin, and return the tokens of those that are left.
+        """Remove a pin, and return the tokens of the remaining pins.
 
         Raises:
-            WindowNotFound, WindowClosed: there is no such window, or it is closed.
-            PinNotFound: it has no such pin.
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            PinNotFound: the window has no pin with this id.
             RequestIdReused, Aborted: see the contract.
         """
 
@@ -269,16 +272,17 @@ class Editing:
         principal: Principal,
         request: Request | None,
     ) -> int:
-        """Set and remove entries of the state, and return how many are other than before.
+        """Set and remove entries of the state, and return how many entries changed.
 
         Raises:
-            WindowNotFound, WindowClosed: there is no such window, or it is closed.
-            BudgetTooSmall: what must be in each pack does not fit with them.
+            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            BudgetTooSmall: the part of the state that each pack must have does not fit with the new entries.
             InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
         entries_said(said, removed, last_seq=0)  # a request that cannot be is refused before anything is read
 
         async def prepared(standing: WindowSnapshot) -> _Write:
+            """Compare the patch with the current entries; return the function that writes the changes."""
             window = standing.window
             entries, gone = entries_said(said, removed, last_seq=standing.last_seq)
             held = await self._views.held_of(
@@ -299,6 +303,7 @@ class Editing:
                 check_room(replace(window, token_factor=factor), state_tokens=needed)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+                """Write the changed entries, and note that the model must be told; refuse too many of them."""
                 count = await self._views.count_said(transaction, locked) + len(patch.entries)
                 if count > ENTRIES_MAX:
                     raise LimitExceeded(
@@ -336,14 +341,15 @@ class Editing:
         request: Request | None,
         reason: Callable[[], str] = str,
     ) -> Any:
-        """Make a change, once for a request, and return its answer.
+        """Change a window, once for an idempotency key, and return the answer of the change.
 
         Args:
-            window_id: Of what.
-            prepared: Works out the change of a window as it is, before that is locked.
-            principal: Who asks.
-            request: Its id.
-            reason: Returns of a change that was written why it broke the prefix; empty: it did not.
+            window_id: The window to change.
+            prepared: Works out the change from a snapshot, before the lock is taken; returns the function that writes
+                it.
+            principal: The caller; it must be allowed to see the window.
+            request: The idempotency key of the call; None if the caller gave none.
+            reason: Returns why the written change broke the prefix; empty if it did not.
         """
 
         async def edited() -> Any:
@@ -361,7 +367,7 @@ class Editing:
             return await until_written(edited, what="the window")
 
     async def _written(self, window: Window, write: _Write, *, principal: Principal, request: Request | None) -> Any:
-        """Write a change of a window, and return its answer.
+        """Write a change under the lock of its window, and return the change's answer.
 
         Raises:
             Moved: the window is another one meanwhile.
@@ -389,13 +395,13 @@ class Editing:
         return counted(wanted)
 
     async def _room(self, window: Window, principal: Principal) -> _Room:
-        """Return what decides whether something fits, as the next fold will have it."""
+        """Return the numbers that decide whether a change fits, as the next fold will have them."""
         held = [stored.entry for stored in await self._views.held(window, principal=principal)]
         tokens = await beside_the_loop(_size_of(held), _tokens_needed, window, held)
         return _Room(await self._usage.factor(window, principal=principal), tokens)
 
     async def _said(self, standing: WindowSnapshot, named: Ref, ref: str, principal: Principal) -> str:
-        """Return what a ref is of. A message that is retracted from now on takes the pin with it at the next pack."""
+        """Return the text that a ref names. If its message is retracted later, the next pack removes the pin too."""
         if not 0 < named.seq <= standing.last_seq:
             raise _no_ref(ref)
         messages = await self._log.page(
@@ -421,7 +427,7 @@ class Editing:
     ) -> int:
         """Write the pins of a locked window, and return their tokens.
 
-        They must fit into `room`; without it the caller has checked that they fit.
+        The pins must fit into `room`; without `room`, the caller has checked that they fit.
         """
         size = sum(len(pin.text) for pin in pins)
         front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
@@ -436,7 +442,7 @@ class Editing:
     async def _account(
         self, transaction: Transaction, locked: Window, reason: str, more_tokens: int, rules: list[str]
     ) -> None:
-        """Write the account of a break in front of all, which all that is seen is written again for."""
+        """Write the receipt of a break at the head, after which the vendor's cache must write the whole pack again."""
         seen = await self._views.tokens_in(transaction, locked)
         before = locked.head_tokens + locked.pins_tokens + locked.state_tokens + seen
         kept = locked.head_tokens if reason in ("pinned", "unpinned") else 0
@@ -481,12 +487,12 @@ def _configured(window: Window, told: Mapping[str, Any]) -> Window:
 
 
 def _size_of(entries: Sequence[Entry]) -> int:
-    """Return for how long, as bytes of parsing, it takes to count entries."""
+    """Return the size in bytes that counting the tokens of these entries counts as, for `beside_the_loop`."""
     return RENDERING * sum(len(entry.text) for entry in entries)
 
 
 def _tokens_needed(window: Window, entries: Sequence[Entry]) -> int:
-    """Return the tokens of what each pack must have of the state."""
+    """Return the tokens of the part of the state that each pack must have."""
     state = shown([entry for entry in entries if entry.section in WHOLE], tokens_max=0, count=len)
     pieces = text_pieces(state.text, window.format) if state.text else []
     return tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)

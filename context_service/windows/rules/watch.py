@@ -45,7 +45,7 @@ _WINDOW = Kind(MARKS, _mark)
 
 
 class WatchPosition(NamedTuple):
-    """What a watcher knows of a window: breaks up to an epoch, entries of the state below a number."""
+    """The position of a watcher: the last epoch and the last number of a state entry that it knows."""
 
     epoch_after: int
     entry_from: int
@@ -60,13 +60,13 @@ class WindowEvent:
 
 
 class WindowWatching:
-    """Tells callers what changes of windows.
+    """Streams the changes of windows to callers.
 
     Args:
-        lookout: Says how far they are.
-        rows: The windows.
-        views: Their receipts, and their state.
-        accounts: What of the state was not taken back since.
+        lookout: Polls how far the watched windows have come.
+        rows: The store of windows.
+        views: The store of the windows' receipts and state entries.
+        accounts: Leaves out state entries whose messages were retracted.
     """
 
     def __init__(self, lookout: Lookout, rows: WindowRows, views: ViewRows, accounts: Accounts) -> None:
@@ -84,17 +84,17 @@ class WindowWatching:
         principal: Principal,
         check: Callable[[], Awaitable[None]],
     ) -> AsyncGenerator[WindowEvent, None]:
-        """Yield the changes of a window. The stream ends when the window is closed and all changes were sent.
+        """Yield the changes of a window. The stream ends after the last change of a closed window.
 
         Stored changes come first, and after each change the current window. If several changes happen between two
         checks, all breaks are sent; for the rest, only the current state.
 
         Args:
-            window_id: The window.
-            place: The position of the watcher.
-            until_now: End after the changes that exist now.
-            principal: The caller.
-            check: Raises if the caller may not go on.
+            window_id: The window to watch.
+            place: The changes that the watcher knows already; later ones are sent.
+            until_now: End after the changes that exist already.
+            principal: The caller; it must be allowed to see the window.
+            check: Called now and then; raises if the caller may not go on, for example because its key was revoked.
 
         Raises:
             WindowNotFound: the window does not exist, or no longer.

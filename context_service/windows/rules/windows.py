@@ -51,18 +51,18 @@ class Opening:
 
 
 class Windows:
-    """Opens windows and packs them; each call acts for its principal.
+    """Opens, reads, lists and closes windows; each call acts for its principal.
 
     Args:
-        rows: Where they are.
-        log: Their contexts and messages.
-        requests: The request ids of this service.
-        order: The writers of a context.
-        nesting_max: Of a window's tools.
-        profiles: What a window may keep of its log.
-        learning: What was learned of those.
-        telemetry: Counts.
-        models: Names of those that write segments.
+        rows: The store of windows.
+        log: The contexts, with their messages.
+        requests: The store of idempotency keys and their answers.
+        writer_locks: Lets one writer of a window run at a time in this process.
+        nesting_max: The deepest nesting that the JSON of a window's tools may have.
+        profiles: The compression profiles, which say what a window may keep of its log.
+        learning: Knows the versions of profiles that were learned.
+        telemetry: Counts refused windows.
+        models: The names of the configured models that write segments.
     """
 
     def __init__(
@@ -120,10 +120,10 @@ class Windows:
         return counted(given)
 
     async def prepared(self, said: Opening, *, principal: Principal) -> WindowInput:
-        """Return what a new window is, with its tokens.
+        """Check the input for a new window, and return it with the counted tokens of its head.
 
         Raises:
-            InvalidArgument, LimitExceeded: it cannot be.
+            InvalidArgument, LimitExceeded: the input is malformed or too large.
         """
         named = await self._profiles.named(said.compression_profile, principal=principal)
         size = RENDERING * len(said.system_prompt + said.tools_json + said.goal)
@@ -133,8 +133,8 @@ class Windows:
         """Open a window on a context.
 
         Raises:
-            ContextNotFound, ContextClosed: there is no such context, or it is closed.
-            BudgetTooSmall: what stands in front of all steps does not fit.
+            ContextNotFound, ContextClosed: the context does not exist, or is closed.
+            BudgetTooSmall: the head of the window, before all steps, does not fit into its limit.
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
         given = await self.prepared(said, principal=principal)
@@ -143,6 +143,7 @@ class Windows:
             given = replace(given, profile=learned)
 
         async def work(transaction: Transaction) -> Window:
+            """Lock the context, check that it is open and has room for a window, and write the window."""
             context = await self._log.lock(transaction, context_id)
             if context is None:
                 raise not_found(context_id)
@@ -169,7 +170,7 @@ class Windows:
         """Return a window.
 
         Raises:
-            WindowNotFound: there is none.
+            WindowNotFound: the window does not exist.
         """
         return await self._rows.find(window_id, principal=principal)
 
@@ -179,7 +180,7 @@ class Windows:
         """Return a page of the windows of a context, the newest first, and the token of the next page.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist.
             InvalidArgument, InvalidPageToken: see the contract.
         """
         if not await self._log.read(context_id, principal=principal):
@@ -191,10 +192,10 @@ class Windows:
         return pages.cut(query, found, count, key=lambda window: (window.window_id,))
 
     async def close(self, window_id: UUID, *, principal: Principal, request: Request | None) -> Window:
-        """Close a window, and remove what it was packed of.
+        """Close a window, and delete the blocks that its packs were made of.
 
         Raises:
-            WindowNotFound: there is none.
+            WindowNotFound: the window does not exist.
             RequestIdReused: see the contract.
         """
         principal = principal.without_admin()

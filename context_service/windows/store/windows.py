@@ -54,11 +54,11 @@ _LIST_SEEN = Across(sql=_LIST, administrators=True, why="an administrator lists 
 
 
 class WindowRows:
-    """The windows of contexts, and their blocks.
+    """The stored windows of contexts.
 
     Args:
-        database: Where they are.
-        log: Their contexts.
+        database: The database that holds the windows.
+        log: The contexts that the windows belong to.
     """
 
     def __init__(self, database: Database, log: Log) -> None:
@@ -69,15 +69,15 @@ class WindowRows:
         """Return the context of a window that the principal may see.
 
         Raises:
-            WindowNotFound: there is none.
+            WindowNotFound: the principal sees no such window.
         """
         return (await self.meant(window_id, principal=principal)).context_id
 
     async def meant(self, window_id: UUID, *, principal: Principal) -> WindowContext:
-        """Return the same, and whether the window learns.
+        """Return the context of a window that the principal may see, and whether the window learns.
 
         Raises:
-            WindowNotFound: there is none.
+            WindowNotFound: the principal sees no such window.
         """
         door = self._database.of(principal)
         rows = await door.query(_CONTEXT_OF_SEEN, (door.tenant_id, window_id))
@@ -86,7 +86,7 @@ class WindowRows:
         return WindowContext(rows[0].context_id, rows[0].learns)
 
     async def count_open(self, transaction: Transaction, context_id: UUID) -> int:
-        """Return how many windows of a context are open: no more, while the context is locked."""
+        """Return how many windows of a context are open. The number stays while the caller holds the context's lock."""
         (row,) = await transaction.query(_COUNT_OPEN, (transaction.tenant_id, context_id))
         count: int = row.opened
         return count
@@ -111,10 +111,10 @@ class WindowRows:
         return _window(row)
 
     async def find(self, window_id: UUID, *, principal: Principal) -> Window:
-        """Return a window that the principal may see, whichever context it is of.
+        """Return a window that the principal may see, in any context.
 
         Raises:
-            WindowNotFound: there is none.
+            WindowNotFound: the principal sees no such window.
         """
         context_id = await self.context_of(window_id, principal=principal)
         window = await self.read(context_id, window_id, principal=principal)
@@ -123,19 +123,19 @@ class WindowRows:
         return window
 
     async def read(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
-        """Return a window, or None if the context has none of this id."""
+        """Return a window, or None if the context has no window with this id."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_READ_SEEN, (door.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
     async def header(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
-        """Return a window without its texts, which may be large, or None if the principal itself sees none."""
+        """Return a window without its large texts, or None if the principal itself cannot see it."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_HEADER, (door.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
     async def standing(self, window_id: UUID, *, principal: Principal) -> WindowSnapshot | None:
-        """Return a window that the principal itself may see, with the end of its log, or None if there is none."""
+        """Return a window that the principal itself may see, with the end of its log; None if there is none."""
         door = self._database.of(principal)
         rows = await door.query(_STANDING, {"window_id": window_id})
         if not rows:
@@ -152,7 +152,7 @@ class WindowRows:
         return _window(rows[0]) if rows else None
 
     async def configure(self, transaction: Transaction, window: Window) -> None:
-        """Write the config of a window that is locked, and the limit that follows from it."""
+        """Write the config of a locked window, and the limit that follows from the config."""
         named = {
             "context_id": window.context_id,
             "window_id": window.window_id,
@@ -162,23 +162,26 @@ class WindowRows:
         await transaction.query(_CONFIGURE, named)
 
     async def packed(self, window: Window, *, last_seq: int, principal: Principal) -> None:
-        """Write that a window is packed now, of a log that ends with a message."""
+        """Note that a window is packed now, with its log up to `last_seq`."""
         door = self._log.of(principal, window.context_id)
         await door.query(_PACKED, (last_seq, door.tenant_id, window.context_id, window.window_id))
 
     async def spend(
         self, transaction: Transaction, window: Window, tokens: int, *, last_seq: int
     ) -> SpentTokens | None:
-        """Count a pack of a window, and of its run, unless it or a later one was counted: one of the same log was.
+        """Add the tokens of a pack to those of its window and of its run.
+
+        A pack is counted once: it is skipped if it, or a later pack, was counted before.
 
         Args:
-            transaction: In which it is counted.
-            window: As it was packed.
-            tokens: Of the pack; 0: it asks no model.
-            last_seq: Of the pack.
+            transaction: The transaction in which the pack is counted.
+            window: The window as it was packed.
+            tokens: The tokens of the pack; 0 for a pack that no model gets.
+            last_seq: The last message of the log that the pack contains.
 
         Returns:
-            Of which there are fewest left; if this pack goes over that, nothing is counted. None: any may be spent.
+            The limit that is nearest to being reached, with the tokens spent; None if there is no limit. If the pack
+            would go over a limit, nothing is counted, and `is_over` is set.
         """
         key = (transaction.tenant_id, window.context_id, window.window_id)
         # The row of the run's first window is locked first, and then those below it, as merges do.
@@ -207,13 +210,13 @@ class WindowRows:
         return SpentTokens(rows[0].spent, rows[0].spent_max, rows[0].is_over) if rows else None
 
     async def page(self, context_id: UUID, *, principal: Principal, before: UUID | None, count: int) -> list[Window]:
-        """Return windows of a context, the newest first, from the one before `before` on."""
+        """Return windows of a context, newest first, that are older than `before`."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_LIST_SEEN, (door.tenant_id, context_id, before, before, count))
         return [_window(row) for row in rows]
 
     async def close(self, transaction: Transaction, window_id: UUID) -> Window:
-        """Close a window that is locked, and remove its blocks."""
+        """Close a locked window, and delete its blocks."""
         (row,) = await transaction.query(_CLOSE, {"window_id": window_id})
         return _window(row)
 

@@ -16,7 +16,7 @@ _MEANING = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " "}
 
 
 class Beginning:
-    """The beginning of a stream of bytes, if it is to be a text.
+    """Keeps the beginning of a stream of bytes, from which `text` makes searchable text.
 
     Args:
         draft: The record that the stream belongs to, as its caller describes it.

@@ -81,7 +81,7 @@ class RecordInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """Which records of an entity; empty sequences filter nothing."""
+    """Selects records of an entity. Empty sequences do not restrict the selection."""
 
     entity_node_id: UUID
     memory_types: Sequence[str] = ()
@@ -108,7 +108,7 @@ TEXTS_EMBEDDED = frozenset({"name", "description"}) | CONTENTS
 
 @dataclass(frozen=True, kw_only=True)
 class FieldChecks:
-    """The checks, with the limits that are settings."""
+    """Checks the fields of records and filters against the configured limits."""
 
     metadata_bytes_max: int
     content_bytes_max: int

@@ -39,8 +39,8 @@ class BlobWriter:
     """Writes blobs of all tenants.
 
     Args:
-        storage: Where the bytes go.
-        lease_s: How long an upload may send no byte.
+        storage: The providers that store the bytes.
+        lease_s: Seconds without a byte after which the sweeper may remove an upload.
     """
 
     def __init__(self, storage: BlobStorage, *, lease_s: float) -> None:

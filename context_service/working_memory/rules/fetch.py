@@ -56,9 +56,9 @@ class RecordReader:
     """Reads records and blobs of all tenants; each call acts for its principal.
 
     Args:
-        records: Their SQL.
-        storage: Where the blobs are.
-        checks: Checks filters.
+        records: The store of records.
+        storage: The providers that hold the bytes of blobs.
+        checks: Checks the filters of a caller.
     """
 
     def __init__(self, *, records: Records, storage: BlobStorage, checks: FieldChecks) -> None:
@@ -145,7 +145,7 @@ class RecordReader:
                     yield chunk
 
     async def content(self, name: RecordName, *, principal: Principal, include_archived: bool) -> tuple[Record, bytes]:
-        """Return a record and its content, inline or from its blob; the content is None if the record has neither.
+        """Return a record and its content, inline or from its blob; the content is empty if it has neither.
 
         Raises:
             AnswerTooLarge: the blob does not fit one answer.

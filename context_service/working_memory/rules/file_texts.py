@@ -56,13 +56,13 @@ def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bo
 
 
 class FileTexts:
-    """The worker; any number of replicas may run it at once.
+    """The worker that reads the texts of files; any number of replicas may run it at the same time.
 
     Args:
-        database: Where records and outbox are.
-        texts: Reads the contents of records.
-        passages: Stores their passages.
-        count: Counts the tokens of a text.
+        database: The database that holds the records and the queue of files to read.
+        texts: Reads the contents of records as text.
+        passages: Stores the passages of the texts.
+        count: Returns the number of tokens of a text.
     """
 
     def __init__(

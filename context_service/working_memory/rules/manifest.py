@@ -69,13 +69,13 @@ class ManifestEntity:
 
 
 class Manifests:
-    """Reads manifests; each for its principal.
+    """Reads manifests, which list the records below a node by entity; each call acts for its principal.
 
     Args:
-        database: Where the records are.
-        graph: Where the entities are.
-        checks: Checks filters.
-        depth_max: Limit of a walk in the Entity Service.
+        database: The database that holds the records.
+        graph: The client of the Entity Service, which holds the entities.
+        checks: Checks the filters of a caller.
+        depth_max: The greatest depth of a walk that the Entity Service allows.
     """
 
     def __init__(self, database: Database, *, graph: EntityGraph, checks: FieldChecks, depth_max: int) -> None:

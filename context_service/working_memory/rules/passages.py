@@ -69,9 +69,9 @@ class RecordQuotes:
     """Finds passages of records; each call acts for its principal.
 
     Args:
-        database: Where they are.
-        passages: The passages of their texts.
-        searches: Finds records of all nodes.
+        database: The database that holds the records.
+        passages: The store of the records' passages.
+        searches: Finds records of all nodes by words and by vectors.
     """
 
     def __init__(self, database: Database, passages: Passages, searches: Searches) -> None:

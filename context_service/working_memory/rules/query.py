@@ -44,7 +44,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordQuery:
-    """A question, as the request names its parts."""
+    """A query for rows of records: columns, condition, groups and order, as the request names them."""
 
     select: Sequence[str]
     where_json: str
@@ -63,7 +63,7 @@ class RecordRows:
 
 
 class RecordQueries:
-    """Answers questions; each for its principal."""
+    """Answers queries for rows of records; each call acts for its principal."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -98,7 +98,7 @@ class RecordQueries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """A column of the outer part: a field, or an aggregate of one."""
+    """A column of the answer: a field, or an aggregate of a field."""
 
     name: str  # as the caller wrote it
     function: str  # empty: the field itself
@@ -107,7 +107,9 @@ class _Column:
 
 
 class _Statement:
-    """The statement of a question.
+    """The SQL statement that answers a query, with its parameters.
+
+    The inner part of the statement computes the fields, the outer part the columns of the answer.
 
     Raises:
         InvalidArgument, LimitExceeded: as `RecordQueries.answer`.

@@ -21,8 +21,8 @@ class RecordTexts:
     """Reads the texts of records.
 
     Args:
-        storage: Where their files are.
-        reader: Reads text from files.
+        storage: The providers that hold the records' files.
+        reader: Extracts the text of a file in a separate process.
     """
 
     def __init__(self, storage: BlobStorage, reader: DocumentReader) -> None:

@@ -63,15 +63,15 @@ class WorkingMemory:
     """Writes records and blobs of all tenants; each call acts for its principal.
 
     Args:
-        database: Where the records are.
-        records: Their SQL.
-        requests: The request ids of this service.
-        checks: Checks the fields of records.
-        writer: Writes blobs.
-        limits: Of the tenants.
-        passages: Passages of records.
-        embeds_texts: A worker makes a vector of each text for which the caller sends none.
-        queued_max: Records of a tenant that may wait for the reading of their text, or for their vector.
+        database: The database that holds the records and both work queues.
+        records: The store of records.
+        requests: The store of idempotency keys and their answers.
+        checks: Checks the fields that a caller sends.
+        writer: Writes the bytes of blobs.
+        limits: The limits of tenants, such as the number of records.
+        passages: The store of the records' passages.
+        embeds_texts: A worker embeds each text for which the caller sends no vector.
+        queued_max: The most records of a tenant that may wait for their text to be read, or for their vector.
     """
 
     def __init__(
@@ -87,19 +87,6 @@ class WorkingMemory:
         embeds_texts: bool = False,
         queued_max: int = QUEUED_MAX,
     ) -> None:
-        """Keep the dependencies.
-
-        Args:
-            database: The database that holds the records and both outboxes.
-            records: The store of records.
-            requests: The store of idempotency keys and their answers.
-            checks: The checks of a caller's fields, with their limits.
-            writer: Writes the bytes of blobs.
-            limits: The limits of tenants, such as bytes and records.
-            passages: The store of the records' searchable passages.
-            embeds_texts: Queue the embedding of new texts; set if an embedder is configured.
-            queued_max: Refuse writes of a tenant that has more queued background work than this.
-        """
         self._database = database
         self._records = records
         self._requests = requests
@@ -539,7 +526,7 @@ def _retyped(record: Record, draft: RecordInput, names: Sequence[str], *, holds_
         record: The record, with its other changes applied.
         draft: The record as the caller describes it.
         names: The names of the fields that change.
-        holds_text: The record has inline text, so that its default type is a text type.
+        holds_text: The record's inline content is text, not JSON.
     """
     if "content_type" in names:
         stays = bool(draft.content_type)

@@ -28,13 +28,13 @@ class Retention:
 
 
 class Purges:
-    """Removes records for good.
+    """Deletes records for good; their action log stays.
 
     Args:
-        database: Where they are.
-        passages: Removes their passages.
+        database: The database that holds the records.
+        passages: The store of passages, from which a record's passages are removed.
         retention: How long archived records are kept.
-        blob_grace_s: How long the bytes of a blob stay after its last record is gone.
+        blob_grace_s: Seconds that the bytes of a blob stay after its last record is gone.
     """
 
     def __init__(

@@ -122,11 +122,11 @@ class Searches:
     """Searches records; each call acts for its principal.
 
     Args:
-        database: Where the records are.
-        language: The language whose word forms match.
-        vectors_max: Vectors that one search may compare with.
-        passages: Texts of records that are longer than their column.
-        embed_text: Makes the vector of a text; None without an embedder.
+        database: The database that holds the records and their vectors.
+        language: The language whose word forms match, as a Postgres text search configuration.
+        vectors_max: The most vectors that one search may compare one by one.
+        passages: The store of passages, for records whose text is longer than their search column.
+        embed_text: Returns the vector of a text; None if no embedder is configured.
     """
 
     def __init__(
@@ -138,15 +138,6 @@ class Searches:
         passages: Passages,
         embed_text: EmbedText | None = None,
     ) -> None:
-        """Keep the dependencies.
-
-        Args:
-            database: The database that holds the records and their vectors.
-            language: The Postgres text search configuration, such as "english".
-            vectors_max: The most vectors that are compared one by one; above it a search needs the index.
-            passages: The store of passages, which finds words in long records.
-            embed_text: Embeds questions without a vector; None if no embedder is configured.
-        """
         self._language = language
         self._embed_text = embed_text
         self._database = database

@@ -57,14 +57,14 @@ class ResumableUploads:
     """Resumable uploads of all tenants; each call acts for its principal.
 
     Args:
-        database: Where the uploads are.
-        requests: The request ids of this service.
-        memory: Makes the record of a finished upload.
-        writer: Writes blobs.
-        storage: Reads blobs.
-        limits: Of the tenants.
-        part_bytes_max: Largest part.
-        lease_s: How long an upload is kept without a new part.
+        database: The database that holds the uploads and their parts.
+        requests: The store of idempotency keys and their answers.
+        memory: Inserts the record of a finished upload.
+        writer: Writes the bytes of parts and of joined blobs.
+        storage: Reads the parts to join them.
+        limits: The limits of tenants, such as the size of a blob.
+        part_bytes_max: The largest size of a part.
+        lease_s: Seconds without a new part after which an upload expires.
     """
 
     def __init__(
@@ -79,18 +79,6 @@ class ResumableUploads:
         part_bytes_max: int,
         lease_s: float,
     ) -> None:
-        """Keep the dependencies.
-
-        Args:
-            database: The database that holds the uploads and their parts.
-            requests: The store of idempotency keys and their answers.
-            memory: Inserts the record when an upload is finished.
-            writer: Writes the bytes of parts and of the joined blob.
-            storage: Reads the parts to join them.
-            limits: The limits of tenants, such as bytes and records.
-            part_bytes_max: The largest part that a caller may send.
-            lease_s: Seconds without a new part after which an upload expires.
-        """
         self._database = database
         self._requests = requests
         self._memory = memory

@@ -57,7 +57,7 @@ class EntityAction(NamedTuple):
 
 
 class ActionLog:
-    """The table `action`."""
+    """The table `action`, which logs what happened to each record."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

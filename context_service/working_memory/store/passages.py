@@ -41,7 +41,7 @@ class RecordPassages:
     """Writes and removes passages of records, in transactions that have locked the record.
 
     Args:
-        passages: The store of all passages.
+        passages: The store of the passages of all kinds of texts.
     """
 
     def __init__(self, passages: Passages) -> None:

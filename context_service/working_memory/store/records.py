@@ -82,11 +82,13 @@ _HAS_VECTOR_OF_CALLER = SQL["has_vector_of_caller"]
 
 
 class Records:
-    """The tables `wm_record`, `embedding` and `action`; a step of a caller's transaction takes that transaction.
+    """The tables `wm_record`, `embedding` and `action`.
+
+    A method that takes a transaction is a step of that transaction.
 
     Args:
-        database: Where they are.
-        search_language: The language of new texts, for their word forms in full text search.
+        database: The database that holds these tables.
+        search_language: The language whose word forms new texts are indexed by.
     """
 
     def __init__(self, database: Database, *, search_language: str) -> None:

@@ -39,7 +39,7 @@ _ADOPT = SQL["adopt"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlobRow:
-    """The row of a blob that has bytes."""
+    """The row of a blob whose bytes are stored."""
 
     id: UUID
     provider: str
@@ -108,7 +108,7 @@ async def records_of(tenant: Tenant, blob_id: UUID, *, count_max: int) -> list[U
 
 
 async def same_content(tenant: Tenant, blob: BlobRow) -> list[BlobRow]:
-    """Return other sound blobs with the same content, those that are in use first."""
+    """Return other blobs with the same content that are not marked as damaged; blobs in use come first."""
     parameters = {"id": blob.id, "sha256": blob.sha256, "size_bytes": blob.size_bytes}
     return [_blob_row(row) for row in await tenant.query(_SAME_CONTENT, parameters)]
 

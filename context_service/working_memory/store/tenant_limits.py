@@ -117,8 +117,8 @@ class Limits:
     """The limits of all tenants.
 
     Args:
-        database: Where they are.
-        defaults: Of a tenant that has none of its own.
+        database: The database that holds the tenants' limits and usage.
+        defaults: The limits of a tenant that has none of its own.
     """
 
     def __init__(self, database: Database, defaults: TenantLimits) -> None:
@@ -177,7 +177,7 @@ class LimitAdministration:
     """Reads and changes limits for an operator, as the owner of the tables.
 
     Args:
-        admin_urls: URL of that role, for each database.
+        admin_urls: The URL for each database with which the owner of the tables connects.
     """
 
     def __init__(self, *admin_urls: str) -> None:

@@ -21,7 +21,7 @@ _TELL_FAILURE = SQL["tell_failure"]
 
 
 class RecordVectors:
-    """Records, as `TextOwners`."""
+    """Lets the worker that makes vectors read records and store their vectors: implements `TextOwners`."""
 
     topic = EMBEDDING_TOPIC
 

@@ -28,7 +28,7 @@ TRIED = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InPassages:
-    """Passages of a record that may have the words of a search."""
+    """A record's passages that may have the words of a search, and the words to check."""
 
     node_id: UUID
     seq: int

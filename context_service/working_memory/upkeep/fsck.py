@@ -82,13 +82,13 @@ Progress = Callable[[Report], None]
 
 
 class Fsck:
-    """Checks all tenants and all configured providers.
+    """Compares the rows of blobs with the stored bytes, for all tenants and all configured providers.
 
     Args:
-        database: Where the rows are.
-        storage: Where the bytes are.
-        mover: Points records to sound copies.
-        grace_s: How long bytes stay that no record needs.
+        database: The database that holds the rows of blobs.
+        storage: The providers that hold the bytes.
+        mover: Points the records of a damaged blob to a sound copy.
+        grace_s: Seconds that bytes stay after the last record that needs them is gone.
     """
 
     def __init__(self, database: Database, *, storage: BlobStorage, mover: Mover, grace_s: float) -> None:

@@ -56,9 +56,9 @@ class Mover:
     """Moves the records of a blob to another blob of the same content.
 
     Args:
-        storage: Where the bytes are.
-        lease_s: Of a blob that is being written.
-        grace_s: How long the bytes of a moved blob stay.
+        storage: The providers that hold the bytes.
+        lease_s: Seconds without a byte after which the sweeper may remove a new blob.
+        grace_s: Seconds that the bytes of a moved blob stay.
     """
 
     def __init__(self, storage: BlobStorage, *, lease_s: float, grace_s: float) -> None:

@@ -54,7 +54,7 @@ class Swept:
 
 
 class Sweeper:
-    """Sweeps all tenants, a batch of each in turn."""
+    """Removes expired uploads and the bytes of released blobs, for all tenants, a batch of each in turn."""
 
     def __init__(
         self,

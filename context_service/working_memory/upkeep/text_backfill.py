@@ -26,10 +26,10 @@ _FIRST_ID = UUID(int=0)
 
 
 class TextBackfill:
-    """Queues texts of all tenants.
+    """Queues the reading of texts that were never read, for all tenants.
 
     Args:
-        database: Where records and outbox are.
+        database: The database that holds the records and the queue.
     """
 
     def __init__(self, database: Database) -> None:

@@ -24,11 +24,11 @@ _FIRST_ID = UUID(int=0)
 
 
 class Backfill:
-    """Queues vectors of all tenants.
+    """Queues the embedding of texts that have no vector, for all tenants.
 
     Args:
-        database: Where records and outbox are.
-        model: The embedder's model. Vectors of another model are made again.
+        database: The database that holds the records and the queue.
+        model: The name of the embedder's model. Vectors of another model are made again.
     """
 
     def __init__(self, database: Database, *, model: str) -> None:
