@@ -42,14 +42,14 @@ class PackingServicer(context_windows_pb2_grpc.PackingServicer):
         return pack_response(pack)
 
     async def ExplainPack(self, request: pb.ExplainPackRequest, context: object) -> pb.ExplainPackResponse:
-        """Say part by part what a window shows."""
+        """Explain part by part what the last pack of a window showed."""
         explained = await self._accounts.explained(
             parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
         )
         return await beside_the_loop(_PART_BYTES * len(explained.parts), explain_response, explained)
 
     async def GetLineage(self, request: pb.GetLineageRequest, context: object) -> pb.GetLineageResponse:
-        """List the breaks of the prefix."""
+        """List the breaks of a window's prefix."""
         found, next_page_token = await self._accounts.lineage(
             parse_id("window_id", request.window_id),
             PageRequest(size=request.page_size, token=request.page_token),

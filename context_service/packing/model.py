@@ -27,10 +27,10 @@ PIN = "pin"  # the section of pins; the key of a pin is its id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBlock:
-    """A block to write.
+    """A block to append to a window.
 
     Attributes:
-        kind: `STEP`, `RECALLED` or `NOTE`.
+        kind: What the block is: `STEP`, `RECALLED` or `NOTE`.
         step: The number of the step, from 1. A block that is no step has the number of the step before it.
         masked: The masked pieces and their tokens, or None if a mask saves too little.
         refs: The refs of the passages that the block recalls.
@@ -143,12 +143,12 @@ class FoldAccount:
         masked_steps: Numbers of the steps that it masked.
         merged_steps: The number of steps that it merged into summaries.
         dropped_blocks: The number of notes and recalled blocks that it dropped.
-        summaries: The new summaries.
+        summaries: The summaries that the fold made.
         state_left_out: The number of entries for which the state had no room.
         state_added: Entries that the state shows now and did not show before.
         state_removed: Entries that the state no longer shows. Their texts are in the log, as long as it has them.
         first_change: The zone in which the prefix breaks.
-        tokens_kept: Tokens before the break.
+        tokens_kept: The tokens before the break.
         written_again: Tokens after the break, which the vendor's cache must write again.
         pays_after_steps: After this number of steps the smaller prompt has paid for that. -1 means never.
         token_factor: The factor of the budget, from this fold on. 0 if this was no fold.
@@ -185,11 +185,11 @@ class Receipt:
     """The account of a break of the prefix.
 
     Attributes:
-        epoch: The epoch that the break began.
+        epoch: The number of the epoch that the break began.
         reason: `high_mark`, `cache_cold`, `requested`, `goal`, `prepared`, `updated`, `pinned`, `unpinned`,
             `retracted` or `rolled_back`.
         step: The number of steps that the window had.
-        account: The details.
+        account: The details of a fold or a rollback.
     """
 
     epoch: int
@@ -218,7 +218,7 @@ class Zones:
 
     @property
     def all(self) -> int:
-        """The tokens of the whole pack."""
+        """The tokens of the whole pack, over all zones."""
         return sum(astuple(self))
 
 
@@ -227,19 +227,19 @@ class Pack:
     """The messages for the next call of the model.
 
     Attributes:
-        window: The window that was packed.
+        window: The window, as it was packed.
         messages_json: The body of a request, without its first `offset_bytes`, which the caller has.
         prefix_bytes: The first bytes that the next pack repeats, until the window has a new epoch.
         prefix_sha: The SHA-256 of these bytes, in hexadecimal.
         step_count: The number of steps in the pack, verbatim or masked.
         fold_eta_steps: The estimated number of steps until the next fold.
-        last_seq: The newest message that was read.
-        is_waiting: The last step waits for results.
+        last_seq: The newest message of the log that was read.
+        is_waiting: The last step of the pack waits for results of tools.
         breakpoints: Positions for the markers of a vendor's prompt cache.
         wraps_up: The tokens of the window are nearly spent: it can soon pack no more.
         omitted_refs: Refs of the messages that the pack shows only in excerpts.
         recalled_refs: Refs of the recalled passages in their order, each once.
-        annotations: Annotations of the middleware.
+        annotations: The annotations that the middleware added.
     """
 
     window: Window
@@ -274,12 +274,12 @@ class RecallRequest(NamedTuple):
 
 
 def zones_of(window: Window, parts: Sequence[ViewPart]) -> Zones:
-    """Return the tokens of the shown parts of a window by zone, without a step that waits."""
+    """Return the tokens of the shown parts of a window by zone, without those of a step that waits for results."""
     return zones_by(window, tokens_by_zone(parts))
 
 
 def zones_by(window: Window, tokens: Mapping[str, int]) -> Zones:
-    """Return the tokens of a window by zone: those of its front, and the given ones of its parts."""
+    """Return the tokens of a window by zone: those of its head, and the given tokens of its parts."""
     return Zones(
         system=window.head_tokens,
         pins=window.pins_tokens,

@@ -53,7 +53,7 @@ def packing_rules_of(
     folding: FoldWriting,
     telemetry: Telemetry,
 ) -> tuple[CatchingUp, Packing]:
-    """Return the rules that catch up with logs, and those that pack."""
+    """Return the rules that read logs into windows, and the rules that pack windows."""
     cache = BodyCache(bytes_max=deps.held.limits.kept_bytes_max, shares=deps.settings.call_limits.shares)
     bodies = WindowBodies(views, cache)
     appending = Appending(deps.log, views, checkpoints=checkpoints, bodies=bodies)

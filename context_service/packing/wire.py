@@ -17,7 +17,7 @@ from service_runtime.copying import copied
 
 
 def pack_response(pack: Pack) -> pb.PackResponse:
-    """Return the answer of `Pack`."""
+    """Return the protobuf answer of `Pack`."""
     window = pack.window
     return copied(
         pb.PackResponse,
@@ -35,12 +35,12 @@ def pack_response(pack: Pack) -> pb.PackResponse:
 
 
 def zones_message(zones: Zones) -> pb.PackZones:
-    """Return tokens by zone as a message."""
+    """Return tokens by zone as a protobuf message."""
     return copied(pb.PackZones, zones, note=zones.notes)
 
 
 def entry_message(held: StoredEntry) -> pb.StateEntry:
-    """Return an entry of the state as a message."""
+    """Return an entry of the state as a protobuf message."""
     return pb.StateEntry(
         section=held.entry.section,
         key=held.entry.key,
@@ -53,12 +53,12 @@ def entry_message(held: StoredEntry) -> pb.StateEntry:
 
 
 def receipt_messages(found: Sequence[Receipt]) -> list[pb.FoldReceipt]:
-    """Return receipts as messages."""
+    """Return receipts as protobuf messages."""
     return list(map(receipt_message, found))
 
 
 def receipt_message(receipt: Receipt) -> pb.FoldReceipt:
-    """Return a receipt as a message."""
+    """Return a receipt as a protobuf message."""
     account = receipt.account
     return copied(
         pb.FoldReceipt,
@@ -92,7 +92,7 @@ def receipt_message(receipt: Receipt) -> pb.FoldReceipt:
 
 
 def explain_response(explained: Explained) -> pb.ExplainPackResponse:
-    """Return the answer of `ExplainPack`."""
+    """Return the protobuf answer of `ExplainPack`."""
     return pb.ExplainPackResponse(
         parts=_parts(explained), tokens_by_zone=zones_message(explained.zones), epoch=explained.window.epoch
     )

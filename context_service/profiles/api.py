@@ -56,7 +56,7 @@ class CompressionProfilesServicer(context_windows_pb2_grpc.CompressionProfilesSe
         return pb.ListProfilesResponse(profiles=made, next_page_token=next_page_token)
 
     async def SetLearning(self, request: pb.SetLearningRequest, context: object) -> pb.SetLearningResponse:
-        """Freeze or undo what is learned of a profile."""
+        """Stop, resume or undo the learning of a profile."""
 
         def response(known: LearningState) -> pb.SetLearningResponse:
             return copied(pb.SetLearningResponse, known)

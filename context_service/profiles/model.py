@@ -17,7 +17,7 @@ class LearningState:
 
     Attributes:
         profile: The profile, by the name that windows have it by.
-        counts: The counted lookups.
+        counts: The lookups that were counted so far.
         context_count: The number of contexts that were counted.
         version: The learned version that new windows get. 0 if none was learned.
         learned_count: The number of contexts that this version was learned from.
@@ -45,13 +45,13 @@ class StoredProfile:
     """A version of a profile.
 
     Attributes:
-        version: From 1; 0: it comes with the service.
-        text: As it was put; empty where nobody asked for it.
-        base: What it was learned of, as windows have it; empty: it was put, and so are the next ones.
-        app_id: Of whose windows.
-        context_count: From how many contexts.
-        learned: What is other than in its base.
-        evidence: The counts that it follows from.
+        version: The number of the version, from 1; 0 for a profile that comes with the service.
+        text: The YAML as it was registered; empty if the call did not ask for it.
+        base: For a learned version, the profile that it was learned from; empty for a registered one.
+        app_id: For a learned version, the app whose windows taught it.
+        context_count: The number of contexts that it was learned from.
+        learned: The factors by which it differs from its base.
+        evidence: The counts of lookups that the factors follow from.
     """
 
     name: str
@@ -69,12 +69,12 @@ class StoredProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutVersion:
-    """What became of a put.
+    """The result of registering a profile.
 
     Attributes:
-        version: Of this content.
-        profiles: Of the tenant, if the name is new.
-        versions: Of the name, if the content is new.
+        version: The version that has this content.
+        profiles: If the name is new, the number of the tenant's profiles.
+        versions: If the content is new, the number of versions with this name.
     """
 
     version: int

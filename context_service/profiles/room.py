@@ -18,7 +18,7 @@ from service_runtime.server import Service
 def profiles_of(
     deps: Dependencies, telemetry: Telemetry, stack: AsyncExitStack
 ) -> tuple[OwnProfiles, Learning, Room[CompressionProfilesServicer]]:
-    """Return the profiles of tenants, what learns for them, and the servicer of both."""
+    """Return the profiles of tenants, the rules that learn for them, and the servicer of both."""
     profiles = OwnProfiles(deps.database, requests=REQUESTS)
     stack.callback(profiles.end)
     learning = Learning(deps.database, LearningRows(deps.log), profiles, requests=REQUESTS, telemetry=telemetry)

@@ -21,10 +21,10 @@ _NO_SYSTEM_BETWEEN = frozenset({Format.ANTHROPIC, Format.GEMINI})  # they have o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A step as a model reads it: made once, and never again.
+    """A step rendered for a model. It is made once, and then never changes.
 
     Attributes:
-        is_cut: It waits, and is not shown as it will be when it is closed.
+        is_cut: The step waits for results, so it is not yet shown as it will be when it is closed.
     """
 
     seq_from: int
@@ -35,12 +35,12 @@ class Block:
 
 
 def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
-    """Return a step as a block.
+    """Render a step for a model, and count its tokens.
 
     Args:
-        step: Of one that is not closed, results are there up to the first that is missing.
-        to: Whose messages.
-        count: Counts the tokens of a text.
+        step: The step. If it is not closed, it has results only up to the first missing one.
+        to: The vendor's message format.
+        count: Returns the number of tokens of a text.
     """
     turn = step.turn
     if turn.role == "system" and to in _NO_SYSTEM_BETWEEN:
@@ -59,11 +59,11 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
 
 
 def tokens_of(rendered: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:
-    """Return the most tokens that pieces add to a request: those of their JSON, and those of the JSON around it."""
+    """Return the most tokens that pieces can add to a request, with the JSON around them."""
     messages = sum(1 for _ in groupby(rendered, key=lambda one: (one.role, one.is_result)))
     return sum(count(piece.json) for piece in rendered) + messages * count(_AROUND.get(to, ""))
 
 
 def text_pieces(text: str, to: Format) -> list[Rendered]:
-    """Return a text of ours as a model reads it."""
+    """Return a text of the service, such as a note, as pieces that a model reads."""
     return [Rendered.of(piece) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]

@@ -13,12 +13,12 @@ PLACES_MAX = 4
 
 
 class Breakpoint(NamedTuple):
-    """A place of a pack.
+    """A place in a pack after which a vendor's prompt cache may end.
 
     Attributes:
         pointer: The last piece in front of it, as a JSON Pointer into the body of the request.
-        zone: What ends there.
-        tokens: Of the pack up to there.
+        zone: The name of the zone that ends at this place.
+        tokens: The tokens of the pack up to this place.
     """
 
     pointer: str
@@ -27,15 +27,15 @@ class Breakpoint(NamedTuple):
 
 
 def breakpoints(places: Iterable[Breakpoint], *, least_tokens: int) -> list[Breakpoint]:
-    """Return which places are worth it, in their order.
+    """Return the places that are worth a cache marker, in their order.
 
-    Of several at one piece the first stays: what the others name is empty. One with less in front than the vendor keeps
-    goes, but for the last: from there the next pack goes on, and has more. Of too many the one behind the digests goes,
-    which only a fold needs.
+    Of several places at one piece the first stays, because the zones of the others are empty. A place with fewer
+    tokens in front than the vendor caches is dropped, except the last one: the next pack continues there and is
+    larger. If too many remain, the one after the digests is dropped, because only a fold needs it.
 
     Args:
-        places: In their order.
-        least_tokens: That the vendor keeps.
+        places: Candidate places, from the front of the pack to its end.
+        least_tokens: The fewest tokens that the vendor's cache keeps.
     """
     kept: list[Breakpoint] = []
     for place in places:

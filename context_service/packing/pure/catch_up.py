@@ -30,14 +30,14 @@ class PreparedStep:
     """A step of a window, with everything that is computed from it once.
 
     Attributes:
-        block: The rendered step.
+        block: The step, rendered for a model.
         masked: The rendered mask, or None if a mask saves too little.
-        units: The lines that a summary may have.
-        names: The names of the things that it mentions.
-        tools: The tools that it called.
-        entries: The entries of the state that it makes.
-        role: The speaker.
-        is_error: A call of it failed.
+        units: The lines of the step that a summary may quote.
+        names: The names of things that the step mentions.
+        tools: The names of the tools that it called, and how often.
+        entries: The entries that the step adds to the state.
+        role: The speaker of the step.
+        is_error: A call of the step ended with an error.
     """
 
     block: Block
@@ -52,12 +52,12 @@ class PreparedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaughtUp:
-    """What messages became.
+    """The steps that messages of a log were cut into.
 
     Attributes:
-        steps: Closed ones.
+        steps: The closed steps, ready to be appended.
         waiting: The step that waits for results, if the log ends with one.
-        reached_seq: Up to which message all are in `steps`.
+        reached_seq: The last message up to which all messages are in `steps`.
     """
 
     steps: Sequence[PreparedStep]
@@ -76,17 +76,17 @@ def caught_up(
     room: int = sys.maxsize,
     said: Mapping[int, Sequence[Entry]] | None = None,
 ) -> CaughtUp:
-    """Return what messages become.
+    """Cut messages into steps, and compute what a window stores of each step.
 
     Args:
-        messages: From the beginning of a step on.
-        to: Whose messages the window packs.
-        profile: Of the window.
-        count: Counts the tokens of a text.
-        is_end: Nothing follows them in the log.
-        last_seq: Of the log.
-        room: Tokens that the results of a step which waits may have, whole.
-        said: What messages say of the state, by their `seq`, if something else than rules read it.
+        messages: The next messages of the log; the first begins a step.
+        to: The message format of the window's packs.
+        profile: The compression profile of the window.
+        count: Returns the number of tokens of a text.
+        is_end: No more messages follow these in the log.
+        last_seq: The `seq` of the last message of the log.
+        room: The most tokens that the unmasked results of a waiting step may have.
+        said: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
     """
     done = cut(messages, is_end=is_end)
     by_seq = {message.seq: message for message in messages}
@@ -109,9 +109,9 @@ def caught_up(
 def _waiting(
     step: Step, messages: Sequence[Message], to: Format, profile: Profile, count: Callable[[str], int], room: int
 ) -> Block:
-    """Return a step that waits: its results are whole while they have room, and masked after that.
+    """Render a step that waits for results: results are shown whole until the room is used up, then masked.
 
-    So the shown results stay the same when more results come.
+    More results later do not change how earlier ones are shown.
     """
     block = block_of(step, to, count)
     if block.tokens + _AROUND_RESULT * len(step.turn.calls) <= room:
@@ -138,6 +138,16 @@ def _made(
     count: Callable[[str], int],
     said: Mapping[int, Sequence[Entry]] | None,
 ) -> PreparedStep:
+    """Compute what a window stores of a closed step.
+
+    Args:
+        step: The closed step.
+        messages: The messages of the step that no earlier step has.
+        to: The message format of the window's packs.
+        profile: The compression profile of the window.
+        count: Returns the number of tokens of a text.
+        said: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
+    """
     units = [unit for message in messages for unit in units_of(message, profile)]
     entries = [
         entry
@@ -172,7 +182,7 @@ def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
 
 
 def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Sequence[Message]) -> list[Unit]:
-    """Return the units that a summary may have: those that the state does not always show, and written files.
+    """Return the lines that a summary may quote: those that the state does not always show, and written files.
 
     The state shows a rule or a value as long as it holds; after that a summary with it would mislead.
     """

@@ -19,7 +19,7 @@ class CaughtUpWindow:
 
     Attributes:
         waiting: The step that waits for results, or None if none waits.
-        last_seq: The last message of the log.
+        last_seq: The `seq` of the last message of the log.
         packed_seq: The last message of the log when the window was packed last for a model.
         idle_s: Seconds since then, or None if it never was.
     """
@@ -33,7 +33,7 @@ class CaughtUpWindow:
 
     @property
     def waiting_tokens(self) -> int:
-        """The tokens of the step that waits."""
+        """The tokens of the step that waits for results; 0 if none waits."""
         return self.waiting.tokens if self.waiting else 0
 
     @property
@@ -43,7 +43,7 @@ class CaughtUpWindow:
 
     @property
     def counts_as_packed(self) -> bool:
-        """Whether this pack is written down: the next one asks how long ago it was, and of which log."""
+        """Whether this pack is recorded, since the next pack asks for the time and the log of the last one."""
         if self.waiting:  # no model gets it
             return False
         if self.idle_s is None or self.packed_seq < self.last_seq:
@@ -52,20 +52,23 @@ class CaughtUpWindow:
 
 
 def limits_of(window: Window) -> Limits:
-    """Return the marks of a window in tokens."""
+    """Return the high and low marks of a window in tokens."""
     return Limits.of(window.counted_limit, window.config)
 
 
 def is_cold(last: WindowSnapshot | CaughtUpWindow) -> bool:
-    """Say whether no vendor's cache holds the window any more, and messages came since. The same log stays as it is."""
+    """Say whether no vendor's cache holds the window any more, and new messages came since.
+
+    If the log is the same, the window stays as it is.
+    """
     ttl_s = last.window.config.cache_ttl_s
     return last.idle_s is not None and 0 < ttl_s < last.idle_s and last.packed_seq < last.last_seq
 
 
 def half_way(window: Window) -> int:
-    """Return the tokens over which a window folds when its cache is cold: half way between its marks.
+    """Return the tokens over which a window folds when its cache is cold: halfway between its marks.
 
-    Then a fold costs nothing but detail, and one would come soon anyway. Below this it is too early: each pause would
+    Then a fold costs only detail, and one would come soon anyway. Below this it is too early: each pause would
     cause a fold.
     """
     limits = limits_of(window)

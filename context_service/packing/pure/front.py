@@ -13,7 +13,7 @@ NOTE_TOKENS = 40  # the most that the note on a beginning has, in any format
 
 
 def front_of(window: WindowInput) -> Body:
-    """Return the body with the tools, the system prompt and the goal of a window."""
+    """Return the body of a request with only the head of a window: tools, system prompt and goal."""
     goal = f"# Goal\n\n{window.goal}" if window.goal else ""
     text = "\n\n".join(filter(None, [window.system_prompt, goal]))
     tools = f'"tools":{window.tools_json},' if window.tools_json else ""
@@ -22,10 +22,10 @@ def front_of(window: WindowInput) -> Body:
 
 
 def body_of(window: WindowInput, seen: Sequence[Rendered]) -> bytes:
-    """Return the body of a request: the front of a window, then `seen`."""
+    """Return the body of a request: the head of a window, followed by the pieces `seen`."""
     return front_of(window).with_pieces(seen).json
 
 
 def front_tokens(window: Window) -> int:
-    """Return the tokens before the summaries and steps, with the largest note on a beginning."""
+    """Return the tokens before the summaries and steps, including the largest possible note at the beginning."""
     return window.head_tokens + window.pins_tokens + window.state_tokens + NOTE_TOKENS

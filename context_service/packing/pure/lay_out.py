@@ -21,7 +21,7 @@ _LAST_STEPS = 10  # whose mean says when the next fold comes
 
 
 def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
-    """Return the pack of a window, without the bytes that the caller has.
+    """Lay out the pack of a window, without the first bytes that the caller already has.
 
     Raises:
         AnswerTooLarge: the pack does not fit one answer.
@@ -61,13 +61,15 @@ def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
 
 
 def _breakpoints(caught_up: CaughtUpWindow, zones: Zones, stays: Body, *, is_cut: bool) -> list[Breakpoint]:
-    """Return the places after the zones before the steps, and after all that stays of a pack in this epoch.
+    """Return the places for cache markers: after the zones before the steps, and after the part that stays.
+
+    The part that stays is the part that all packs of this epoch repeat.
 
     Args:
-        caught_up: The window.
-        zones: The tokens of the whole pack.
-        stays: All that stays.
-        is_cut: The step that waits does not stay.
+        caught_up: The window, with its log read to the end.
+        zones: The tokens of the pack, by zone.
+        stays: The part of the body that the next packs repeat.
+        is_cut: A step waits for results, and is not part of `stays`.
     """
     window, seen, waiting = caught_up.window, caught_up.body, caught_up.waiting
     of_digests = zones.system + zones.pins + zones.digests
@@ -85,7 +87,7 @@ def _breakpoints(caught_up: CaughtUpWindow, zones: Zones, stays: Body, *, is_cut
 
 
 def _has_prefix(prefix: bytes, known: Prefix) -> bool:
-    """Say whether the caller has the first bytes of a prefix, and the rest begins with a whole character."""
+    """Say whether the caller has the first bytes of the pack, and the rest begins with a whole character."""
     is_character = prefix[known.size_bytes : known.size_bytes + 1] < b"\x80"
     return (
         0 < known.size_bytes <= len(prefix)
@@ -95,7 +97,7 @@ def _has_prefix(prefix: bytes, known: Prefix) -> bool:
 
 
 def _fold_eta(zones: Zones, parts: Sequence[ViewPart], window: Window) -> int:
-    """Return the number of steps like the last ones until the high mark is reached."""
+    """Estimate after how many steps, of the size of the last ones, the window reaches its high mark."""
     last = [part.tokens for part in islice((part for part in reversed(parts) if part.zone == "verbatim"), _LAST_STEPS)]
     mean = sum(last) / len(last) if last else 0
     return int(max(limits_of(window).high - zones.all, 0) / mean) if mean else 0

@@ -26,10 +26,10 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
     """Return the masked turn of a step, or None if a mask would save too little.
 
     Args:
-        step: A closed step.
+        step: The step to mask, which is closed.
         units: The units of its messages: their lines are kept, the heaviest first.
         profile: The compression profile, which says how much is kept.
-        count: Counts the tokens of a text.
+        count: Returns the number of tokens of a text.
     """
     turn = step.turn
     of_tools, of_turn = _Lines("tool", units, profile), _Lines(turn.role, units, profile)
@@ -52,14 +52,14 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """The kept lines of a text in addition to its head, and its speaker."""
+    """The lines of a text that a mask keeps in addition to the text's beginning, and the text's speaker."""
 
     role: str
     units: list[Unit]
     profile: Profile
 
     def verbatim(self, text: str, room: int) -> list[str]:
-        """Return the lines that are kept whole, in their order: the first that have room."""
+        """Return the lines that the profile keeps whole, in their order, as long as there is room."""
         data = text.encode(errors="replace")[:TEXT_BYTES_MAX]
         rules = [rule for rule in self.profile.verbatim if self.role in rule.roles]
         kept = []
@@ -70,7 +70,7 @@ class _Lines:
         return kept
 
     def heaviest(self, ref: str, room: int, *, besides: str) -> list[str]:
-        """Return the units of a part that are worth most and that one does not see already."""
+        """Return the units of a part with the greatest weight that the mask does not show already."""
         kept: list[str] = []
         for unit in sorted((unit for unit in self.units if unit.ref == ref), key=lambda unit: -unit.weight):
             if len(kept) < _LINES_MAX and len(unit.text) <= room and unit.text not in besides:
@@ -80,14 +80,16 @@ class _Lines:
 
 
 def _cut(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[str], int]) -> str:
-    """Return the head of a text, its lines that are worth it, and where all of it is; empty: it would save too little.
+    """Return the mask of a text: its beginning, its important lines, and the ref of the whole.
+
+    The mask is empty if it would save too few tokens.
 
     Args:
-        text: As it is.
-        ref: Where.
-        lines: What else is kept.
-        chars: How many characters the head has at most, and the lines.
-        count: Counts the tokens of a text.
+        text: The whole text of a part.
+        ref: The ref with which a model can expand the whole text.
+        lines: Selects the lines to keep after the beginning.
+        chars: The most characters of the beginning, and of the lines that are kept.
+        count: Returns the number of tokens of a text.
     """
     if len(text) <= chars:
         return ""
@@ -101,7 +103,7 @@ def _cut(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[str], 
 
 
 def _whole_words(head: str) -> str:
-    """Return a text up to its last space, or sign, if there is one near its end: no number is cut in two."""
+    """Return a text cut at a space or sign near its end, if there is one, so that no number is cut in two."""
     space = max(head.rfind(" "), head.rfind("\n"))
     shorter = head[:space] if space > len(head) // 2 else head.rstrip(_OF_WORDS)
     return shorter if len(shorter) > len(head) // 2 else head

@@ -13,7 +13,7 @@ from context_service.windows.model import Window
 
 
 def text_block(kind: str, step: int, text: str, window: Window) -> NewBlock:
-    """Return a block with a text of the service after a step. An empty text shows nothing."""
+    """Return a block that shows a text of the service after a step. A block with an empty text shows nothing."""
     pieces = text_pieces(text, window.format) if text else []
     tokens = tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
     return NewBlock(kind=kind, step=step, seq_from=0, seq_to=0, tokens=tokens, pieces=pieces)
@@ -22,11 +22,11 @@ def text_block(kind: str, step: int, text: str, window: Window) -> NewBlock:
 def new_blocks(
     window: Window, steps: Sequence[PreparedStep], stored: Sequence[StoredEntry]
 ) -> tuple[list[NewBlock], StateUpdate]:
-    """Return the blocks of new steps, with notes on what they supersede, and what becomes of the state.
+    """Return the blocks of new steps, with notes on the entries that they supersede, and the changes of the state.
 
     Args:
-        window: The window before these steps.
-        steps: The new steps.
+        window: The window, before these steps are appended.
+        steps: The new steps, in order.
         stored: The entries that the steps may supersede.
     """
     numbers = {id(entry.entry): entry.number for entry in stored}
@@ -50,6 +50,7 @@ def new_blocks(
 
 
 def _step_block(step: int, prepared: PreparedStep) -> NewBlock:
+    """Return the block that stores a step with its mask and with the lines, names and tools that folds need."""
     block, masked = prepared.block, prepared.masked
     return NewBlock(
         kind=STEP,

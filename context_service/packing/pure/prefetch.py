@@ -17,11 +17,11 @@ TOKENS_MAX, TOKENS_SHARE = 500, 128  # of the recalled passages; at most 1/128 o
 
 
 def at_hand(goals: Iterable[str], steps: Iterable[Collection[str]]) -> list[str]:
-    """Return the names of the things at hand.
+    """Return the names of the things that the work is about: first those in goals, then the most mentioned.
 
     Args:
-        goals: What the open sub-goals say, the newest first.
-        steps: What the last steps speak of.
+        goals: The texts of open sub-goals, newest first.
+        steps: For each of the last steps, the names that it mentions.
     """
     often = Counter(name.rstrip(AFTER_NAMES) for names in steps for name in names)
     named = (name.rstrip(AFTER_NAMES) for goal in goals for name in sorted(names_of(goal)))

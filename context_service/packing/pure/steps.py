@@ -33,9 +33,9 @@ class Step:
     """One step, closed or not.
 
     Attributes:
-        seqs: The `seq` of its messages, in their order. Other messages may be between them.
-        turn: The texts and the calls.
-        said_refs: The ref of each part of the turn.
+        seqs: The `seq` of each message of the step, in order. Messages of other steps may be between them.
+        turn: The texts of the speaker, and the calls of tools.
+        said_refs: The ref of each part of the turn, in order.
         result_refs: The ref of the result of each call, by the id of the call.
     """
 
@@ -46,13 +46,13 @@ class Step:
 
     @property
     def is_open(self) -> bool:
-        """Whether a call has no result yet."""
+        """Whether a call of the step has no result yet."""
         return any(call.result is None for call in self.turn.calls)
 
 
 @dataclass(frozen=True, slots=True)
 class StepSplit:
-    """Messages as steps.
+    """The steps that messages were cut into.
 
     Attributes:
         closed: Steps that stay as they are, in the order in which a model reads them.
@@ -66,7 +66,7 @@ class StepSplit:
 
 
 def cut(messages: Iterable[Message], *, is_end: bool) -> StepSplit:
-    """Return messages as steps.
+    """Cut messages into steps: a message, with the tool calls in it and their results.
 
     Args:
         messages: The messages in the order of the log, from the beginning of a step on.
@@ -92,7 +92,7 @@ class _Cutting:
     _waited_chars: int = 0
 
     def add(self, message: Message) -> None:
-        """Add the next message."""
+        """Add the next message; close the open step if it has waited for too many messages or characters."""
         self._read(message)
         if self.open is None:
             self._waited_messages = self._waited_chars = 0
@@ -104,10 +104,15 @@ class _Cutting:
 
     @property
     def thinks(self) -> bool:
-        """Whether the step that waits is reasoning alone: the assistant's next message completes it."""
+        """Whether the open step is only reasoning, which the assistant's next message completes."""
         return self.open is not None and not self.open.turn.calls and is_only_reasoning(self.open.turn.parts)
 
     def _read(self, message: Message) -> None:
+        """Sort the parts of a message: give results to open calls, and begin a step with an assistant's text or calls.
+
+        A tool message without a result counts as a result. Reasoning waits for the assistant's next message, because
+        no vendor accepts it alone.
+        """
         placed = [(part, ref_of(message.seq, number)) for number, part in in_order(message.content, message.parts)]
         said = [part for part, _ in placed if not (part.tool_call or part.tool_result)]
         said_refs = [ref for part, ref in placed if not (part.tool_call or part.tool_result)]
@@ -141,7 +146,7 @@ class _Cutting:
             self._put(Step([message.seq], Turn(role, message.name, said), said_refs))
 
     def close(self) -> None:
-        """Close the step that waits, and put the messages that came meanwhile after it."""
+        """Close the open step, and put the messages that came in the meantime after it."""
         if self.open:
             for call in self.open.turn.calls:
                 call.result = call.result or Result(NO_RESULT, is_error=True)

@@ -33,7 +33,7 @@ _FILE = re.compile(r"/|\.[A-Za-z][A-Za-z0-9]{0,4}\Z")
 
 
 class ToolUse(NamedTuple):
-    """What a step did with a tool."""
+    """How often a step called a tool, and with what success."""
 
     name: str
     calls: int
@@ -45,9 +45,9 @@ class Tally:
     """How often a name occurred.
 
     Attributes:
-        count: Of a tool its calls, of anything else the steps that speak of it.
-        failures: Of a tool, calls with an error.
-        step: The last one that has it; `seq` is its first message.
+        count: The calls of a tool; for other names, the steps that mention them.
+        failures: The calls of a tool that ended with an error.
+        step: The last step that has the name; `seq` is the step's first message.
     """
 
     count: int
@@ -56,14 +56,14 @@ class Tally:
     seq: int
 
     def with_more(self, other: Tally) -> Tally:
-        """Return both together."""
+        """Return the sum of both tallies."""
         last = max(self, other, key=lambda one: one.step)
         return Tally(self.count + other.count, self.failures + other.failures, last.step, last.seq)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepTally:
-    """What a step has."""
+    """The names that one step mentions, and the tools that it used."""
 
     step: int
     seq: int
@@ -73,7 +73,7 @@ class StepTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tallies:
-    """Of several steps, by name, the most frequent first."""
+    """Tallies over several steps, by name, the most frequent first."""
 
     tools: Mapping[str, Tally]
     entities: Mapping[str, Tally]
@@ -89,7 +89,7 @@ NO_TALLIES = Tallies(tools={}, entities={})
 
 
 def uses_of(calls: Iterable[Call]) -> list[ToolUse]:
-    """Return what the calls of a step did with which tools, in the order of their names."""
+    """Return for each tool that a step called how often it was called and failed, sorted by name."""
     counted: dict[str, list[int]] = {}
     for call in calls:
         counts = counted.setdefault(call.call.name[:KEY_CHARS_MAX], [0, 0])
@@ -99,7 +99,7 @@ def uses_of(calls: Iterable[Call]) -> list[ToolUse]:
 
 
 def nodes_in(message: Message) -> set[str]:
-    """Return the ids of nodes of the entity graph that a message names: in its id, its metadata, and data."""
+    """Return the ids of entity nodes that a message names in its own id, its metadata or its data."""
     found: list[Any] = []
     if message.message_id.startswith(ID_PREFIX):
         found.append(message.message_id.removeprefix(ID_PREFIX).partition(":")[0])
@@ -118,7 +118,7 @@ def nodes_in(message: Message) -> set[str]:
 
 
 def added(before: Tallies, steps: Iterable[StepTally]) -> Tallies:
-    """Return tallies with those of more steps."""
+    """Return tallies to which those of more steps were added."""
     tools, entities = dict(before.tools), dict(before.entities)
     for step in steps:
         for use in step.tools:
@@ -129,7 +129,7 @@ def added(before: Tallies, steps: Iterable[StepTally]) -> Tallies:
 
 
 def kind_of(name: str) -> str:
-    """Return what a thing is that is spoken of: "node", "path" or "name"."""
+    """Return the kind of a mentioned name: "node", "path" or "name"."""
     if _node_id(name):
         return "node"
     return "path" if _FILE.search(name) else "name"
@@ -145,7 +145,7 @@ def loaded(text: str) -> Tallies:
 
 
 def stored(tallies: Tallies) -> str:
-    """Return tallies as they are kept, the most frequent of very many."""
+    """Return tallies in their stored form; of very many, only the most frequent."""
     kept = {TOOL: (tallies.tools, TOOLS_MAX), ENTITY: (tallies.entities, ENTITIES_MAX)}
     said = {
         section: {name: (one.count, one.failures, one.step, one.seq) for name, one in list(of.items())[:count_max]}

@@ -85,17 +85,17 @@ _LOOKS = frozenset({"view", "read", "open", "list", "show", "get", "cat", "searc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A statement of the state.
+    """An entry of the state of the work, such as a rule, a value or a sub-goal.
 
     Attributes:
-        section: Of the profiles' sections, `artifact`, `SUB_GOAL` or `REMOVED`.
-        key: What it is of: a later entry of the section with it takes its place. Empty: of nothing in particular.
-            Of `lifted`: `duty`, if it is what had to be done, else `what`.
-        text: As it was said.
-        value: Of a value, to what it is set; of `lifted`, what is; of an error, what helped, empty if nothing did yet;
-            of progress the per cent, if it says them; of an artifact `read` or `edited`.
-        ref: Where; empty of what a caller says.
-        seq: Of the message; of what a caller says, how far the log was then.
+        section: A section of the profiles, or `artifact`, `SUB_GOAL` or `REMOVED`.
+        key: The thing that the entry is about; a later entry of the section with the same key replaces it. Empty if it
+            is about nothing in particular. In the section `lifted`: `duty` if the lifted rule was a duty, else `what`.
+        text: The statement, as it was made.
+        value: In `value`, the value that is set; in `lifted`, the lifted rule; in `error`, what helped, or empty; in
+            `progress`, the percentage, if stated; in `artifact`, `read` or `edited`.
+        ref: The ref of the statement; empty for an entry of a caller.
+        seq: The message of the statement; for an entry of a caller, the last message of the log at that time.
     """
 
     section: str
@@ -107,14 +107,14 @@ class Entry:
 
 
 class Sentence(NamedTuple):
-    """A sentence, and the line above the list that it belongs to, such as `Rules:`."""
+    """A sentence, and the line above the list that has it, such as `Rules:`."""
 
     text: str
     under: str = ""
 
 
 class RenderedState(NamedTuple):
-    """The state as a model reads it, and how much of it there was no room for."""
+    """The state as a text for a model, and the number of entries that had no room in it."""
 
     text: str
     left_out: int
@@ -122,14 +122,14 @@ class RenderedState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """An entry that came into the state as a model reads it, or left it: where, and of what. What it says is there."""
+    """An entry that was added to the state's text or removed from it, by its section and its ref, without its words."""
 
     section: str
     ref: str
 
 
 def entries_of(message: Message, profile: Profile) -> list[Entry]:
-    """Return what a message says of the state, in its order."""
+    """Return the entries of the state that a message makes, in its order."""
     made: list[Entry] = []
     for said in said_in(message):
         ref = ref_of(message.seq, said.part)
@@ -150,7 +150,7 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
 
 
 def is_rule(text: str, profile: Profile) -> bool:
-    """Say whether a text makes a rule, or takes one back, if a user says it."""
+    """Say whether a text makes or lifts a rule, if a user says it."""
     said = (_of_sentence(sentence, "user", "", 0, profile) for sentence in sentences(text))
     return any(entry.section in ("constraint", "lifted") for made in said for entry in made)
 
@@ -174,7 +174,7 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines that are not quoted, each whole: what an editor has broken at its margin is put together."""
+    """Return the lines that are not quoted; lines that an editor has broken at its margin are joined again."""
     lines = [""]
     broken = False
     for line in text.splitlines():
@@ -190,11 +190,11 @@ def _lines(text: str) -> list[str]:
 
 
 def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
-    """Return the current entries after new statements, and the replaced entries, each with the new one.
+    """Return the current entries after new statements, and each replaced entry with the one that replaces it.
 
     Args:
         entries: The current entries before, in the order of the log.
-        said: The new statements, in order.
+        said: The new statements, in the order of the log.
     """
     now: dict[tuple[str, str], Entry] = {place_of(entry): entry for entry in entries}
     superseded = []
@@ -214,12 +214,12 @@ def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry],
 
 
 def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], int]) -> RenderedState:
-    """Return the state as text: what holds all of it, of the rest the newest that have room.
+    """Render the state as text: sections that always hold in full, and the newest entries of the others.
 
     Args:
-        entries: What holds.
-        tokens_max: Of the rest, and less what holds takes; what holds is never left out.
-        count: Counts the tokens of a text.
+        entries: The current entries, oldest first.
+        tokens_max: The tokens of the whole text. Sections that are shown in full are never cut, even above this.
+        count: Returns the number of tokens of a text.
     """
     blocks, left_out = [], 0
     for section, title in WHOLE.items():
@@ -242,7 +242,7 @@ def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], i
 
 
 def changes(before: str, now: str) -> tuple[list[StateChange], list[StateChange]]:
-    """Return which entries a state as text has that an earlier one had not, and those that only the earlier one has."""
+    """Return the entries that only the later state text has, and those that only the earlier one has."""
     old, new = _entries_in(before), _entries_in(now)
     return [one for line, one in new.items() if line not in old], [one for line, one in old.items() if line not in new]
 
@@ -257,7 +257,7 @@ def note_of(superseded: Sequence[tuple[Entry, Entry | None]]) -> str:
 
 
 def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Profile) -> list[Entry]:
-    """Return what a sentence says of the state: of each section what its first rule finds."""
+    """Return the entries that a sentence makes: for each section, what its first matching rule finds."""
     plain = " ".join(_EMPHASIS.sub("", sentence.text.translate(_PLAIN_QUOTES)).split())
     under = sentence.under.encode(errors="replace")
     whole, own = plain.encode(errors="replace"), _CITED.sub('"…"', plain).encode(errors="replace")
@@ -286,7 +286,7 @@ def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Pro
 
 
 def per_cent_in(text: str) -> str:
-    """Return how much of something is done, as a text says: 0 to 100, in full per cent; empty: it does not say."""
+    """Return the stated percentage of progress in a text, "0" to "100"; empty if it states none."""
     if said := _PER_CENT.search(text):
         return str(int(said[1])) if int(said[1]) <= 100 else ""
     if not (said := _PARTS.search(text)):
@@ -296,7 +296,7 @@ def per_cent_in(text: str) -> str:
 
 
 def _error_line(text: str) -> str:
-    """Return the line of a failed call that says most: the first, but of a traceback the last."""
+    """Return the most telling line of a failed call's output: the first, or the last of a traceback."""
     lines = [line.strip() for line in text[:_END_CHARS].splitlines() if line.strip()]
     if lines and lines[0].startswith("Traceback"):
         lines = [line.strip() for line in text[-_END_CHARS:].splitlines() if line.strip()][::-1]
@@ -304,7 +304,7 @@ def _error_line(text: str) -> str:
 
 
 def place_of(entry: Entry) -> tuple[str, str]:
-    """Return what an entry is the only one of."""
+    """Return the key of an entry's place in the state: a new entry with the same key replaces the old one."""
     if entry.section in ("goal", "progress"):
         return entry.section, ""
     if entry.key and entry.section in ("constraint", "error"):
@@ -318,7 +318,7 @@ def place_of(entry: Entry) -> tuple[str, str]:
 
 
 def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
-    """Put an entry in its place, after all others, and return the entry that it contradicts."""
+    """Put an entry in its place, as the newest, and return the entry that it contradicts."""
     place = place_of(entry)
     removed = (REMOVED, " ".join(place))
     for later in (now.get(place), now.get(removed)):
@@ -335,7 +335,7 @@ def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
 
 
 def _is_before(entry: Entry, other: Entry) -> bool:
-    """Say whether an entry is older than another. An entry of a caller comes after all messages that there were."""
+    """Say whether an entry is older than another. A caller's entry comes after all messages that existed then."""
     return (entry.seq, not entry.ref) < (other.seq, not other.ref)
 
 
@@ -365,7 +365,7 @@ def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
 
 
 def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
-    """Put what helped to the error that it names a word of, else to the last one that nothing helped yet."""
+    """Add a solution to the error that it names a word of, or else to the last error without a solution."""
     helped = replace(entry, section="error", value=entry.text)
     open_errors = [held for held in now.values() if held.section == "error" and not held.value]
     if open_errors:
@@ -380,7 +380,7 @@ def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
 
 
 def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
-    """Close the question that shares most words with an answer; of several, and of none that does, the last."""
+    """Close the question that shares the most words with an answer; if several do, the last of them."""
     said = set(terms_of(entry.text))
     questions = [
         (len(said & set(terms_of(one.text))), place) for place, one in now.items() if one.section == "question"
@@ -400,7 +400,7 @@ def _said(entry: Entry) -> str:
 
 
 def _entries_in(text: str) -> dict[tuple[str, str], StateChange]:
-    """Return the entries of a state as text, by section and line."""
+    """Return the entries of a state text, keyed by section and line."""
     sections = {
         f"{title}:": name for name, title in [*WHOLE.items(), *((section, SHARES[section][0]) for section in SHARES)]
     }
@@ -414,7 +414,7 @@ def _entries_in(text: str) -> dict[tuple[str, str], StateChange]:
 
 
 def key_of(said: str) -> str:
-    """Return the key that all ways of writing a thing share: `the staging port`, `stagingPort`, `STAGING_PORT`."""
+    """Return a key that is equal for all spellings of a name: `the staging port`, `stagingPort`, `STAGING_PORT`."""
     words = _KEY_SIGNS.sub(" ", _CAMEL.sub(" ", said).casefold()).strip()
     return _NO_KEY.sub("", words)[:KEY_CHARS_MAX]
 

@@ -15,7 +15,7 @@ _OWN_CALL_S = 0.05  # of a renderer that an operator installed, for a turn
 
 
 def pieces(turn: Turn, to: Format) -> list[RequestPart]:
-    """Return what a turn becomes; nothing, if there is nothing in it that the vendor takes."""
+    """Render a turn as messages in the vendor's format; none if the vendor accepts nothing in it."""
     if own := _own_renderer(to):
         with suppress(Unusable):
             return own(_pieces_of, turn)
@@ -30,7 +30,7 @@ def _own_renderer(to: Format) -> Guarded | None:
 
 
 def _pieces_of(answer: object) -> list[RequestPart]:
-    """Return an answer as the pieces of a turn, if it is some."""
+    """Return the answer of an installed renderer as the pieces of a turn, if it is valid."""
     if not isinstance(answer, list) or not all(isinstance(part, RequestPart) for part in answer):
         raise TypeError("it must be a list of RequestPart")
     if not all(isinstance(orjson.loads(Rendered.of(part).json), dict) for part in answer):

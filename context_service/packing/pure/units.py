@@ -40,12 +40,12 @@ _WORD_OF_FORM = re.compile(r"(?<![^\s(\"'])[^\W\d_]+(?=[\s.,:;!?)\"']|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A line of a message.
+    """A line of a message that a summary or a mask may keep.
 
     Attributes:
-        kind: A kind of the profile.
+        kind: The kind of the line, as the profile names it.
         text: The line; a long line is cut at a word. For a text of a user, the whole text.
-        ref: The ref of its part.
+        ref: The ref of the part that has the line.
         weight: The weight of the kind in the profile, 0 to 1. Many lines of a kind in one output weigh less each.
     """
 
@@ -58,7 +58,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class SpokenText:
-    """A text of a message with its speaker and its part. Data is sent, and not spoken."""
+    """A text of a message, with its speaker and its part; `is_data` marks JSON that was sent and not spoken."""
 
     role: str
     text: str
@@ -68,7 +68,7 @@ class SpokenText:
 
 
 def said_in(message: Message) -> Iterator[SpokenText]:
-    """Yield the texts of a message; of calls only what they are called with."""
+    """Yield the texts of a message: its content, and the texts, data and tool results of its parts."""
     if message.content:
         yield SpokenText(message.role, message.content, 0)
     for number, part in enumerate(message.parts, 1):
@@ -81,7 +81,7 @@ def said_in(message: Message) -> Iterator[SpokenText]:
 
 
 def units_of(message: Message, profile: Profile) -> list[Unit]:
-    """Return the units of a message, in its order: those of the heaviest kinds if there are many."""
+    """Return the units of a message, in its order; if there are many, only those of the heaviest kinds."""
     found: dict[str, tuple[tuple[int, int], Unit]] = {}
     for said in said_in(message):
         check_wanted()
@@ -126,7 +126,7 @@ def kinds_in(texts: Iterable[SpokenText], profile: Profile) -> set[str]:
 
 
 def lines_of(rule: LineRule, data: bytes) -> list[tuple[int, bytes]]:
-    """Return the lines of a text that a rule finds, each with where it begins: of very many the first, and the last."""
+    """Return the lines of a text that a rule matches, each with its position; of very many, the first and the last."""
     spans = rule.lines.spans(data, count_max=MATCHES_MAX)
     if len(spans) == MATCHES_MAX:
         at = data.find(b"\n", max(spans[-1][1], len(data) - _END_BYTES)) + 1 or len(data)
@@ -139,19 +139,19 @@ def lines_of(rule: LineRule, data: bytes) -> list[tuple[int, bytes]]:
 
 
 def names_of(text: str) -> set[str]:
-    """Return which things a text speaks of: paths, identifiers, numbers of issues. The first `NAMES_MAX`."""
+    """Return the names in a text: paths, identifiers and issue numbers, at most the first `NAMES_MAX`."""
     data = text[:_NAMED_CHARS].encode(errors="replace")
     return {data[start:end].decode(errors="replace") for start, end in _NAME.spans(data, count_max=NAMES_MAX)}
 
 
 def form_of(text: str) -> str:
-    """Return what a line shares with others that say the same of other things: its words, no names and no numbers."""
+    """Return a line without names and numbers, which is equal for lines that say the same about other things."""
     check_wanted()
     return " ".join(_WORD_OF_FORM.findall(text.casefold()))
 
 
 def names_in(message: Message) -> set[str]:
-    """Return which things a message speaks of, those of its calls, too."""
+    """Return the names in a message, including those in the arguments of its calls."""
     names = {name for said in said_in(message) for name in names_of(said.text)}
     for part in message.parts:
         if part.tool_call:
@@ -160,7 +160,7 @@ def names_in(message: Message) -> set[str]:
 
 
 def _from_both_ends(lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Yield the first, the last, the second and so on: what matters in an output is at its beginning, or its end."""
+    """Yield the first, the last, the second and so on, since an output's important lines are at its ends."""
     for number in range((len(lines) + 1) // 2):
         yield lines[number]
         if number != len(lines) - 1 - number:
@@ -168,7 +168,7 @@ def _from_both_ends(lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, b
 
 
 def _text(line: bytes) -> str:
-    """Return a line as a unit has it: whole, or cut at a space; empty: nothing of it can stand alone."""
+    """Return a line as the text of a unit, whole or cut at a space; empty if no part of it makes sense alone."""
     text = line[: 8 * UNIT_CHARS_MAX].decode(errors="ignore").translate(_CONTROLS).strip()
     if len(text) <= UNIT_CHARS_MAX:
         return text

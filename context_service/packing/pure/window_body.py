@@ -22,21 +22,23 @@ _PART_BYTES = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowBody:
-    """The messages that a window shows, before the step that waits. It never changes: `with_blocks` returns another.
+    """The body of a window's packs, without a step that waits for results.
+
+    It never changes: `with_blocks` makes another.
 
     Attributes:
-        epoch: The epoch of the window.
-        block_count: The number of blocks of the window.
-        body: The whole body.
+        epoch: The epoch of the window that the body belongs to.
+        block_count: The number of blocks that the window has with these.
+        body: The body of the request.
         parts: Summaries and blocks, in their order.
-        tokens: The tokens of these parts by zone.
-        step_count: The number of steps among them.
+        tokens: The tokens of the parts, by zone.
+        step_count: The number of steps among the parts.
         speaker: The role of the first piece of the last step.
         note_tokens: The tokens of the note for vendors that want a user first; 0 if there is no such note.
         is_bare: The body has only system prompts yet: the first piece may need that note.
         ends: For each zone after which a cache can end, its name and its last piece as a JSON Pointer.
         last_from: The last piece before the last step, as a JSON Pointer.
-        last_pieces: The number of pieces after it.
+        last_pieces: The number of pieces after `last_from`.
     """
 
     epoch: int
@@ -56,12 +58,12 @@ class WindowBody:
 
     @classmethod
     def of(cls, window: Window, front: Body, parts: Sequence[ViewPart]) -> WindowBody:
-        """Return the body of a window.
+        """Build the body of a window from its stored parts.
 
         Args:
             window: The window, with its pins and its state.
-            front: Tools, system prompt and goal.
-            parts: All parts that it shows.
+            front: The tools, the system prompt and the goal.
+            parts: All parts that the window shows.
         """
         summaries = [part for part in parts if part.kind == SUMMARY]
         body, is_bare, ends = front, True, [("system", front.pointer)]
@@ -84,12 +86,12 @@ class WindowBody:
         return bare.with_parts([part for part in parts if part.kind != SUMMARY], block_count=window.block_count)
 
     def with_parts(self, parts: Sequence[ViewPart], *, block_count: int) -> WindowBody:
-        """Return the body with blocks after it that were read from the store; otherwise as `with_blocks`."""
+        """Return the body with more blocks, which were read from the store."""
         blocks = [(part._replace(pieces_json=""), part.pieces) for part in parts]
         return self.with_blocks(blocks, block_count=block_count)
 
     def with_blocks(self, blocks: Sequence[tuple[ViewPart, Sequence[Rendered]]], *, block_count: int) -> WindowBody:
-        """Return the body with blocks after it.
+        """Return the body with more blocks at its end.
 
         Args:
             blocks: The blocks in their order, each with its pieces.
@@ -122,14 +124,14 @@ class WindowBody:
         )
 
     def with_waiting(self, waiting: Block | None) -> tuple[Body, int]:
-        """Return the body with the step that waits, if there is one, and the tokens of the note in it."""
+        """Return the body with the step that waits for results, if there is one, and the tokens of the note in it."""
         if waiting is None:
             return self.body, self.note_tokens
         body, note_tokens = self._begun(waiting.pieces)
         return body.with_pieces(waiting.pieces), note_tokens
 
     def _begun(self, first: Sequence[Rendered]) -> tuple[Body, int]:
-        """Return the body before the next pieces, and the tokens of the note in it."""
+        """Return the body as it must be before more pieces, and the tokens of the note in it."""
         if not self.is_bare or not needs_beginning(first):
             return self.body, self.note_tokens
         note = text_pieces(BEGINNING, self.format)
@@ -137,5 +139,5 @@ class WindowBody:
 
     @property
     def size_bytes(self) -> int:
-        """About how much memory it takes."""
+        """The approximate memory that the body takes, in bytes."""
         return len(self.body) + _PART_BYTES * len(self.parts)

@@ -15,10 +15,10 @@ from context_service.windows.model import Window
 
 
 class Zone(NamedTuple):
-    """A zone before the steps.
+    """A zone of a pack that comes before the steps.
 
     Attributes:
-        name: The name in `Zones`.
+        name: The zone's field in `Zones`.
         pieces: Returns the pieces that the zone shows.
         ends_cache: A vendor's prompt cache gets a marker after the zone, if it has room for one.
     """

@@ -27,10 +27,10 @@ class Appending:
     """Appends blocks to windows; each call acts for its principal.
 
     Args:
-        log: The contexts.
-        views: The stored parts of windows.
+        log: The contexts that the windows belong to.
+        views: The store of the windows' parts and state.
         checkpoints: The checkpoints of windows: a window makes one after a number of steps.
-        bodies: The bodies of windows.
+        bodies: Reads and caches the bodies of windows.
     """
 
     def __init__(self, log: Log, views: ViewRows, *, checkpoints: CheckpointRows, bodies: WindowBodies) -> None:
@@ -40,16 +40,16 @@ class Appending:
         self._bodies = bodies
 
     async def steps(self, window: Window, read: CaughtUp, principal: Principal, *, packed_seq: int | None) -> Window:
-        """Write steps that were read, and return the window with them.
+        """Append the steps that were read from the log, and return the window with them.
 
         Args:
-            window: The window.
-            read: The steps.
-            principal: The caller.
+            window: The window, before the steps.
+            read: The steps, prepared to be stored.
+            principal: The caller; it must be allowed to see the window.
             packed_seq: The last message of the log if the window is packed for a model with this, or None.
 
         Raises:
-            RowsChanged: another call has written.
+            RowsChanged: another call has written to the window.
         """
         statements = [entry for step in read.steps for entry in step.entries]
         stored = await self._views.held_of(window, statements, principal=principal) if statements else []
@@ -90,7 +90,7 @@ class Appending:
         """Append a block after the last step, and return the body with it.
 
         Raises:
-            RowsChanged: another call has written.
+            RowsChanged: another call has written to the window.
         """
         window = caught_up.window
         door = self._log.of(principal, window.context_id)
@@ -99,7 +99,7 @@ class Appending:
         return self._bodies.extend(caught_up.body, window, [block], principal)
 
     async def note_on_patches(self, window: Window, principal: Principal) -> None:
-        """Append a note on the changes of the state by callers, unless another call has appended it."""
+        """Append a note for the model on callers' changes of the state, unless another call has appended it."""
         untold = await self._views.untold(window, principal=principal)
         text = note_of_said([stored.entry for stored in untold])
         note = await beside_the_loop(RENDERING * len(text), text_block, NOTE, window.step_count, text, window)

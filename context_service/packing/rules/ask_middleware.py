@@ -20,11 +20,11 @@ from service_runtime.optimistic import RowsChanged
 async def ask_middleware(
     middleware: Middleware, appending: Appending, caught_up: CaughtUpWindow, pack: Pack, principal: Principal
 ) -> Pack:
-    """Return a pack as the middleware changes it.
+    """Ask the installed middleware about a pack, and return the pack that it decides on.
 
     Raises:
         PackVetoed: the middleware refused the pack.
-        RowsChanged: the window has a note of the middleware after its last step now, or another call has written.
+        RowsChanged: the middleware's note was appended to the window, or another call has written to it: pack again.
     """
     window, parts = pack.window, caught_up.body.parts
     whole = caught_up.body.body.json.decode()

@@ -24,7 +24,7 @@ class BodyCache:
     Args:
         bytes_max: The bytes of all of them; 0 keeps none. The body that was packed longest ago goes first.
         shares: A tenant gets at most its share, so that its packs do not drop the bodies of other tenants.
-        clock: Returns seconds.
+        clock: Returns the current time in seconds.
     """
 
     def __init__(self, *, bytes_max: int, shares: Shares, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,14 +36,14 @@ class BodyCache:
         self._of_tenant: Counter[UUID] = Counter()
 
     def get(self, key: tuple[UUID, Hashable], window: Window) -> WindowBody | None:
-        """Return a body of the window's epoch and of its first blocks, or None if none is kept."""
+        """Return the cached body of a window's epoch, with up to its number of blocks; None if none is cached."""
         body, _ = self._kept.get(key, (None, 0.0))
         if body and body.epoch == window.epoch and body.block_count <= window.block_count:
             return body
         return None
 
     def put(self, key: tuple[UUID, Hashable], body: WindowBody) -> None:
-        """Keep a body, instead of the one before."""
+        """Cache a body, in place of the window's earlier one."""
         self.drop(key)
         self._kept[key] = body, self._clock()
         self._bytes += body.size_bytes
@@ -58,7 +58,7 @@ class BodyCache:
             self.drop(oldest)
 
     def drop(self, key: tuple[UUID, Hashable]) -> None:
-        """Forget a window."""
+        """Drop the cached body of a window."""
         body, _ = self._kept.pop(key, (None, 0.0))
         if body:
             self._bytes -= body.size_bytes

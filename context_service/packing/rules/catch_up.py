@@ -28,17 +28,19 @@ READING_S_MAX = 2.0  # of a turn of reading, with a fold: with less time left, a
 
 
 class CatchingUp:
-    """Catches up with logs; each call acts for its principal, and holds the lock of the window's writers.
+    """Brings windows up to date with their logs; each call acts for its principal.
+
+    Callers must hold the lock of the window's writers.
 
     Args:
-        rows: The windows.
-        views: Their stored parts.
-        reading: Reads their logs.
+        rows: The store of windows.
+        views: The store of the windows' parts and state.
+        reading: Reads the next steps of a log.
         rebuilding: Rebuilds windows after messages were retracted.
-        appending: Writes the steps that were read.
-        bodies: The bodies of windows.
-        planning: Plans folds.
-        folding: Writes folds.
+        appending: Appends the steps that were read.
+        bodies: Reads and caches the bodies of windows.
+        planning: Decides what folds change.
+        folding: Writes planned folds.
     """
 
     def __init__(
@@ -63,24 +65,24 @@ class CatchingUp:
         self._folding = folding
 
     async def read(self, window_id: UUID, *, principal: Principal) -> Window:
-        """Catch up with the log of a window, and return the window.
+        """Read a window's log to its end, and return the window.
 
         Raises:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
-            RowsChanged: another call wrote meanwhile.
+            RowsChanged: another call wrote to the window meanwhile.
         """
         return (await self.window(window_id, principal)).window
 
     async def window(self, window_id: UUID, principal: Principal, *, packs: bool = False) -> CaughtUpWindow:
-        """Catch up with the log of a window, and return the window with its body.
+        """Read a window's log to its end, and return the window with its body.
 
         A window that is far behind its log reads one step or `MESSAGES_AT_ONCE` messages a transaction. It folds on the
         way, so that it never holds more than it shows.
 
         Args:
-            window_id: The window.
-            principal: The caller.
+            window_id: The window to bring up to date.
+            principal: The caller; it must be allowed to see the window.
             packs: The window is packed next. This is written with the steps, except if the cache is cold: until the
                 fold is written, every call that packs the same log must see that it is cold, also another replica and
                 the call after a kill.
@@ -88,7 +90,7 @@ class CatchingUp:
         Raises:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
-            RowsChanged: another call wrote meanwhile.
+            RowsChanged: another call wrote to the window meanwhile.
         """
         reached_first = None
         while True:
@@ -128,7 +130,7 @@ class CatchingUp:
     async def _written(
         self, snapshot: WindowSnapshot, read: ReadMessages, principal: Principal, *, packs: bool
     ) -> WindowSnapshot:
-        """Write the steps that were read, and return the snapshot with them."""
+        """Append the steps that were read, and return the snapshot of the window with them."""
         window, last_seq, steps = snapshot.window, snapshot.last_seq, read.steps
         if steps is None or steps.reached_seq == window.reached_seq:
             return snapshot
@@ -146,7 +148,7 @@ class CatchingUp:
 
 
 def _check_time(snapshot: WindowSnapshot, reached_first: int) -> None:
-    """Refuse to go on if the call has made progress and has little time left.
+    """Stop the reading if the call has made progress and has little time left.
 
     Raises:
         WindowBehind: the log has more messages.

@@ -14,5 +14,5 @@ MESSAGE_BYTES = 200  # a message costs this much in addition to its texts
 
 
 def size_of(messages: Sequence[Message]) -> int:
-    """Return the bytes of messages."""
+    """Return the size of messages in bytes, by which their processing time is estimated."""
     return sum(MESSAGE_BYTES + sum(map(len, texts_of(message.content, message.parts))) for message in messages)

@@ -43,15 +43,15 @@ class Packing:
     """Packs windows; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        log: Their contexts.
-        writer_locks: One writer of a window at a time in this process.
-        catching_up: Reads the logs of windows.
+        rows: The store of windows.
+        log: The contexts that the windows belong to.
+        writer_locks: Lets one writer of a window run at a time in this process.
+        catching_up: Reads the logs of windows to their ends.
         appending: Appends recalled passages and notes.
-        planning: Plans folds.
-        folding: Writes folds.
-        recalling: Recalls passages after steps.
-        telemetry: Counts packs and refusals.
+        planning: Decides what folds change.
+        folding: Writes planned folds.
+        recalling: Recalls passages after a step.
+        telemetry: Counts packs and refusals, for metrics.
         middleware: An extension that decides about packs, or None if there is none.
     """
 
@@ -91,9 +91,11 @@ class Packing:
     ) -> Pack:
         """Return the messages for the next call of the model.
 
+        The window first reads its log to the end, and folds if it has become too large.
+
         Args:
-            window_id: The window.
-            principal: The caller.
+            window_id: The window to pack.
+            principal: The caller; it must be allowed to see the window.
             recalls: Append recalled passages if the last step calls for them.
             known: The first bytes of the last pack. The answer leaves them out if this pack begins with them.
             request: A recall that the caller wants in any case, once.
@@ -102,7 +104,7 @@ class Packing:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             BudgetTooSmall: the last step does not fit, even masked.
-            TokensSpent: with this pack the window, or its run, would have more tokens than it may.
+            TokensSpent: with this pack the window, or its run, would exceed its limit of tokens.
             AnswerTooLarge: the pack does not fit one answer.
             PackVetoed: the middleware refused the pack.
             Aborted: too many concurrent writes to the window.
@@ -119,10 +121,10 @@ class Packing:
     async def _attempt(
         self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix, request: RecallRequest | None
     ) -> Pack:
-        """Return the pack of a window that has nothing to fold and no news for the model.
+        """Return the pack of a window, if there is nothing to fold and nothing to tell the model.
 
         Raises:
-            RowsChanged: this call, or another one, wrote to the window.
+            RowsChanged: this call, or another one, wrote to the window: try again.
         """
         caught_up = await self._catching_up.window(window_id, principal, packs=True)
         if caught_up.window.has_untold and not caught_up.waiting:  # results come right after their calls
@@ -140,7 +142,7 @@ class Packing:
         return await spend_tokens(self._rows, self._log, pack, principal) if is_counted else pack
 
     async def _folded_if_due(self, caught_up: CaughtUpWindow, principal: Principal) -> CaughtUpWindow:
-        """Fold a window that is over its high mark, or whose cache is cold, and return one that is not.
+        """Fold a window that is over its high mark, or whose cache is cold; return a window that needs no fold.
 
         Raises:
             BudgetTooSmall: the last step does not fit, even masked.

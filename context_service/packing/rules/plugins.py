@@ -34,7 +34,7 @@ _OF_USERS = ("goal", "constraint")  # sections that only users may state
 
 
 class Line(NamedTuple):
-    """A line that a fold chooses from: for the scorer."""
+    """A line that a fold chooses from, as an installed scorer gets it."""
 
     text: str
     kind: str  # of the profile
@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
 
 class ExtractorText(NamedTuple):
-    """A text of a message: for the extractor."""
+    """A text of a message, as an installed extractor gets it."""
 
     role: str
     text: str
@@ -53,7 +53,7 @@ class ExtractorText(NamedTuple):
 
 
 class ExtractedStatement(NamedTuple):
-    """A statement of the state: of the extractor."""
+    """An entry of the state, as an installed extractor returns it."""
 
     section: str
     text: str  # word for word
@@ -62,7 +62,7 @@ class ExtractedStatement(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A pack that is about to be answered: for the middleware."""
+    """A pack before it is answered, as installed middleware gets it."""
 
     model: str
     goal: str
@@ -73,7 +73,7 @@ class Packed(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """The decision of the middleware about a pack."""
+    """The decision of installed middleware about a pack."""
 
     veto: str = ""  # why it is not answered
     annotations: Mapping[str, str] = {}
@@ -81,7 +81,7 @@ class Decided(NamedTuple):
 
 
 class Scoring:
-    """Has lines scored, all of a fold at once.
+    """Lets an installed scorer rate the lines of a fold, all in one call.
 
     Args:
         scorer: Returns for a list of `Line` a list of numbers from 0 to 1.
@@ -91,7 +91,7 @@ class Scoring:
         self._scorer = scorer
 
     async def worth(self, blocks: Sequence[FoldableBlock], summaries: Sequence[Summary]) -> Mapping[Unit, float]:
-        """Return the worth of the lines of a view; empty if the answer of the scorer is unusable."""
+        """Return the ratings of the lines of a view; none if the scorer's answer is unusable."""
         scored = [
             Scored(unit=unit, step=block.step, is_error=block.is_error) for block in blocks for unit in block.units
         ]
@@ -113,7 +113,7 @@ class Scoring:
 
 
 class Extracting:
-    """Has the state read from messages, in the place of rules.
+    """Lets an installed extractor read the state from messages, instead of the built-in rules.
 
     Args:
         extractor: Returns for a list of `ExtractorText` a list of lists of `ExtractedStatement`.
@@ -123,7 +123,7 @@ class Extracting:
         self._extractor = extractor
 
     async def entries(self, messages: Sequence[Message]) -> Mapping[int, Sequence[Entry]] | None:
-        """Return the entries that messages make, by their `seq`, or None if our own rules must read them."""
+        """Return the entries that messages make, by the messages' `seq`; None if the built-in rules must read them."""
         said = [(message.seq, spoken) for message in messages for spoken in said_in(message) if not spoken.is_data]
         given = [ExtractorText(one.role, one.text, one.is_error) for _, one in said]
 
@@ -140,17 +140,17 @@ class Extracting:
 
 
 class Validating:
-    """Has summaries checked once more.
+    """Lets an installed validator check the summaries of a model, after the built-in checks.
 
     Args:
-        validator: Returns for a text and its sources why it is refused; empty: it is not.
+        validator: Returns for a text and its sources why the text is refused; empty if it is accepted.
     """
 
     def __init__(self, validator: Awaited) -> None:
         self._validator = validator
 
     async def check(self, text: str, sources: Sequence[StepText]) -> None:
-        """Refuse a summary that the validator refuses or does not answer about: the original lines stay.
+        """Refuse a summary if the validator refuses it or does not answer; then the original lines stay.
 
         Raises:
             NotUsed: the summary is refused.
@@ -170,11 +170,11 @@ class Validating:
 
 
 class PluggedChat:
-    """Writes by a summarizer that is installed; by a model, if there is one and that fails.
+    """Lets an installed summarizer write segments; if it fails, the model writes them, if there is one.
 
     Args:
-        summarizer: Returns for what is wanted and what is asked the JSON that a model would answer.
-        otherwise: The model.
+        summarizer: Returns for instructions and a prompt the JSON that a model would answer.
+        otherwise: The model to use if the summarizer fails.
     """
 
     def __init__(self, summarizer: Awaited, otherwise: Chat | None) -> None:
@@ -183,11 +183,11 @@ class PluggedChat:
 
     @property
     def models(self) -> Sequence[str]:
-        """Of the model; the summarizer needs none."""
+        """The names of the model, if any; the summarizer needs no name."""
         return self._otherwise.models if self._otherwise else ("",)
 
     async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
-        """Return the text of the model; see `Chat`."""
+        """Return the text that the summarizer or the model writes; see `Chat`."""
 
         def checked(answer: Any) -> str:
             if not isinstance(answer, str) or not answer.strip():
@@ -203,10 +203,10 @@ class PluggedChat:
 
 
 class Middleware:
-    """Has packs decided on.
+    """Lets installed middleware decide about packs.
 
     Args:
-        decide: Returns a `Decided` for a `Packed`.
+        decide: The middleware: returns a `Decided` for a `Packed`.
     """
 
     def __init__(self, decide: Awaited) -> None:

@@ -28,7 +28,7 @@ async def prefetched(
     known: Sequence[RecalledItem],
     principal: Principal,
 ) -> Recalled:
-    """Return passages about the things at hand, except those in `known`."""
+    """Recall passages about the things that the work is about, without those in `known`."""
     goals, steps = await views.at_hand(window, count=prefetch.STEPS, principal=principal)
     names = await beside_the_loop(sum(map(len, goals)), prefetch.at_hand, goals, steps)
     tokens_max = min(prefetch.TOKENS_MAX, window.counted_limit // prefetch.TOKENS_SHARE)

@@ -31,10 +31,10 @@ class ReadMessages(NamedTuple):
 
 
 class LogReading:
-    """Reads logs; each call acts for its principal.
+    """Reads the messages of logs as steps; each call acts for its principal.
 
     Args:
-        log: The contexts.
+        log: The contexts that hold the messages.
         profiles: The compression profiles of windows.
         extracting: An extension that reads the state from messages, or None if rules do.
     """
@@ -65,7 +65,7 @@ class LogReading:
         return ReadMessages(steps, is_end)
 
     async def _messages(self, window: Window, last_seq: int, principal: Principal) -> tuple[list[Message], bool]:
-        """Return the next messages, at least one whole step, and whether these are all up to `last_seq`."""
+        """Return the next messages, at least one whole step of them, and whether they reach `last_seq`."""
         messages: list[Message] = []
         seq_from, seq_to = window.left_out.stretch(window.reached_seq + 1, last_seq)
         while seq_from <= seq_to:
@@ -99,6 +99,10 @@ def _steps(
     last_seq: int,
     statements: Mapping[int, Sequence[Entry]] | None,
 ) -> CaughtUp:
+    """Cut messages into steps, with the window's format, profile and tokenizer.
+
+    A waiting step's results may use half of the limit that the head leaves.
+    """
     return caught_up(
         messages,
         to=window.format,

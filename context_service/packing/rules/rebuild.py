@@ -17,14 +17,14 @@ from service_runtime.postgres import Transaction
 
 
 class Rebuilding:
-    """Rebuilds windows; each call acts for its principal.
+    """Rebuilds windows whose logs had messages retracted; each call acts for its principal.
 
     Args:
-        rows: The windows.
-        views: Their stored parts.
-        log: Their contexts.
-        endings: The outcomes of steps.
-        telemetry: Counts breaks of the prefix.
+        rows: The store of windows.
+        views: The store of the windows' parts and state.
+        log: The contexts that the windows belong to.
+        endings: The store of the outcomes of steps.
+        telemetry: Counts breaks of the prefix, for metrics.
     """
 
     def __init__(
@@ -37,13 +37,18 @@ class Rebuilding:
         self._telemetry = telemetry
 
     async def rebuild(self, snapshot: WindowSnapshot, principal: Principal) -> None:
-        """Delete what the window has from the first retracted message on, unless another call has done it.
+        """Delete all that the window made of its log from the first retracted message on; skip if another call did.
 
         If a fold has seen the message, the window reads its log again from the start.
         """
         window = snapshot.window
 
         async def work(transaction: Transaction) -> bool:
+            """Lock the window, delete its blocks and outcomes from the retracted message on, and write a receipt.
+
+            Returns:
+                False if another call has rebuilt the window already.
+            """
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if not locked or locked.retracted_count != window.retracted_count:
                 return False

@@ -26,12 +26,12 @@ _TEXT_CHARS = 2_000
 
 
 class StepRecalling:
-    """Recalls passages after steps; each call acts for its principal.
+    """Recalls passages that the last step of a window calls for; each call acts for its principal.
 
     Args:
-        log: The contexts.
-        views: The stored parts of windows.
-        recalling: Finds passages of a log.
+        log: The contexts that hold the messages.
+        views: The store of the windows' parts and state.
+        recalling: Finds passages of a log by a text.
     """
 
     def __init__(self, log: Log, views: ViewRows, recalling: Recalling) -> None:
@@ -68,7 +68,7 @@ class StepRecalling:
         return replace(block, refs=[item.ref for item in items]) if block.tokens <= room else None
 
     async def _messages(self, window: Window, step: ViewPart, principal: Principal) -> list[Message]:
-        """Return the messages of a step that the window has not left out."""
+        """Return the messages of a step, without those that the window has left out."""
         messages = await self._log.page(
             window.context_id,
             principal=principal,
@@ -82,7 +82,7 @@ class StepRecalling:
     async def _with_prefetched(
         self, window: Window, out_of_view: Filter, items: list[RecalledItem], shown: str, principal: Principal
     ) -> tuple[list[RecalledItem], str]:
-        """Return the items and their text with those of a prefetch after them."""
+        """Return recalled items and their text, with those of a prefetch after them."""
         from context_service.packing.rules.prefetch import prefetched
 
         more = await prefetched(self._views, self._recalling, window, out_of_view, items, principal)
@@ -91,7 +91,7 @@ class StepRecalling:
 
 
 def _steps_in_view(caught_up: CaughtUpWindow, request: RecallRequest | None) -> Sequence[ViewPart]:
-    """Return the steps that the pack shows verbatim, newest first, or none if the last step calls for no recall."""
+    """Return the steps that the pack shows verbatim, newest first; none if the last step calls for no recall."""
     window, parts = caught_up.window, caught_up.body.parts
     last = parts[-1] if parts else None
     if caught_up.waiting or last is None or last.kind not in (STEP, NOTE, RECALLED):

@@ -21,8 +21,8 @@ class WindowBodies:
     """Reads the bodies of windows; each call acts for its principal.
 
     Args:
-        views: The stored parts of windows.
-        cache: The bodies that were packed lately.
+        views: The store of the windows' parts.
+        cache: The cache of the bodies that were packed lately.
     """
 
     def __init__(self, views: ViewRows, cache: BodyCache) -> None:
@@ -33,7 +33,7 @@ class WindowBodies:
         """Return the body of a window.
 
         Raises:
-            RowsChanged: the window changed meanwhile.
+            RowsChanged: another call changed the window meanwhile.
         """
         key = principal.tenant_id, window.window_id
         kept = self._cache.get(key, window)
@@ -51,18 +51,18 @@ class WindowBodies:
         return body
 
     def extend(self, body: WindowBody, window: Window, blocks: Sequence[NewBlock], principal: Principal) -> WindowBody:
-        """Return a body with blocks after it that were just written, and keep it."""
+        """Return a body with blocks that were just written at its end, and cache it."""
         pairs = [(ViewPart.of(block), block.pieces) for block in blocks]
         longer = body.with_blocks(pairs, block_count=window.block_count + len(blocks))
         self._cache.put((principal.tenant_id, window.window_id), longer)
         return longer
 
     def extend_kept(self, window: Window, blocks: Sequence[NewBlock], principal: Principal) -> None:
-        """Add blocks that were just written to the kept body of a window, if it has all earlier blocks."""
+        """Add blocks that were just written to the cached body of a window, if it has all earlier blocks."""
         kept = self._cache.get((principal.tenant_id, window.window_id), window)
         if kept and kept.block_count == window.block_count:
             self.extend(kept, window, blocks, principal)
 
     def forget(self, window_id: UUID, principal: Principal) -> None:
-        """Forget the body of a window."""
+        """Drop the cached body of a window."""
         self._cache.drop((principal.tenant_id, window_id))

@@ -111,10 +111,10 @@ _BLOCKS = _SIZES.replace("'[]' AS ", "")
 
 
 class ViewRows:
-    """What windows show. Writers hold the window's lock; readers act for their principal.
+    """The stored parts and state of windows. Writers hold the window's lock; readers act for their principal.
 
     Args:
-        log: The contexts.
+        log: The contexts that the windows belong to.
     """
 
     def __init__(self, log: Log) -> None:
@@ -137,11 +137,11 @@ class ViewRows:
         Args:
             door: The connection for the window, or a transaction that holds its lock.
             window: The window as the caller read it. If it changed meanwhile, nothing is written.
-            blocks: The blocks in their order.
+            blocks: The blocks, in their order.
             entries: New entries; their numbers follow those of the window.
             ended: Numbers of entries that end, also of new ones, each with the message that ends it.
             reached_seq: The last message that the window has read.
-            source: The source of the entries.
+            source: Where the entries come from: rules, a caller or an extension.
             packed_seq: The last message of the log if the window is packed for a model with this, or None.
 
         Returns:
@@ -182,13 +182,13 @@ class ViewRows:
     async def held_of(
         self, window: Window, entries: Sequence[Entry], *, principal: Principal, without_key: Collection[str] = ()
     ) -> list[StoredEntry]:
-        """Return the entries that these may take the place of, or help, and what callers removed there.
+        """Return the current entries that new ones may replace or resolve, and callers' earlier removals of these.
 
         Args:
-            window: Whose.
-            entries: What is said.
-            principal: Who asks.
-            without_key: Sections of which those are wanted, too, that have no key.
+            window: The window that has the entries.
+            entries: The new entries, not yet stored.
+            principal: The caller; it must be allowed to see the window.
+            without_key: Sections whose entries are all returned, because a removal names a text and no key.
         """
         door = self._log.of(principal, window.context_id)
         whole = {name for entry in entries for name in _CHANGED_BY.get(entry.section, ())}
@@ -202,7 +202,7 @@ class ViewRows:
         return sorted(map(_held, rows), key=lambda one: one.number)
 
     async def held(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
-        """Return the entries that hold, in the order of the log."""
+        """Return the current entries of a window, in the order of the log."""
         door = self._log.of(principal, window.context_id)
         named = {"window_id": window.window_id, "whole": TextArray(WHOLE)}
         rows = await door.query(_HELD, named)
@@ -211,7 +211,7 @@ class ViewRows:
     async def superseded(
         self, window: Window, seqs: Collection[int], *, principal: Principal
     ) -> list[tuple[Entry, Entry | None]]:
-        """Return what messages say that holds no longer, each with what holds instead, if anything."""
+        """Return the entries of some messages that no longer hold, each with the one that replaced it, if any."""
         door = self._log.of(principal, window.context_id)
         ended = list(map(_held, await door.query(_ENDED_OF, (door.tenant_id, window.window_id, list(seqs)))))
         if not ended:
@@ -227,26 +227,26 @@ class ViewRows:
         return list(map(_held, await transaction.query(_HELD_IN, named)))
 
     async def end(self, transaction: Transaction, window: Window, numbers: Sequence[int]) -> None:
-        """Let entries hold no longer."""
+        """End entries, so that they no longer hold."""
         await transaction.query(_END_ENTRIES, (transaction.tenant_id, window.window_id, list(numbers)))
 
     async def count_said(self, transaction: Transaction, window: Window) -> int:
-        """Return how many entries of callers hold in a window that is locked."""
+        """Return how many current entries of a locked window were set by callers."""
         (row,) = await transaction.query(_COUNT_SAID, (transaction.tenant_id, window.window_id))
         count: int = row.held
         return count
 
     async def tell_later(self, transaction: Transaction, window: Window) -> None:
-        """Write that a locked window has entries that no pack has told the model."""
+        """Note that a locked window has entries that no pack has shown the model yet."""
         await transaction.query(_HAS_UNTOLD, (transaction.tenant_id, window.window_id))
 
     async def untold(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
-        """Return the entries of callers that no pack has told the model."""
+        """Return the entries of callers that no pack has shown the model yet."""
         door = self._log.of(principal, window.context_id)
         return list(map(_held, await door.query(_UNTOLD, (door.tenant_id, window.window_id))))
 
     async def told(self, transaction: Transaction, window: Window) -> None:
-        """Write that a locked window has told the model all entries of callers."""
+        """Note that the model has been told all entries of callers in a locked window."""
         named = {"window_id": window.window_id}
         await transaction.query(_TOLD, named)
 
@@ -274,9 +274,9 @@ class ViewRows:
         """Return the parts that a window shows, or None if the window is gone.
 
         Args:
-            window: The window.
-            principal: The caller.
-            number_from: The first block to return; then without summaries. 0 returns all parts.
+            window: The window whose parts are read.
+            principal: The caller; it must be allowed to see the window.
+            number_from: The first block to return. Summaries are returned only if this is 0.
         """
         door = self._log.of(principal, window.context_id)
         named = {"context_id": window.context_id, "window_id": window.window_id, "number_from": number_from}
@@ -287,46 +287,46 @@ class ViewRows:
         return ShownView(first.level, first.step_from, parts)
 
     async def tokens(self, window: Window, *, principal: Principal) -> int:
-        """Return how many tokens a model sees, without head and state."""
+        """Return the tokens of all parts that a model sees, without head and state."""
         door = self._log.of(principal, window.context_id)
         (row,) = await door.query(_TOKENS, {"window_id": window.window_id})
         tokens: int = row.tokens
         return tokens
 
     async def tokens_in(self, transaction: Transaction, window: Window) -> int:
-        """Return the same of a window that is locked."""
+        """Return the same tokens as `tokens`, for a window that is locked."""
         named = {"window_id": window.window_id}
         (row,) = await transaction.query(_TOKENS, named)
         tokens: int = row.tokens
         return tokens
 
     async def blocks(self, window: Window, *, principal: Principal, with_units: bool = True) -> list[FoldableBlock]:
-        """Return the blocks as far as folds need them; without units, which are most of them, one that is prepared."""
+        """Return the blocks with the fields that folds need; a block that was prepared comes without its units."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_BLOCKS if with_units else _SIZES, (door.tenant_id, window.window_id))
         size = sum(_ROW_BYTES + len(row.units) for row in rows)
         return await beside_the_loop(size, _standings, rows)
 
     async def summaries(self, window: Window, *, principal: Principal) -> list[Summary]:
-        """Return the summaries that are seen, in the order of what they cover."""
+        """Return the summaries that a pack shows, in the order of the steps that they cover."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_SUMMARIES, (door.tenant_id, window.window_id))
         return await beside_the_loop(sum(_ROW_BYTES + len(row.kept) for row in rows), _each, _summary, rows)
 
     async def state_text(self, window: Window, *, principal: Principal) -> str:
-        """Return the state as it was written when the window was folded last."""
+        """Return the state's text, as the last fold of the window wrote it."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_STATE_TEXT, (door.tenant_id, window.window_id))
         return rows[0].state_text if rows else ""
 
     async def state_text_in(self, transaction: Transaction, window: Window) -> str:
-        """Return the same of a window that is locked."""
+        """Return the same text as `state_text`, for a window that is locked."""
         (row,) = await transaction.query(_STATE_TEXT, (transaction.tenant_id, window.window_id))
         text: str = row.state_text
         return text
 
     async def prepare(self, window: Window, fold: Prepared, *, principal: Principal) -> bool:
-        """Keep a fold until it is done, in the place of one before; False: the window is another one meanwhile."""
+        """Store a planned fold, in place of an earlier one; return False if the window has changed meanwhile."""
         door = self._log.of(principal, window.context_id)
         size = sum(_ROW_BYTES * (1 + len(summary.kept)) for summary in fold.made) + _WORTH_BYTES * len(fold.worth)
         named = {
@@ -348,15 +348,15 @@ class ViewRows:
         extractive_to: int,
         principal: Principal,
     ) -> bool:
-        """Keep a fold in the place of the same one; False: that is not prepared any more.
+        """Store a planned fold with the texts of a model; return False if that fold is no longer the stored one.
 
         Args:
-            window: Of which.
-            before: As it is prepared.
-            fold: With what a model wrote.
-            failures: Of the model, in a row.
-            extractive_to: Up to which step it is asked no more.
-            principal: Who asks.
+            window: The window that the fold is planned for.
+            before: The fold, as it is stored now.
+            fold: The same fold, with the texts that a model wrote.
+            failures: The number of failures of the model in a row.
+            extractive_to: The step up to which the model is not asked again.
+            principal: The caller; it must be allowed to see the window.
         """
         door = self._log.of(principal, window.context_id)
         size = sum(_ROW_BYTES * (1 + len(summary.kept)) for summary in fold.made) + _WORTH_BYTES * len(fold.worth)
@@ -377,7 +377,7 @@ class ViewRows:
         return (rows[0].model_failures, rows[0].extractive_to) if rows else (0, 0)
 
     async def prepared(self, window: Window, *, principal: Principal) -> tuple[Prepared | None, int | None]:
-        """Return the fold that is prepared, if there is one, and the epoch that the last one was for, if there was."""
+        """Return the planned fold, if there is one, and the epoch of the last planned fold, if there was one."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_PREPARED, (door.tenant_id, window.window_id))
         if not rows or rows[0].prepared_epoch is None:
@@ -394,7 +394,7 @@ class ViewRows:
         return await beside_the_loop(_size_of(rows), _tallies, kept, rows)
 
     async def at_hand(self, window: Window, *, count: int, principal: Principal) -> tuple[list[str], list[list[str]]]:
-        """Return the newest sub-goals that are open, and what the last steps speak of: up to `count` of each."""
+        """Return the newest open sub-goals, and the names that the last steps mention: up to `count` of each."""
         door = self._log.of(principal, window.context_id)
         named = {"window_id": window.window_id, "count": count}
         rows = await door.query(_AT_HAND, named)
@@ -414,19 +414,19 @@ class ViewRows:
         state: tuple[str, Sequence[Rendered], int],
         receipt: Receipt,
     ) -> None:
-        """Write a fold of a window that is locked.
+        """Write a fold of a locked window.
 
         Args:
-            transaction: That holds the lock.
-            window: As it was before, with the factor that it has since.
-            masked: Numbers of the blocks that are masked.
-            removed: Of those that are seen no more.
-            merged: How many steps summaries stand for since.
-            merged_tokens: Of those, as they were seen.
-            gone: Summaries that others took the place of.
-            made: New ones, as a model sees them.
-            state: Its text, as a model sees it, and its tokens.
-            receipt: The account.
+            transaction: The transaction that holds the window's lock.
+            window: The window before the fold, but with its new token factor.
+            masked: The numbers of the blocks that are masked from now on.
+            removed: The numbers of the blocks that are no longer shown.
+            merged: The number of steps that summaries stand for after the fold.
+            merged_tokens: The tokens that these steps had as blocks.
+            gone: The summaries that new ones replace.
+            made: The new summaries, each with its rendered form.
+            state: The state's text, its rendered form, and its tokens.
+            receipt: The receipt, which explains the fold.
         """
         tenant_id, window_id = transaction.tenant_id, window.window_id
         named = {"tenant_id": tenant_id, "window_id": window_id}
@@ -472,7 +472,7 @@ class ViewRows:
         await self.account(transaction, window, receipt)
 
     async def account(self, transaction: Transaction, window: Window, receipt: Receipt) -> None:
-        """Write the receipt of a break of the prefix, after the break itself."""
+        """Write the receipt of a break of the prefix, after the break itself was written."""
         await transaction.query(
             _ADD_RECEIPT,
             {
@@ -487,13 +487,13 @@ class ViewRows:
         )
 
     async def receipts(self, window: Window, *, principal: Principal, before: int | None, count: int) -> list[Receipt]:
-        """Return the accounts of a window, the newest first, of epochs before one."""
+        """Return the receipts of a window before an epoch, newest first."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_RECEIPTS, (door.tenant_id, window.window_id, before, before, count))
         return await beside_the_loop(_size_of_receipts(rows), _each, _receipt, rows)
 
     async def receipt(self, transaction: Transaction, window: Window, epoch: int) -> Receipt:
-        """Return the account of an epoch that is written."""
+        """Return the receipt of an epoch, which must exist."""
         (row,) = await transaction.query(_RECEIPTS, (transaction.tenant_id, window.window_id, epoch + 1, epoch + 1, 1))
         return _receipt(row)
 
@@ -508,20 +508,20 @@ class ViewRows:
     async def held_from(
         self, window: Window, *, principal: Principal, number_from: int, count: int
     ) -> list[StoredEntry]:
-        """Return the entries that hold, from a number on and up to those that the window has, in their order."""
+        """Return the current entries from a number on, in order; later ones than the window knows are left out."""
         door = self._log.of(principal, window.context_id)
         named = door.tenant_id, window.window_id, number_from, window.entry_count, count
         rows = await door.query(_HELD_FROM, named)
         return await beside_the_loop(_ROW_BYTES * len(rows), _each, _held, rows)
 
     async def kept_pins(self, transaction: Transaction, window: Window) -> list[StoredEntry]:
-        """Remove the pins of messages that are retracted, of a window that is locked, and return the others."""
+        """Delete the pins of retracted messages in a locked window, and return the remaining pins."""
         named = {"context_id": window.context_id, "window_id": window.window_id}
         await transaction.query(_FORGET_PINS, named)
         return await self.held_in(transaction, window, [PIN])
 
     async def retracted(self, transaction: Transaction, window: Window) -> tuple[int, Rewound | None]:
-        """Return how many messages of the log are retracted now, and the place that a locked window goes back to.
+        """Return the number of retracted messages of the log, and the place to which a locked window goes back.
 
         The place is None if the window must be read again from the beginning, and also if the count is unchanged.
         """
@@ -556,11 +556,11 @@ class ViewRows:
 
         Args:
             transaction: The transaction that holds the lock.
-            window: The window.
+            window: The window, which the transaction has locked.
             place: The first step to delete, or None to delete all.
             retracted_count: The number of retracted messages of the log.
-            pins: The remaining pins, rendered.
-            tokens: The tokens of the pins.
+            pins: The remaining pins, rendered for a model.
+            tokens: The tokens of the remaining pins.
         """
         named: dict[str, Any] = {"window_id": window.window_id}
         named |= {"pieces": pieces_json(pins), "tokens": tokens, "retracted_count": retracted_count}
@@ -572,6 +572,7 @@ def _parts(rows: Sequence[Row]) -> list[ViewPart]:
 
 
 def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
+    """Return the blocks as columns: one array for each column of the table, for an insert with `unnest`."""
     return {
         "tokens": [block.tokens for block in blocks],
         "seqs_from": [block.seq_from for block in blocks],
@@ -617,7 +618,7 @@ def _size_of(rows: Sequence[Row]) -> int:
 
 
 def _tallies(kept: str, rows: Sequence[Row]) -> Tallies:
-    """Return the counts over the removed steps and these steps."""
+    """Return the tallies with those of the removed steps added."""
     steps = [
         StepTally(
             step=row.step,

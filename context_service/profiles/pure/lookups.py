@@ -22,13 +22,13 @@ _DEFAULT = "default"  # the rule for results that no other rule matches
 
 
 class Count(NamedTuple):
-    """Of a kind."""
+    """How many lines or results of one kind folds removed, and how many of these were looked up."""
 
     seen: int = 0  # that went out of sight
     asked: int = 0  # that were looked up then
 
     def plus(self, other: Count) -> Count:
-        """Return both together."""
+        """Return the sum of both counts."""
         return Count(self.seen + other.seen, self.asked + other.asked)
 
 
@@ -48,12 +48,12 @@ class Counts:
         return bool(self.lines or self.results)
 
     def plus(self, other: Counts) -> Counts:
-        """Return both together."""
+        """Return the sum of both counts, kind by kind."""
         return Counts(lines=_plus(self.lines, other.lines), results=_plus(self.results, other.results))
 
 
 class Learned(NamedTuple):
-    """By what weights of lines and caps of results are multiplied; those that are not named stay."""
+    """The factors for the weights of lines and the limits of results; those that are not named stay unchanged."""
 
     lines: Mapping[str, float]
     results: Mapping[str, float]
@@ -63,13 +63,13 @@ class Learned(NamedTuple):
 
 
 def folded(before: View, done: Fold, tools: Iterable[Iterable[str]], profile: Profile) -> Counts:
-    """Return what a fold took out of sight.
+    """Count the lines and results that a fold removes from view.
 
     Args:
-        before: The fold.
-        done: What it does.
-        tools: Of each step that it masks, the names of the tools that were called.
-        profile: Of the window.
+        before: The window before the fold.
+        done: The blocks that the fold merges and masks.
+        tools: For each step that the fold masks, the names of the tools that it called.
+        profile: The compression profile of the window.
     """
     lines: dict[str, Count] = {}
     for block in before.blocks:
@@ -86,7 +86,7 @@ def asked(kinds: Iterable[str], tools: Iterable[str], profile: Profile) -> Count
     """Return the counts of one lookup of text that the pack does not show.
 
     Args:
-        kinds: The kinds of its lines.
+        kinds: The kinds of the lines that were looked up.
         tools: The tools of its masked step. With several tools no result counts, since they cannot be told apart.
         profile: The compression profile of the window.
     """
@@ -98,18 +98,18 @@ def asked(kinds: Iterable[str], tools: Iterable[str], profile: Profile) -> Count
 
 
 def rule_of(tool: str, profile: Profile) -> str:
-    """Return which rule of `tool_output_trim` is for a tool."""
+    """Return the rule of `tool_output_trim` that applies to a tool: its number, or `default`."""
     number = profile.trim_rule_of(tool)
     return _DEFAULT if number is None else str(number)
 
 
 def learned(counts: Counts) -> Learned:
-    """Return what follows from counts."""
+    """Return the factors that follow from counts of lookups."""
     return Learned(_factors(counts.lines), _factors(counts.results))
 
 
 def applied(profile: Profile, what: Learned) -> Profile:
-    """Return a profile with other weights and caps: weights are up to 1, as all are."""
+    """Return a profile with learned factors applied; weights stay at most 1."""
 
     def cap(chars: int, rule: str) -> int:
         return min(round(chars * what.results.get(rule, 1.0)), TRIM_CHARS_MAX)
@@ -132,7 +132,7 @@ def counts_of(said: Mapping[str, Any]) -> Counts:
 
 
 def learned_of(said: Mapping[str, Any]) -> Learned:
-    """Return `Learned` from its stored form, within the bounds: an archive may have written it."""
+    """Return `Learned` from its stored form, kept within bounds, because an imported archive may hold any values."""
     lines, results = (
         {kind: min(max(float(factor), 1 - BOUND), 1 + BOUND) for kind, factor in said.get(name, {}).items()}
         for name in Learned._fields
@@ -144,7 +144,7 @@ def check_learned(said: object) -> None:
     """Check a stored `Learned`.
 
     Raises:
-        ValueError: it does not have the stored form.
+        ValueError: the document does not have the stored form.
     """
     _check(said, lambda factor: type(factor) in (int, float))
 
@@ -153,7 +153,7 @@ def check_counts(said: object) -> None:
     """Check stored counts.
 
     Raises:
-        ValueError: they do not have the form that `stored` writes.
+        ValueError: the document does not have the form that `stored` writes.
     """
     _check(said, lambda one: isinstance(one, list) and len(one) == len(Count._fields) and all(map(_is_count, one)))
 
@@ -174,7 +174,7 @@ def _check(said: object, is_good: Callable[[object], bool]) -> None:
 
 
 def stored(counts: Counts) -> dict[str, Any]:
-    """Return counts as they are kept."""
+    """Return counts in their stored form."""
     return {
         "lines": {kind: list(one) for kind, one in counts.lines.items()},
         "results": {rule: list(one) for rule, one in counts.results.items()},

@@ -68,12 +68,12 @@ class Pattern:
     """A compiled RE2 pattern over UTF-8. Safe to share between threads.
 
     Args:
-        text: The pattern.
-        any_case: Capital and small letters are the same, but within `(?-i:…)`.
-        bytes_max: That it may take, compiled.
+        text: The pattern, in RE2 syntax.
+        any_case: Match upper and lower case alike, except within `(?-i:…)`.
+        bytes_max: The most memory that the compiled pattern may take.
 
     Raises:
-        ValueError: it is none, or too large.
+        ValueError: the text is not a pattern, or too large.
     """
 
     __slots__ = ("_compiled", "_names")
@@ -94,28 +94,28 @@ class Pattern:
 
     @property
     def size(self) -> int:
-        """How many instructions it is."""
+        """The number of instructions of the compiled pattern."""
         size: int = self._compiled.programsize
         return size
 
     def is_in(self, data: bytes) -> bool:
-        """Say whether it matches anywhere in UTF-8."""
+        """Say whether the pattern matches anywhere in a UTF-8 text."""
         return self._compiled.search(data) is not None
 
     def spans(self, data: bytes, *, count_max: int) -> list[tuple[int, int]]:
-        """Return where it matches in UTF-8, the first of them."""
+        """Return the positions of the first matches in a UTF-8 text."""
         return [found.span() for found in islice(self._compiled.finditer(data), count_max)]
 
     def without(self, data: bytes) -> bytes:
-        """Return UTF-8 with `…` in the place of whatever matches."""
+        """Return a UTF-8 text with each match replaced by `…`."""
         left: bytes = self._compiled.sub(_LEFT_OUT, data)
         return left
 
     def groups(self, data: bytes, *, count_max: int) -> list[dict[str, str]]:
-        """Return the named groups of its matches that are set, as text, for each match.
+        """Return for each match the named groups that are set, as text.
 
-        Digits at the end of a name say nothing: RE2 wants names that differ, also of two patterns that are joined.
-        The next match may begin where the last group of the one before ends.
+        Digits at the end of a group's name are dropped: RE2 wants different names, even in two joined patterns. The
+        next match may begin where the last group of the one before ends.
         """
         groups: list[dict[str, str]] = []
         at = 0
@@ -130,14 +130,14 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineRule:
-    """Which lines of whom are of a kind.
+    """A rule that says which lines of which roles are of a kind.
 
     Attributes:
-        kind: Such as `error` or `path`.
-        roles: Whose lines.
-        line: What a line has.
-        lines: Matches whole lines of a text that have it.
-        weight: Of the kind, from 0 to 1: what the profile makes of it.
+        kind: The name of the kind, such as `error` or `path`.
+        roles: The roles whose lines the rule reads.
+        line: The pattern that a line must have.
+        lines: The same pattern, made to match whole lines of a text.
+        weight: How much lines of the kind matter in a fold, from 0 to 1.
     """
 
     kind: str
@@ -152,7 +152,7 @@ class StateRule:
     """A rule that says which sentences of which roles are state.
 
     Attributes:
-        section: One of `SECTIONS`.
+        section: The section of the state, one of `SECTIONS`.
         roles: The roles whose sentences it reads.
         sentence: The pattern of the sentence. Its groups give `key` and `value`, or the lifted rule (`what` or `duty`).
         apart_from: A pattern of parts that do not count, such as idioms, or None.
@@ -168,7 +168,7 @@ class StateRule:
     under: Pattern | None
 
     def found_in(self, sentence: bytes, *, count_max: int) -> list[dict[str, str]]:
-        """Return the named groups of what it finds in a sentence; none: the sentence is not of it."""
+        """Return the named groups that the rule finds in a sentence; none if the sentence does not match."""
         if self.unless and self.unless.is_in(sentence):
             return []
         if self.apart_from:
@@ -178,17 +178,17 @@ class StateRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """How a log is compressed.
+    """A compression profile: which lines of a log matter, what is state, and how much of results is kept.
 
     Attributes:
-        high: Which lines are units: `high_importance`, those of the profile itself first.
-        low: Which are not, whatever they have: `low_importance`.
-        verbatim: Which a mask keeps whole if they have room: `preserve_verbatim`.
-        trim: How many characters of a result are kept, by a pattern of the tool's name; the first that matches.
-        trim_default: Of any other.
-        state: Rules of state.
-        own_size: Instructions of the patterns that a tenant wrote; 0: it comes with the service.
-        base: What it was learned of, as windows name it; empty: it was not learned.
+        high: Rules for lines that matter (`high_importance`); the profile's own rules come first.
+        low: Rules for lines that never matter, even if `high` matches them (`low_importance`).
+        verbatim: Rules for lines that a mask keeps whole if they have room (`preserve_verbatim`).
+        trim: The characters of a result that a mask keeps, by a pattern of the tool's name; the first match counts.
+        trim_default: The characters that are kept for any other tool.
+        state: The rules that find entries of the state.
+        own_size: The instructions of the patterns that a tenant wrote; 0 if the profile comes with the service.
+        base: For a learned profile, the name of the profile that it was learned from; else empty.
     """
 
     name: str
@@ -207,7 +207,7 @@ class Profile:
         return self.trim_default if number is None else self.trim[number][1]
 
     def trim_rule_of(self, tool: str) -> int | None:
-        """Return which of `trim` is for a tool; None: what holds for any other."""
+        """Return the number of the rule in `trim` that applies to a tool; None if the default applies."""
         data = tool.encode(errors="replace")
         return next((number for number, (pattern, _) in enumerate(self.trim) if pattern.is_in(data)), None)
 
@@ -217,8 +217,8 @@ def profile(name: str) -> Profile:
     """Return a profile that comes with the service.
 
     Raises:
-        KeyError: there is none of this name.
-        BadProfile: its file is not of the form.
+        KeyError: no such profile comes with the service.
+        BadProfile: the profile's file is malformed.
     """
     return parsed(name, text_of(name))
 
@@ -236,7 +236,7 @@ def _shipped() -> tuple[str, ...]:
 
 @cache
 def _installed() -> dict[str, str]:
-    """Return the texts of installed profiles by name. Entries that are no profile are skipped with a warning."""
+    """Return the texts of installed profiles by name. Entries that are not profiles are skipped with a warning."""
     found: dict[str, str] = {}
     for name in installed_names("compression_profile"):
         own = installed(f"compression_profile.{name}")
@@ -256,7 +256,7 @@ def text_of(name: str) -> str:
     """Return the YAML of a profile that comes with the service.
 
     Raises:
-        KeyError: there is none of this name.
+        KeyError: no such profile comes with the service.
     """
     if name not in profile_names():
         raise KeyError(name)
@@ -266,15 +266,15 @@ def text_of(name: str) -> str:
 
 
 def parsed(name: str, text: str, *, is_own: bool = False) -> Profile:
-    """Return a profile as YAML says it.
+    """Parse the YAML of a profile.
 
     Args:
-        name: What it is called; errors begin with it.
-        text: The YAML, or JSON, which is YAML.
-        is_own: A tenant wrote it.
+        name: The name of the profile, with which errors begin.
+        text: The YAML text, which may also be JSON.
+        is_own: A tenant wrote the profile, so that stricter limits apply.
 
     Raises:
-        BadProfile: it says something else, or too much.
+        BadProfile: the text is malformed, or too large.
     """
     try:
         _check_plain(name, text)
@@ -294,7 +294,7 @@ def parsed(name: str, text: str, *, is_own: bool = False) -> Profile:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Knows texts and short numbers, and no times, sexagesimals, or numbers as long as a text."""
+    """Loads YAML with texts and short numbers only: no times, no base-60 numbers, no numbers as long as a text."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML changes a copy
 
@@ -308,7 +308,7 @@ for _kind, _form, _first in (
 
 
 def _check_plain(name: str, text: str) -> None:
-    """Refuse YAML that is more than it looks like, before anything is built of it."""
+    """Refuse YAML that expands to more than its text, before any object is built from it."""
     depth = 0
     for count, event in enumerate(yaml.parse(text, yaml.CSafeLoader)):
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
@@ -326,7 +326,7 @@ def _check_plain(name: str, text: str) -> None:
 
 
 class _Reading:
-    """A profile while its file is read; every error says where in the file it is."""
+    """A profile while its YAML is read; every error names the place in it."""
 
     def __init__(self, name: str, said: dict[str, Any], base: Profile | None, *, is_own: bool) -> None:
         self._name, self._said, self._base, self._is_own = name, said, base, is_own
@@ -336,10 +336,10 @@ class _Reading:
             self._words[word] = self._with_words(f"words.{word}", text)  # it may have those above it
 
     def profile(self) -> Profile:
-        """Return it.
+        """Return the profile that was read.
 
         Raises:
-            BadProfile: the file says something else.
+            BadProfile: the file is malformed.
         """
         base = self._base
         high = self._lines("high_importance", weight_default=0.5)
@@ -367,6 +367,13 @@ class _Reading:
         )
 
     def _lines(self, key: str, *, weight_default: float | None = None) -> tuple[LineRule, ...]:
+        """Read the list of line rules at `key`.
+
+        If `weight_default` is given, an entry may name a weight; without it, an entry may not.
+
+        Raises:
+            BadProfile: an entry is malformed; the text names its place.
+        """
         rules = []
         for number, said in enumerate(self._list(key)):
             place = f"{key}[{number}]"
@@ -387,6 +394,12 @@ class _Reading:
         return tuple(rules)
 
     def _state(self, place: str, said: Any) -> StateRule:
+        """Read one rule of the state at `place`.
+
+        Raises:
+            BadProfile: the rule is malformed, or lets other roles than user and system make a section that only these
+                may.
+        """
         self._check(place, said, {"section", "of", "sentence"}, {"apart_from", "unless", "under"})
         section, roles = said["section"], self._roles(place, said["of"])
         if section not in SECTIONS:
@@ -410,7 +423,7 @@ class _Reading:
         return self._any_of(f"{place}.{key}", said[key]) if key in said else None
 
     def _any_of(self, place: str, said: Any) -> Pattern:
-        """Return the pattern of a text, or of any in a list; letters of any case, with words put in."""
+        """Return one pattern made of a text or a list of texts, for letters of any case, with `{words}` filled in."""
         several = said if isinstance(said, list) else [said]
         if not several or len(several) > _RULES_MAX:
             raise BadProfile(f"{self._name}.{place} must be a pattern, or a list of 1 to {_RULES_MAX} patterns")
@@ -423,7 +436,7 @@ class _Reading:
         return self._pattern(place, "|".join(pieces), any_case=True)
 
     def _with_words(self, place: str, said: Any) -> str:
-        """Return a pattern with each `{word}` replaced by its piece."""
+        """Return a pattern with each `{word}` replaced by the pattern that the word stands for."""
         chars = 0
 
         def piece(found: re.Match[str]) -> str:

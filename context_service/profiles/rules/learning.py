@@ -38,14 +38,14 @@ _SEARCHING = 20  # times as long as parsing: a text is searched for lines
 
 
 class Learning:
-    """Counts, and learns; each call acts for its principal.
+    """Counts the lookups of windows that learn, and learns from them; each call acts for its principal.
 
     Args:
-        database: Where it is.
-        rows: What is known.
-        profiles: Of the tenants.
-        requests: The request ids of this service.
-        telemetry: Counts, too.
+        database: The database that holds the counts.
+        rows: The store of counts and places of messages.
+        profiles: The profiles of tenants.
+        requests: The store of idempotency keys and their answers.
+        telemetry: Counts learned versions, for metrics.
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class Learning:
         self._telemetry = telemetry
 
     async def profile_of(self, kept: str, context_id: UUID, *, principal: Principal) -> str:
-        """Return the version of a profile that was learned of the app of a context, if one was; else the profile."""
+        """Return the version of a profile that was learned for a context's app, if there is one; else the profile."""
         app_id = await self._rows.app_of(context_id, principal=principal)
         version = await self._rows.version(self._own(principal), kept, app_id)
         return f"{kept.partition('@')[0]}@{version}" if version else kept
 
     async def folded(self, window: Window, before: View, done: Fold, *, principal: Principal) -> None:
-        """Count what a fold took out of sight, if its window learns."""
+        """Count the lines and results that a fold removed from view, if the window learns."""
         if not window.config.learning or principal.context_id:
             return
         profile = await self._profiles.of(window.profile, principal=principal)
@@ -81,7 +81,7 @@ class Learning:
     async def looked_up(
         self, context_id: UUID, window_id: UUID, seq: int, texts: Collection[SpokenText], *, principal: Principal
     ) -> None:
-        """Count a look at a message, if its window learns, and shows it no longer, or masked."""
+        """Count a lookup of a message, if the window learns and no longer shows the message in full."""
         if principal.context_id:
             return
         place = await self._rows.place(context_id, window_id, seq, principal=principal)
@@ -114,12 +114,12 @@ class Learning:
         """Freeze, resume or undo the learning of a profile for an app, and return its state.
 
         Args:
-            said: The profile.
+            said: The profile's name, as the caller gives it.
             app_id: The app of the windows; empty for windows without an app.
             is_frozen: Stop counting and learning, or None to leave it as it is.
             undoes: New windows get the profile as it was registered, and all counts are deleted.
-            principal: The caller.
-            request: The request with its id.
+            principal: The caller, whose tenant learns.
+            request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
             InvalidArgument: the profile does not exist.
@@ -150,11 +150,16 @@ class Learning:
         return await door.transaction(self._requests.once(request, work))
 
     async def _add(self, base: str, app_id: str, counts: Counts, *, contexts: int = 0, principal: Principal) -> None:
-        """Add counts to those of a profile and an app, and learn of them if that is due."""
+        """Add counts to those of a profile and an app, and learn from them if that is due."""
         if not counts:
             return
 
         async def work(transaction: Transaction) -> bool:
+            """Add the counts to the locked row; if enough contexts were counted, write a new learned version.
+
+            Returns:
+                Whether a new version was learned.
+            """
             known = await self._rows.locked(transaction, base, app_id)
             if known is None or known.is_frozen:
                 return False
@@ -174,5 +179,5 @@ class Learning:
             self._telemetry.learned(base)
 
     def _own(self, principal: Principal) -> Tenant:
-        """Return the connection of the tenant itself: a learned version is for the whole app."""
+        """Return the connection for the whole tenant, because a learned version is for the whole app."""
         return self._database.of(Principal(tenant_id=principal.tenant_id, subject="learning"))

@@ -50,11 +50,11 @@ _log = logging.getLogger(__name__)
 
 
 class OwnProfiles:
-    """The profiles that a tenant's windows may have.
+    """The profiles that windows of a tenant may use: built-in, registered and learned ones.
 
     Args:
-        database: Where tenants' are.
-        requests: The request ids of this service.
+        database: The database that holds tenants' profiles.
+        requests: The store of idempotency keys and their answers.
     """
 
     def __init__(self, database: Database, *, requests: Requests) -> None:
@@ -69,11 +69,11 @@ class OwnProfiles:
         self._shipped: dict[str, Profile] = {}
 
     async def put(self, name: str, text: str, *, principal: Principal, request: Request | None) -> StoredProfile:
-        """Register a profile, and return the version of its content, for which the name stands from now on.
+        """Register a profile, and return the version of its content. From now on the name stands for this version.
 
         Raises:
-            InvalidArgument: the name is none, or of a profile that comes with the service; the text is no profile.
-            LimitExceeded: it is too large, or there are too many.
+            InvalidArgument: the name is malformed or that of a built-in profile, or the text is not a profile.
+            LimitExceeded: the profile is too large, or there are too many.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
@@ -101,9 +101,9 @@ class OwnProfiles:
     async def page(
         self, name: str, page: pages.PageRequest, *, principal: Principal, with_text: bool
     ) -> tuple[list[StoredProfile], str]:
-        """Return a page of profiles, each as it was put last, by name; or the versions of one, the newest first.
+        """Return a page of profiles by name, each in its current version, or of the versions of one, newest first.
 
-        Those that were learned are among the versions, for whoever may see their app.
+        Learned versions are included for callers that may see their app.
 
         Raises:
             InvalidArgument, InvalidPageToken: see the contract.
@@ -149,7 +149,7 @@ class OwnProfiles:
         )
 
     async def of(self, kept: str, *, principal: Principal) -> Profile:
-        """Return the profile of a window, by what `named` said."""
+        """Return the profile of a window, by the name that `named` returned."""
         if kept in profile_names():
             if kept not in self._shipped:  # its patterns are compiled once, in 50 ms
                 self._shipped[kept] = await in_stoppable_thread(self._threads, profile, kept)
@@ -184,13 +184,16 @@ class OwnProfiles:
         *args: _P.args,
         **kwargs: _P.kwargs,
     ) -> _T:
-        """Return what `work` returns, which applies a profile: `beside_the_loop`, or on the threads of tenants'."""
+        """Run work that applies a profile off the event loop, and return its result.
+
+        Profiles of tenants run on threads of their own, so that they cannot slow down the others.
+        """
         if not profile.own_size:
             return await beside_the_loop(size_bytes, work, *args, **kwargs)
         return await self._apart(principal.tenant_id, work, *args, **kwargs)
 
     def end(self) -> None:
-        """Let the threads go."""
+        """Stop the threads for tenants' profiles."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _apart(self, tenant_id: UUID, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -29,10 +29,10 @@ _TEACH = SQL["teach"]
 
 
 class LearningRows:
-    """What windows teach.
+    """The stored counts of lookups, and the places of looked-up messages.
 
     Args:
-        log: The contexts.
+        log: The contexts that the windows belong to.
     """
 
     def __init__(self, log: Log) -> None:
@@ -54,12 +54,12 @@ class LearningRows:
         await transaction.query(_WRITE, (*said, transaction.tenant_id, now.profile, now.app_id))
 
     async def version(self, door: Tenant, profile: str, app_id: str) -> int:
-        """Return which version of a profile was learned of an app; 0: none."""
+        """Return the version of a profile that was learned for an app; 0 if there is none."""
         rows = await door.query(_VERSION, (door.tenant_id, profile, app_id))
         return rows[0].version if rows else 0
 
     async def app_of(self, context_id: UUID, *, principal: Principal) -> str:
-        """Return the app of a context that the principal sees; of another one it is empty."""
+        """Return the app of a context; empty if the principal does not see the context."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_APP, (door.tenant_id, context_id))
         return str(rows[0].app_id) if rows else ""
@@ -67,7 +67,7 @@ class LearningRows:
     async def place(
         self, context_id: UUID, window_id: UUID, seq: int, *, principal: Principal
     ) -> LookedUpMessage | None:
-        """Return the place of a message, or None if the pack shows it, the window left it out, or it does not learn."""
+        """Return the place of a message; None if the pack shows it, or the window left it out or does not learn."""
         door = self._log.of(principal, context_id)
         named = {"context_id": context_id, "window_id": window_id, "seq": seq}
         rows = await door.query(_PLACE, named)
@@ -78,15 +78,16 @@ class LearningRows:
     async def tools(
         self, context_id: UUID, window_id: UUID, numbers: list[int], *, principal: Principal
     ) -> list[list[str]]:
-        """Return the names of the tools that steps called, of blocks by their numbers."""
+        """Return the names of the tools that steps called, by the numbers of the steps' blocks."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_TOOLS, (door.tenant_id, window_id, numbers))
         return [_names(row.tools) for row in rows]
 
     async def teach(self, context_id: UUID, window_id: UUID, *, most: int, principal: Principal) -> bool | None:
-        """Say that something was looked up in a window, and return whether that is the first time in its context.
+        """Note that a message was looked up in a window; return whether it was the first such lookup in the context.
 
-        A fork is a part of the context that it is of, and never the first. None: it was often enough.
+        A fork counts as part of its context, and never as the first. None means that the message was counted often
+        enough.
         """
 
         async def work(transaction: Transaction) -> bool | None:

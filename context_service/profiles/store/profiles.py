@@ -49,12 +49,12 @@ class ProfileRows:
         return rows[0].version if rows else None
 
     async def read(self, tenant_id: UUID, name: str, version: int) -> StoredProfile | None:
-        """Return a version with its text, or None if the tenant has none."""
+        """Return a version with its text, or None if the tenant has no such version."""
         rows = await self._door(tenant_id).query(_READ, (tenant_id, name, version))
         return _stored(rows[0]) if rows else None
 
     async def stored(self, transaction: Transaction, name: str, version: int) -> StoredProfile:
-        """Return a version that is there, as `read`."""
+        """Return a version with its text; the version must exist."""
         (row,) = await transaction.query(_READ, (transaction.tenant_id, name, version))
         return _stored(row)
 
@@ -67,17 +67,17 @@ class ProfileRows:
     async def versions(
         self, principal: Principal, name: str, *, before: int, count: int, with_text: bool
     ) -> list[StoredProfile]:
-        """Return the versions of a profile, the newest first, from the one before `before` on; 0: from the newest."""
+        """Return the versions of a profile that are older than `before`, newest first; 0 begins with the newest."""
         door = self._database.of(principal)
         said = {"name": name, "before": before, "count": count, "with_text": with_text}
         return [_stored(row) for row in await door.query(_VERSIONS, said)]
 
     def _door(self, tenant_id: UUID) -> Tenant:
-        """Return the tenant's own door: a window shows what its profile makes of it to a key of its context, too."""
+        """Return the connection for the whole tenant: even a caller bound to a context needs its window's profile."""
         return self._database.of(Principal(tenant_id=tenant_id, subject="profiles"))
 
     async def put(self, transaction: Transaction, name: str, text: str, *, created_by: str) -> PutVersion:
-        """Write a content under a name, unless it is there, and let the name stand for it."""
+        """Write a content as a version, unless it exists, and make the name stand for it."""
         key = (transaction.tenant_id, name)
         is_new = bool(await transaction.query(_NAME, key))
         profiles = (await transaction.query(_COUNT, key))[0].profiles if is_new else 0
@@ -96,7 +96,7 @@ class ProfileRows:
     async def learn(
         self, transaction: Transaction, base: str, app_id: str, what: Learned, evidence: Counts, context_count: int
     ) -> int | None:
-        """Write a learned version unless it exists, and return its number, or None if there are too many."""
+        """Write a learned version, unless it exists, and return its number; None if there are too many."""
         name = base.partition("@")[0]
         key = (transaction.tenant_id, name)
         await transaction.query(_NAME, key)
