@@ -27,7 +27,7 @@ class McpServersServicer(mcp_servers_pb2_grpc.McpServersServicer):
         self._mcp_servers = mcp_servers
 
     async def PutMcpServer(self, request: pb.PutMcpServerRequest, context: object) -> pb.PutMcpServerResponse:
-        """Write a server."""
+        """Create an MCP server, or replace it."""
 
         def response(server: Server) -> pb.PutMcpServerResponse:
             return pb.PutMcpServerResponse(server=_server(server))
@@ -57,7 +57,7 @@ class McpServersServicer(mcp_servers_pb2_grpc.McpServersServicer):
     async def DiscoverMcpTools(
         self, request: pb.DiscoverMcpToolsRequest, context: object
     ) -> pb.DiscoverMcpToolsResponse:
-        """Ask a server for its tools."""
+        """Ask a server for its tools, and store their definitions."""
         tools = await self._mcp_servers.discover(request.server_id, principal=calls.principal())
         return pb.DiscoverMcpToolsResponse(tools=map(_tool, tools))
 
@@ -82,7 +82,7 @@ class McpServersServicer(mcp_servers_pb2_grpc.McpServersServicer):
     async def UnapproveMcpTool(
         self, request: pb.UnapproveMcpToolRequest, context: object
     ) -> pb.UnapproveMcpToolResponse:
-        """Take an approval away."""
+        """Remove the approval of a tool."""
 
         def response(tool: Tool) -> pb.UnapproveMcpToolResponse:
             return pb.UnapproveMcpToolResponse(tool=_tool(tool))

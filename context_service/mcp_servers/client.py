@@ -56,10 +56,10 @@ _TOO_TALKATIVE = ("mcp.client", "mcp.shared", "client", "httpx2", "httpcore2")
 
 
 class McpClient:
-    """Talks to servers.
+    """Calls MCP servers: lists their tools, and runs approved ones.
 
     Args:
-        destinations: Where they may be.
+        destinations: Decides which addresses servers may have.
     """
 
     def __init__(self, destinations: Destinations) -> None:
@@ -68,10 +68,10 @@ class McpClient:
         self._tls: ssl.SSLContext | None = None
 
     async def discover(self, target: ServerAddress) -> Discovered:
-        """Return the tools of a server.
+        """Return the tools that a server offers.
 
         Raises:
-            AddressRefused, McpServerFailed: the server does not give its tools.
+            AddressRefused, McpServerFailed: the server may not be called, or did not answer with its tools.
         """
 
         async def work(session: ClientSession, watch: Watch) -> Discovered:
@@ -82,10 +82,10 @@ class McpClient:
         return await self._talk(target, work)
 
     async def call(self, target: ServerAddress, approved: Definition, arguments: dict[str, Any]) -> ServerReply:
-        """Return what a tool answers, if it is still the one that was approved.
+        """Call a tool, if its definition is still the approved one, and return its answer.
 
         Raises:
-            ToolRefused: it is not.
+            ToolRefused: the tool has another definition now; it was not called.
             AddressRefused, McpServerFailed: the call failed.
         """
 
@@ -105,6 +105,16 @@ class McpClient:
         return await self._talk(target, work)
 
     async def _talk(self, target: ServerAddress, work: Callable[[ClientSession, Watch], Awaitable[_T]]) -> _T:
+        """Connect to a server, run `work` with the session, and return its result.
+
+        The address is checked once and then pinned, so that a host name cannot lead elsewhere meanwhile. Errors never
+        show what the server sent.
+
+        Raises:
+            AddressRefused: the address is one that the service may not call.
+            McpServerFailed: the server cannot be reached, or `work` failed.
+            ToolRefused: `work` refused the tool.
+        """
         mcp = await _library()
         origin = origin_of(target.url)
         try:
@@ -132,6 +142,7 @@ class McpClient:
     async def _http(
         self, target: ServerAddress, origin: Origin, destination: Destination, watch: Watch
     ) -> httpx2.AsyncClient:
+        """Return an HTTP client that is pinned to the checked address, and limits the size of answers."""
         if self._tls is None and origin.scheme == "https":
             self._tls = await asyncio.to_thread(ssl.create_default_context)
         headers = {"authorization": f"Bearer {target.secret}"} if target.secret else {}
@@ -148,10 +159,10 @@ class McpClient:
 
 
 def origin_of(url: str) -> Origin:
-    """Return where a URL leads.
+    """Return the origin of a URL: scheme, host and port.
 
     Raises:
-        InvalidArgument: it is none that a server may have.
+        InvalidArgument: an MCP server may not have such a URL.
     """
     try:
         parts = urlsplit(url)
@@ -188,7 +199,7 @@ def _check(response: Response, watch: Watch) -> None:
 
 
 async def _readable(response: Response, body: AsyncIterator[bytes], watch: Watch) -> AsyncIterator[bytes]:
-    """Pass on an answer, each of its messages once it is known to cost little to read."""
+    """Pass on the bytes of an answer; each message is held back until it is known to be cheap to parse."""
     if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
         whole = bytearray()
         async for chunk in body:
@@ -216,16 +227,16 @@ async def _readable(response: Response, body: AsyncIterator[bytes], watch: Watch
 
 
 def _data_of(event: bytes | bytearray) -> bytes:
-    """Return what an event says, without the names of its fields."""
+    """Return the data of a server-sent event, without field names."""
     lines = event.removeprefix(codecs.BOM_UTF8).splitlines()
     return b"\n".join(line.partition(b":")[2] for line in lines if line.startswith(b"data"))
 
 
 async def _check_message(text: bytes | bytearray, watch: Watch) -> None:
-    """Refuse a message of more lists, values, blocks or tools than the library reads in some milliseconds.
+    """Refuse a message with more lists, values, blocks or tools than the library parses in some milliseconds.
 
     Raises:
-        NotToBeRead: it has more.
+        NotToBeRead: the message has more.
     """
     if len(text) <= _SMALL_BYTES:
         return
@@ -250,7 +261,7 @@ async def _check_message(text: bytes | bytearray, watch: Watch) -> None:
 
 
 def _failure(error: Exception, watch: Watch) -> str:
-    """Describe the failure of a server."""
+    """Return a sentence that says how a server failed, without anything that the server sent."""
     if watch.failure:
         return watch.failure
     if said := broken(error):
@@ -261,7 +272,7 @@ def _failure(error: Exception, watch: Watch) -> str:
 
 
 async def _tools(session: ClientSession, watch: Watch) -> dict[str, Definition | None]:
-    """Return the tools of a server by name: None if several have the name, or if the tool cannot be stored."""
+    """Return the tools of a server by name; None for a name of several tools, or a tool that cannot be stored."""
     import mcp_types as types
 
     found: dict[str, Definition | None] = {}
@@ -309,7 +320,7 @@ def _said(result: types.CallToolResult, secret: str) -> ServerReply:
 
 
 def _without(secret: str, value: Any) -> Any:
-    """Remove the secret from names and values of an answer."""
+    """Replace the secret in names and values of an answer, in case the server repeats it."""
     if not secret:
         return value
     if isinstance(value, str):
@@ -337,10 +348,10 @@ _loaded: list[_Library] = []
 
 
 async def _library() -> _Library:
-    """Return the library, which takes a second to load, the first time off the event loop.
+    """Return the MCP library. Loading it takes a second, so the first call loads it off the event loop.
 
     Raises:
-        McpServerFailed: it is not installed.
+        McpServerFailed: the library is not installed.
     """
     if not _loaded:
         try:

@@ -15,7 +15,7 @@ TITLE_CHARS, _DESCRIPTION_CHARS = 200, 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerInput:
-    """What an administrator says of a server."""
+    """An MCP server as an administrator describes it, without its secret."""
 
     server_id: str
     display_name: str
@@ -42,7 +42,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """What an administrator says of a tool."""
+    """The approval of a tool by an administrator: which definition, and how it is used."""
 
     server_id: str
     tool_name: str
@@ -53,7 +53,7 @@ class Approval:
 
 
 class ToolState(Enum):
-    """What became of a tool."""
+    """Whether a tool may be called, and if not, why."""
 
     FOUND = "found"
     APPROVED = "approved"
@@ -63,31 +63,31 @@ class ToolState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """What a tool says of itself."""
+    """The definition of a tool, as its server declares it."""
 
     name: str
     text: str  # all of it, as JSON of ASCII characters: the same for the same definition
 
     @property
     def sha256(self) -> str:
-        """Its hash."""
+        """The hash of the definition, which an approval is bound to."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
     def said(self) -> Mapping[str, Any]:
-        """What it says."""
+        """The definition as JSON values."""
         said: Mapping[str, Any] = json.loads(self.text)
         return said
 
 
 def approval_of(url: str, definition_sha256: str) -> str:
-    """Return what an approval is for."""
+    """Return the hash that an approval is bound to: of the server's URL and the tool's definition."""
     return hashlib.sha256(json.dumps([url, definition_sha256]).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as it was discovered last, and what administrators say of it."""
+    """A tool in the definition of the last discovery, and the approval by administrators."""
 
     server_id: str
     provider_id: str
@@ -107,12 +107,12 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """Its name on its server."""
+        """The name of the tool on its server."""
         return self.definition.name
 
     @property
     def title(self) -> str:
-        """What people may call it, in the server's words."""
+        """The title of the tool for people, as the server declares it."""
         said = self.definition.said
         for text in (said["title"], said["annotations"].get("title"), self.name):
             if isinstance(text, str) and (line := " ".join(shown(text, chars_max=TITLE_CHARS).split())):
@@ -121,27 +121,27 @@ class Tool:
 
     @property
     def description(self) -> str:
-        """What it does, in the server's words."""
+        """The description of the tool, as the server declares it."""
         return shown(self.definition.said["description"], chars_max=_DESCRIPTION_CHARS)
 
     @property
     def input_schema_json(self) -> str:
-        """The schema of its arguments, of ASCII characters."""
+        """The JSON schema of the tool's arguments, in ASCII characters."""
         return json.dumps(self.definition.said["input_schema"])
 
     @property
     def declares_read_only(self) -> bool:
-        """Whether it says that it changes nothing."""
+        """Whether the tool declares that it changes nothing."""
         return self.definition.said["annotations"].get("readOnlyHint") is True
 
     @property
     def declares_search_safe(self) -> bool:
-        """Whether it says that searching with it does no harm."""
+        """Whether the tool declares that searching with it does no harm."""
         return self.definition.said["search_safe"] is True
 
     @property
     def state(self) -> ToolState:
-        """What became of it."""
+        """Whether the tool may be called, and if not, why."""
         if self.is_gone:
             return ToolState.GONE
         if not self.approved_sha256:
@@ -151,7 +151,7 @@ class Tool:
 
     @property
     def refused(self) -> str:
-        """Why it does not run; empty: it may."""
+        """Why the tool may not be called; empty if it may."""
         state = self.state
         if state is ToolState.GONE:
             return "its server no longer has the tool"
@@ -165,7 +165,7 @@ class Tool:
 
     @property
     def undeclared(self) -> str:
-        """What it lacks to be approved, besides that."""
+        """The declarations that the tool lacks to be approved."""
         if not self.declares_read_only:
             return "it does not declare itself read-only"
         if not self.declares_search_safe and not self.search_safe_recorded_by:
@@ -174,7 +174,7 @@ class Tool:
 
 
 def shown(text: object, *, chars_max: int) -> str:
-    """Return a text of a server's as it can be sent and stored; empty if it is none."""
+    """Return a text of a server in a form that can be sent and stored; empty if the value is not a text."""
     if not isinstance(text, str):
         return ""
     return text[:chars_max].replace("\0", " ").encode("utf-8", "replace").decode()
@@ -182,7 +182,7 @@ def shown(text: object, *, chars_max: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAddress:
-    """A server to talk to."""
+    """The address of a server to call, with its secret."""
 
     url: str
     secret: str = field(default="", repr=False)
@@ -191,7 +191,7 @@ class ServerAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discovered:
-    """What a server has."""
+    """The tools that a server offers, and the protocol version that it speaks."""
 
     protocol: str
     tools: Sequence[Definition]
@@ -199,7 +199,7 @@ class Discovered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerReply:
-    """What a tool answered."""
+    """The answer of a tool."""
 
     structured: Any
     texts: Sequence[str]

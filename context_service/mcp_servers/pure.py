@@ -33,16 +33,16 @@ def definition(
     annotations: Mapping[str, Any],
     meta: Mapping[str, Any],
 ) -> Definition | None:
-    """Return a definition, or None if it cannot be stored.
+    """Return the definition of a tool, or None if it cannot be stored.
 
     Args:
-        name: Its name.
-        title: For people.
-        description: For models.
-        input_schema: Of its arguments.
-        output_schema: Of what it answers.
-        annotations: The hints, by their names of the protocol.
-        meta: Its `_meta`: only whether it is search-safe counts, so that what else is in it may change.
+        name: The tool's name on its server.
+        title: The tool's title for people.
+        description: What the tool does, for models.
+        input_schema: The JSON schema of the tool's arguments.
+        output_schema: The JSON schema of the tool's answer; None if it declares none.
+        annotations: The hints about the tool, by their names in the protocol.
+        meta: The tool's `_meta`. Only its search-safe mark is kept, so that other entries may change.
     """
     if not _TOOL_NAME.fullmatch(name):
         return None
@@ -75,13 +75,13 @@ def provider_id_of(server_id: str, tool_name: str) -> str:
 
 
 def arguments_for(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a tool whose schema says where the question goes.
+    """Return the arguments for a call of a tool, derived from its schema: it must say where the question goes.
 
     Args:
-        said: Its definition.
+        said: The tool's definition as JSON values.
 
     Raises:
-        InvalidArgument: it does not.
+        InvalidArgument: the schema does not say where the question goes.
     """
     properties = said["input_schema"].get("properties")
     properties = properties if isinstance(properties, Mapping) else {}
@@ -107,10 +107,10 @@ def arguments_for(said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_arguments(said: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Check the arguments of a tool.
+    """Check that arguments contain a place for the question, and all arguments that the tool requires.
 
     Raises:
-        InvalidArgument: the question has no place in them, or the tool asks for more.
+        InvalidArgument: the place for the question is missing, or a required argument is.
     """
     if not _has(arguments, QUESTION):
         raise InvalidArgument(
@@ -123,7 +123,7 @@ def check_arguments(said: Mapping[str, Any], arguments: Mapping[str, Any]) -> No
 
 
 def lacking(said: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
-    """Return which arguments a tool asks for that are not there."""
+    """Return the names of the required arguments that are missing."""
     required = said["input_schema"].get("required")
     names = required if isinstance(required, list) else []
     return [shown(name, chars_max=TITLE_CHARS) for name in names if isinstance(name, str) and name not in arguments][
@@ -132,7 +132,7 @@ def lacking(said: Mapping[str, Any], arguments: Mapping[str, Any]) -> list[str]:
 
 
 def filled(arguments: object, *, question: str, limit: int) -> Any:
-    """Return arguments with a question in its place: a value that is a mark is replaced, one within a text not."""
+    """Return arguments with the question filled in. Only a value that is exactly the placeholder is replaced."""
     if isinstance(arguments, Mapping):
         return {name: filled(value, question=question, limit=limit) for name, value in arguments.items()}
     if isinstance(arguments, list):

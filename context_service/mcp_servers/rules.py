@@ -65,14 +65,14 @@ _SECRET = re.compile(r"[\x21-\x7e]+")
 
 
 class McpServers:
-    """MCP servers; each time for a principal.
+    """Reads and changes the MCP servers of tenants, and calls their tools; each call acts for its principal.
 
     Args:
-        database: Where they are.
-        client: Talks to them.
-        keys: Seal their secrets.
-        destinations: Where they may be.
-        requests: The request ids of this service.
+        database: The database that holds servers and tools.
+        client: Calls the servers.
+        keys: The keys with which secrets are encrypted.
+        destinations: Decides which addresses servers may have.
+        requests: The store of idempotency keys and their answers.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class McpServers:
 
     @property
     def changes(self) -> int:
-        """See `Catalog`."""
+        """A counter that grows when this process changes a server; see `Catalog`."""
         return self._catalog.changes
 
     async def put(
@@ -103,16 +103,16 @@ class McpServers:
         """Create a server, or replace it.
 
         Args:
-            said: What.
-            secret: What it is shown from now on; empty: what it was.
-            clears_secret: Whether it is shown none from now on.
-            principal: Whose it is.
-            request: Makes it happen once.
+            said: The server, as the administrator describes it.
+            secret: The bearer token to send to the server from now on; empty keeps the stored one.
+            clears_secret: Delete the stored secret, so that none is sent from now on.
+            principal: The caller, whose tenant the server belongs to.
+            request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
             InvalidArgument: a field is malformed, or the secret must be given again.
-            AddressRefused: it is an address that nothing is sent to.
-            SecretsKeyMissing: nothing can seal the secret.
+            AddressRefused: the address is one that the service may not call.
+            SecretsKeyMissing: no key to encrypt the secret is configured.
             LimitExceeded: a field is too large, or there are too many.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
@@ -121,6 +121,10 @@ class McpServers:
         self._check(said, secret, clears_secret)
 
         async def work(transaction: Transaction) -> Server:
+            """Write the server with its encrypted secret.
+
+            A stored secret is never sent to a new origin: if the origin changes, the caller must give it again.
+            """
             before = await self._rows.lock(transaction, said.server_id)
             kept_secret = None if clears_secret or before is None else before.secret
             if secret:
@@ -153,8 +157,8 @@ class McpServers:
         """Remove a server, its secret and its stored tools.
 
         Raises:
-            InvalidArgument: this is no id.
-            McpServerNotFound: there is none.
+            InvalidArgument: the id is malformed.
+            McpServerNotFound: the server does not exist.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
@@ -163,11 +167,11 @@ class McpServers:
         await self._catalog.delete(server_id, principal=principal, request=request)
 
     async def discover(self, server_id: str, *, principal: Principal) -> list[Tool]:
-        """Ask a server for its tools, keep them, and return all that are known of it.
+        """Ask a server for its tools, store them, and return all known tools of the server.
 
         Raises:
-            InvalidArgument: this is no id.
-            McpServerNotFound: there is none, or it was removed meanwhile.
+            InvalidArgument: the id is malformed.
+            McpServerNotFound: the server does not exist, or was removed meanwhile.
             AddressRefused, McpServerFailed, SecretUnreadable: the discovery failed; nothing changed.
             PermissionDenied: the key is bound.
         """
@@ -213,13 +217,13 @@ class McpServers:
         return [_tool(row) for row in rows], token
 
     async def approve(self, said: Approval, *, principal: Principal, request: Request | None) -> Tool:
-        """Approve a tool in the definition of the last discovery.
+        """Approve a tool, with the definition of the last discovery.
 
         Raises:
-            InvalidArgument: a field is malformed, or the arguments are none for the tool.
-            McpToolNotFound: there is none, or it is gone.
-            McpToolNotDeclared: it does not declare what it must.
-            McpToolChanged: it is another one than was read.
+            InvalidArgument: a field is malformed, or the arguments do not fit the tool.
+            McpToolNotFound: the tool does not exist, or its server no longer offers it.
+            McpToolNotDeclared: the tool does not declare itself read-only, or search-safe.
+            McpToolChanged: the tool's definition is not the one that the caller has read.
             LimitExceeded: a field is too large, or there are too many.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
@@ -236,6 +240,7 @@ class McpServers:
             )
 
         async def work(transaction: Transaction) -> Tool:
+            """Check the tool's stored definition, derive its arguments if none are given, and write the approval."""
             row = await self._rows.lock_tool(transaction, said.server_id, said.tool_name)
             if row is None or row.is_gone:
                 raise _no_tool(said.server_id, said.tool_name)
@@ -274,7 +279,7 @@ class McpServers:
 
         Raises:
             InvalidArgument: a field is malformed.
-            McpToolNotFound: there is none.
+            McpToolNotFound: the tool does not exist.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
@@ -290,7 +295,7 @@ class McpServers:
         return await self._catalog.write(work, principal=principal, request=request)
 
     async def approved(self, *, principal: Principal) -> list[Tool]:
-        """Return the tools that were approved, also those that do not run any more, by provider."""
+        """Return all approved tools by provider id, including those that may no longer be called."""
         return [_tool(row) for row in await self._rows.approved(principal)]
 
     async def ask(
@@ -299,7 +304,7 @@ class McpServers:
         """Call an approved tool.
 
         Raises:
-            ToolRefused: the tool may not be called, and was not.
+            ToolRefused: the tool may not be called, and was not called.
             AddressRefused, McpServerFailed, SecretUnreadable: the call failed.
         """
         row = await self._rows.tool_of(principal, provider_id)
@@ -317,6 +322,12 @@ class McpServers:
         return ServerAddress(url=url, secret=shown, protocol=protocol)
 
     def _check(self, said: ServerInput, secret: str, clears_secret: bool) -> None:
+        """Check the fields of a server, its address and its secret.
+
+        Raises:
+            InvalidArgument, LimitExceeded: a field is malformed; the error names it.
+            AddressRefused: the URL has a literal address that the service may not call.
+        """
         _check_id(said.server_id, field="server.server_id")
         check_text("server.display_name", said.display_name, chars_max=NAME_CHARS_MAX)
         check_text("server.url", said.url, chars_max=URL_CHARS_MAX, required=True)
@@ -337,7 +348,7 @@ class McpServers:
 
 @dataclass(slots=True)
 class Rotated:
-    """What became of the secrets."""
+    """The number of secrets that were encrypted again, and of those that no key opens."""
 
     sealed_again: int = 0
     unreadable: int = 0
@@ -345,7 +356,9 @@ class Rotated:
 
 
 async def rotate(tenants: Sequence[Tenant], keys: KeyRing) -> Rotated:
-    """Seal with the newest key what others sealed, so that these may go; what no key opens stays as it is.
+    """Encrypt all secrets with the newest key, so that older keys can be removed.
+
+    Secrets that no key opens stay as they are.
 
     Raises:
         Unavailable: Postgres does not answer.

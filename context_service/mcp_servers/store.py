@@ -39,7 +39,7 @@ _SEALED_AGAIN = SQL["sealed_again"]
 
 
 class McpRows:
-    """MCP servers of tenants, and their tools."""
+    """The stored MCP servers of tenants, and their tools."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -50,7 +50,7 @@ class McpRows:
         return rows[0] if rows else None
 
     async def target(self, principal: Principal, server_id: str) -> Row | None:
-        """Return where a server is, and its secret as it is stored."""
+        """Return the address of a server, with its encrypted secret."""
         door = self._database.of(principal)
         rows = await door.query(_TARGET, (door.tenant_id, server_id))
         return rows[0] if rows else None
@@ -63,13 +63,13 @@ class McpRows:
         *,
         protocol: str,
     ) -> None:
-        """Keep what a server, which is locked, has now.
+        """Store the tools that a locked server offers now; tools that it no longer offers are marked as gone.
 
         Args:
-            transaction: In which.
-            server_id: Which.
-            tools: The provider's id of each, and what it says of itself.
-            protocol: How it spoke.
+            transaction: The transaction, which has locked the server.
+            server_id: The id of the server.
+            tools: For each tool, its provider id and its definition.
+            protocol: The protocol version that the server spoke.
         """
         said = {
             "server_id": server_id,
@@ -95,39 +95,39 @@ class McpRows:
         return rows[0] if rows else None
 
     async def tool(self, transaction: Transaction, server_id: str, tool_name: str) -> Row:
-        """Return a tool that is there."""
+        """Return a tool, which must exist."""
         said = {"server_id": server_id, "tool_name": tool_name}
         (row,) = await transaction.query(_ONE, said)
         return row
 
     async def tool_of(self, principal: Principal, provider_id: str) -> Row | None:
-        """Return the tool that a provider is, with where its server is."""
+        """Return the tool with a provider id, and the address of its server."""
         door = self._database.of(principal)
         rows = await door.query(_OF_PROVIDER, {"provider_id": provider_id})
         return rows[0] if rows else None
 
     async def approved(self, principal: Principal) -> Sequence[Row]:
-        """Return all tools that were approved, also those that changed since, by provider."""
+        """Return all approved tools by provider id, including those that have changed since."""
         door = self._database.of(principal)
         return await door.query(_APPROVED)
 
     async def approve(self, transaction: Transaction, server_id: str, tool_name: str, **said: Any) -> int:
-        """Approve a tool, which is locked; return how many of the tenant are now."""
+        """Approve a locked tool; return how many tools of the tenant are approved now."""
         key = {"server_id": server_id, "tool_name": tool_name}
         await transaction.query(SERVERS.counting, key)
         await transaction.query(_APPROVE, {**key, **said})
         return int((await transaction.query(_APPROVED_COUNT, (transaction.tenant_id,)))[0].tools)
 
     async def unapprove(self, transaction: Transaction, server_id: str, tool_name: str) -> None:
-        """Take an approval away."""
+        """Remove the approval of a tool."""
         await transaction.query(_UNAPPROVE, (transaction.tenant_id, server_id, tool_name))
 
 
 async def sealed(tenant: Tenant, *, without_key_id: str, after: str) -> Sequence[Row]:
-    """Return secrets of a tenant that another key sealed, by server, some at a time."""
+    """Return some secrets of a tenant that were encrypted with another key, by server."""
     return await tenant.query(_SEALED, (tenant.tenant_id, without_key_id, after))
 
 
 async def sealed_again(tenant: Tenant, server_id: str, before: bytes, now: bytes, key_id: str) -> bool:
-    """Store a secret that was sealed again, and say whether it still was the one that was read."""
+    """Replace a secret by its newly encrypted form; return False if it was changed meanwhile."""
     return bool(await tenant.query(_SEALED_AGAIN, (now, key_id, tenant.tenant_id, server_id, before)))

@@ -56,7 +56,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
         """Keep a statement."""
 
         def without_text(memory: Memory) -> pb.RetainMemoryResponse:
-            """Render the stored answer. It has no text, since the user may forget it; a repeated call brings it."""
+            """Return the answer to store, without the memory's text, which the user may forget; retries add it."""
             response = pb.RetainMemoryResponse(memory=_memory(memory))
             for name in ("text", "key", "experience", "sources"):
                 response.memory.ClearField(name)
@@ -110,7 +110,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
         )
 
     async def ListMemories(self, request: pb.ListMemoriesRequest, context: object) -> pb.ListMemoriesResponse:
-        """Answer a page of memories."""
+        """List memories, page by page."""
         found, next_page_token = await self._memories.page(
             _filter(request.filter),
             PageRequest(size=request.page_size, token=request.page_token),
@@ -171,6 +171,13 @@ def _consolidated(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
 
 
 def _input(said: pb.MemoryInput) -> MemoryInput:
+    """Return the memory that a request describes, parsed and not yet checked.
+
+    An unset confidence is 1, and an unset kind is a fact.
+
+    Raises:
+        InvalidArgument: the kind or the time is not valid.
+    """
     source, experience = said.source, said.experience
     return copied(
         MemoryInput,
@@ -202,7 +209,11 @@ def _filter(said: pb.MemoryFilter) -> MemoryFilter:
 
 
 def _kind(field: str, number: int) -> MemoryKind:
-    """Return a kind; raises InvalidArgument for one of a newer client."""
+    """Return the memory kind of a protobuf number.
+
+    Raises:
+        InvalidArgument: the number is unknown, such as one of a newer client.
+    """
     for kind, known in _KINDS.items():
         if known == number:
             return kind

@@ -17,7 +17,7 @@ SOURCES_MAX = 100  # of a memory
 
 
 class MemoryKind(Enum):
-    """What a statement is."""
+    """The kind of statement that a memory is."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -26,7 +26,7 @@ class MemoryKind(Enum):
 
 
 class MemoryState(Enum):
-    """How far a memory is that is stored: its words find it in each of these."""
+    """How far a memory is indexed. Its words find it in every state."""
 
     PENDING = "pending"  # its embedding is not made yet
     INDEXED = "indexed"
@@ -45,7 +45,7 @@ class MemorySource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experience:
-    """An attempt."""
+    """An attempt to reach a goal, and how it ended."""
 
     goal: str = ""
     outcome: str = ""
@@ -124,13 +124,13 @@ class RecalledMemories:
 
     @property
     def mode(self) -> str:
-        """How they were found."""
+        """How the memories were found: by words alone, or also by embeddings."""
         return "words and meaning" if self.by_meaning else "words"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectedMemories:
-    """One statement, and what it rests on."""
+    """A statement made of memories, and the memories that it rests on."""
 
     statement: str  # empty: nothing is remembered
     memories: Sequence[Memory]  # it rests on, in the order of its lines
@@ -141,7 +141,7 @@ class ReflectedMemories:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """Memories that say the same: one stays."""
+    """Memories with the same statement, of which one is kept."""
 
     memory_id: UUID
     merged_ids: Sequence[UUID]  # of the others, the newest first
@@ -150,7 +150,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promoted:
-    """What runs taught."""
+    """A lesson that several runs taught, as a new memory."""
 
     experience_ids: Sequence[UUID]
     memory_id: UUID | None = None  # of the observation; None in a dry run
@@ -170,7 +170,7 @@ class Consolidated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
-    """A memory as it is written."""
+    """A memory before it is written."""
 
     memory_id: UUID
     kind: MemoryKind
@@ -189,7 +189,7 @@ class NewMemory:
 
     @property
     def whose(self) -> dict[str, object]:
-        """What the memories are of that it is among."""
+        """The group that the memory belongs to: its user, app and agent bundle."""
         return {
             "owner_user_id": self.owner_user_id,
             "app_id": self.app_id,

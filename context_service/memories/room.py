@@ -33,7 +33,7 @@ def memories_of(deps: Dependencies) -> Memories:
 
 
 async def open_memories(deps: Dependencies, stack: AsyncExitStack) -> tuple[Room[MemoriesServicer], MemoryRecalling]:
-    """Begin to embed memories; return the servicer, and the rules that recall memories."""
+    """Begin to embed memories in the background; return the servicer, and the rules that recall memories."""
     await keep_making_passage_vectors(deps, MEMORY, stack)
     rows, memories = memory_rows_of(deps), memories_of(deps)
     recalling = MemoryRecalling(deps.database, rows, deps.passages, meaning=meaning_of(deps))

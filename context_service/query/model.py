@@ -98,7 +98,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The answer of a provider. If it fails it raises, and its state is `ERROR`; hits of others are not affected."""
+    """The answer of a provider.
+
+    A provider that fails raises instead; its state is then `ERROR`, and the hits of other providers are not affected.
+    """
 
     hits: Sequence[Hit] = ()
     state: State = State.OK  # OK; SKIPPED: there was nothing to search; STALE: in part, or out of date
@@ -122,6 +125,6 @@ class Expanded:
 
 
 def without_user(target: str, *, mode: str = "") -> Answered:
-    """Return the answer of a provider of users' own to a key that has no user."""
+    """Return the answer of a provider that searches a user's own data, for a key that has no user."""
     reason = "SUBJECT_REQUIRED: the key has no user, and subject_user_id names none"
     return Answered(state=State.SKIPPED, reason=reason, target=target, mode=mode)

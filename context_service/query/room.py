@@ -60,7 +60,7 @@ async def open_query(
     templates: Agents,
     own: Sequence[OwnProviders],
 ) -> Room[ContextQueryServicer]:
-    """Open the providers that are installed."""
+    """Open the installed providers and return the servicers of queries."""
     reaper = Reaper()
     stack.push_async_callback(reaper.end, wait_s=_REAPED_S)
     deps.metrics.watch(
@@ -114,7 +114,7 @@ async def open_query(
 
 
 def _bedrock(settings: Settings, bases: AskedBases) -> list[ProviderEntry]:
-    """Return the provider of knowledge bases of Amazon Bedrock, where a tenant may name some."""
+    """Return the provider of Amazon Bedrock knowledge bases, if the operator lets tenants name some."""
     allowed = settings.bedrock_knowledge_bases
     if not allowed:
         return []
@@ -123,7 +123,7 @@ def _bedrock(settings: Settings, bases: AskedBases) -> list[ProviderEntry]:
 
 
 async def _opened(entries: list[ProviderEntry], stack: AsyncExitStack) -> list[ProviderEntry]:
-    """Enter providers that want to be."""
+    """Enter the providers that are context managers."""
     for entry in entries:
         if isinstance(entry.provider, AbstractAsyncContextManager):
             await stack.enter_async_context(entry.provider)
@@ -131,7 +131,7 @@ async def _opened(entries: list[ProviderEntry], stack: AsyncExitStack) -> list[P
 
 
 def _hits_by_meaning(deps: Dependencies) -> HitsByMeaning | None:
-    """Return what compares hits by meaning, where there is an embedder."""
+    """Return the comparison of hits by embeddings; None if no embedder is configured."""
     if deps.embedder is None or deps.questions is None:
         return None
     timeout_s = deps.settings.embedding_question_timeout_s

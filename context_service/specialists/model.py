@@ -11,7 +11,7 @@ _PROVIDER = "sub-agent-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecialistInput:
-    """What an administrator says of a specialist."""
+    """A specialist as an administrator describes it: its name, its folder and its instructions."""
 
     specialist_id: str
     display_name: str = ""  # empty: the id
@@ -39,5 +39,5 @@ class Specialist:
 
     @property
     def provider_id(self) -> str:
-        """By which id context query knows it."""
+        """The id of the provider in queries that this specialist is."""
         return f"{_PROVIDER}{self.specialist_id}"

@@ -33,11 +33,11 @@ _THINGS = "specialists"
 
 
 class Specialists:
-    """Specialists; each time for a principal.
+    """Reads and changes the specialists of tenants; each call acts for its principal.
 
     Args:
-        database: Where they are.
-        requests: The request ids of this service.
+        database: The database that holds the specialists.
+        requests: The store of idempotency keys and their answers.
     """
 
     def __init__(self, database: Database, *, requests: Requests) -> None:
@@ -52,11 +52,11 @@ class Specialists:
 
     @property
     def changes(self) -> int:
-        """See `Catalog`."""
+        """A counter that grows when this process changes a specialist; see `Catalog`."""
         return self._catalog.changes
 
     async def put(self, said: SpecialistInput, *, principal: Principal, request: Request | None) -> Specialist:
-        """Write a specialist, whether there was one or not.
+        """Create a specialist, or replace it.
 
         Raises:
             InvalidArgument: a field is malformed.
@@ -84,15 +84,15 @@ class Specialists:
         return await self._catalog.page(page, query=("ListSpecialists", principal.tenant_id), principal=principal)
 
     async def all(self, *, principal: Principal) -> Sequence[Specialist]:
-        """Return all of a tenant, by id."""
+        """Return all specialists of a tenant, by id."""
         return await self._catalog.first(SPECIALISTS_MAX, principal=principal)
 
     async def delete(self, specialist_id: str, *, principal: Principal, request: Request | None) -> None:
         """Remove a specialist.
 
         Raises:
-            InvalidArgument: this is no id.
-            SpecialistNotFound: there is none.
+            InvalidArgument: the id is malformed.
+            SpecialistNotFound: the specialist does not exist.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """

@@ -21,7 +21,7 @@ def check_memory(said: MemoryInput) -> None:
     """Check the fields of a memory.
 
     Raises:
-        InvalidArgument, LimitExceeded: the field is named.
+        InvalidArgument, LimitExceeded: a field is malformed; the error names it.
     """
     if not said.text.strip():
         raise InvalidArgument("memory.text must not be blank", field="memory.text")
@@ -51,10 +51,10 @@ def check_memory(said: MemoryInput) -> None:
 
 
 def check_filter(which: MemoryFilter) -> None:
-    """Refuse what no memory can be found by.
+    """Refuse a filter that no memory can match.
 
     Raises:
-        InvalidArgument, LimitExceeded: the field is named.
+        InvalidArgument, LimitExceeded: a field is malformed; the error names it.
     """
     check_text("filter.key", which.key, chars_max=KEY_CHARS_MAX)
     if which.happened_from and which.happened_to and which.happened_from >= which.happened_to:
@@ -65,7 +65,7 @@ def check_question(query: str, *, limit: int, limit_max: int) -> None:
     """Check a question.
 
     Raises:
-        InvalidArgument, LimitExceeded: the field is named.
+        InvalidArgument, LimitExceeded: the question is empty or too long; the error names the field.
     """
     if not query.strip():
         raise InvalidArgument("query must not be blank", field="query")
@@ -74,9 +74,9 @@ def check_question(query: str, *, limit: int, limit_max: int) -> None:
 
 
 def check_runs(runs: Sequence[str]) -> None:
-    """Refuse runs that none can be.
+    """Check the ids of runs.
 
     Raises:
-        InvalidArgument, LimitExceeded: the field is named.
+        InvalidArgument, LimitExceeded: an id is malformed, or there are too many; the error names the field.
     """
     check_texts("run_context_ids", runs, count_max=RUNS_MAX, chars_max=REF_CHARS_MAX)

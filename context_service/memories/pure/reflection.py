@@ -20,13 +20,13 @@ _SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 
 def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int) -> tuple[str, list[Memory]]:
-    """Return one statement, a line for each sentence, and the memories that it rests on, in their order.
+    """Sum memories up in one statement, a line for each sentence; return it and the memories that it rests on.
 
     Args:
-        query: The question.
-        found: The best first. Those that are superseded are no part of the statement.
-        limit: Sentences.
-        chars_max: Of the statement.
+        query: The question, which decides which sentences are taken.
+        found: The recalled memories, best first. Superseded memories are not used.
+        limit: The largest number of sentences.
+        chars_max: The largest number of characters of the statement.
     """
     holding = [memory for memory in found if memory.superseded_by is None]
     if not holding:
@@ -52,7 +52,7 @@ def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int
 
 
 def _mattering(found: Sequence[Memory], asked: frozenset[str]) -> list[Memory]:
-    """Return those of memories that have most of a question's terms, or nearly so, in their order."""
+    """Return the memories that have the most terms of the question, or almost as many, in their order."""
     covered = [len(asked & frozenset(terms_of(said_by(memory)))) for memory in found]
     most = max(covered)
     if not most:
@@ -61,7 +61,7 @@ def _mattering(found: Sequence[Memory], asked: frozenset[str]) -> list[Memory]:
 
 
 def _best(text: str, asked: frozenset[str]) -> str:
-    """Return the sentence that has most of the question's terms; of equal ones the first."""
+    """Return the sentence that has the most terms of the question; of equal ones, the first."""
     sentences = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
     best = max(sentences, key=lambda one: len(asked & frozenset(terms_of(one))))
     return best if len(best) <= SENTENCE_CHARS else best[: SENTENCE_CHARS - 1] + "\u2026"

@@ -17,19 +17,19 @@ _BETWEEN = "\x1f"  # no word has it
 
 
 def pieces_of(text: str, key: str, experience: Experience | None, *, count: Callable[[str], int]) -> list[TextPiece]:
-    """Return what a memory is found by: what it says, with the words of its key."""
+    """Return the pieces that index a memory: its text, with the words of its key."""
     said = [text, *((experience.goal, experience.outcome) if experience else ())]
     return list(pieces("\n\n".join(filter(None, said)), count=count, name=_BETWEEN_WORDS.sub(" ", key).strip()))
 
 
 def said_by(memory: Memory) -> str:
-    """Return all that a memory is found by, as one text."""
+    """Return all indexed text of a memory, as one text."""
     experience = (memory.experience.goal, memory.experience.outcome) if memory.experience else ()
     return "\n".join(filter(None, (_BETWEEN_WORDS.sub(" ", memory.key), memory.text, *experience)))
 
 
 def placed(found: Sequence[TextPiece], *, seq: int, kind: MemoryKind, happened_at: datetime) -> list[Passage]:
-    """Return the passages of a memory where they stand: it is a document of its own."""
+    """Return the passages of a memory. Each memory is a document of its own in the user's scope."""
     return [
         Passage(
             seq=seq,
@@ -47,7 +47,7 @@ def placed(found: Sequence[TextPiece], *, seq: int, kind: MemoryKind, happened_a
 
 
 def statement_of(text: str, experience: Experience | None) -> bytes:
-    """Return a hash that is equal for memories with the same statement, also in other words."""
+    """Return a hash that is equal for memories that say the same, even in different words."""
     said = [text, *((experience.goal, experience.outcome) if experience else ())]
     # A text that is too short to be a fact counts by its words.
     facts = [_BETWEEN.join(fact_of(text)) or " ".join(text.casefold().split()) for text in said]

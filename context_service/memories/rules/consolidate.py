@@ -56,7 +56,7 @@ class _Plan:
         return hashlib.sha256(orjson.dumps(said)).hexdigest()
 
     def told(self, promoted: Sequence[UUID] | None = None) -> Consolidated:
-        """Return the report of the plan; with the ids of observations, as applied."""
+        """Return the report of the plan. With the ids of the new observations, it is reported as applied."""
         is_dry = promoted is None
         return Consolidated(
             plan=self.id,
@@ -82,13 +82,13 @@ class _Plan:
 
 
 class Consolidating:
-    """Consolidates memories; each call acts for its principal, which has a user.
+    """Merges duplicate memories and promotes lessons; each call acts for its principal, which has a user.
 
     Args:
-        database: Where memories are.
-        rows: Their SQL.
-        memories: Writes and removes them.
-        requests: The request ids of this service.
+        database: The database that holds the memories.
+        rows: The store of memories.
+        memories: Writes and removes memories.
+        requests: The store of idempotency keys and their answers.
     """
 
     def __init__(self, database: Database, rows: MemoryRows, memories: Memories, *, requests: Requests) -> None:
@@ -98,10 +98,10 @@ class Consolidating:
         self._requests = requests
 
     async def dry_run(self, runs: Sequence[str], *, principal: Principal) -> Consolidated:
-        """Return what would be done.
+        """Return the plan of a consolidation, without applying it.
 
         Raises:
-            InvalidArgument, LimitExceeded: the runs are none.
+            InvalidArgument, LimitExceeded: a run is malformed, or there are too many.
         """
         check_runs(runs)
         return (await self._plan(self._database.of(principal), runs, principal)).told()
@@ -109,10 +109,10 @@ class Consolidating:
     async def apply(
         self, runs: Sequence[str], plan_id: str, *, principal: Principal, request: Request | None
     ) -> Consolidated:
-        """Do what a dry run said, and return it.
+        """Apply the plan that a dry run returned, and return the report.
 
         Raises:
-            PlanOutdated: it would be something else by now.
+            PlanOutdated: the memories have changed, so the plan would be different now.
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
         check_runs(runs)
@@ -124,6 +124,7 @@ class Consolidating:
 
         async def work(transaction: Transaction) -> Consolidated:
             # Lock all owners of the plan in one order; then make the plan again, which now cannot change.
+            """Lock all groups of the plan, make the plan again, and apply it if it is still the same."""
             before = await self._plan(transaction, runs, principal)
             whose = {
                 (memory.app_id, memory.agent_bundle_id)
@@ -182,6 +183,13 @@ class Consolidating:
         )
 
     async def _promote(self, transaction: Transaction, experiences: Sequence[Memory], principal: Principal) -> UUID:
+        """Write a lesson that several experiences taught as an observation, and return the id of the new memory.
+
+        Args:
+            transaction: The transaction, which has locked the memories' group.
+            experiences: The experiences with this lesson, at least one.
+            principal: The caller, whose user gets the observation.
+        """
         newest_first = sorted(experiences, key=lambda memory: (memory.happened_at, memory.seq), reverse=True)
         newest = newest_first[0]
         said = MemoryInput(
@@ -199,5 +207,5 @@ class Consolidating:
 
 
 def sources_of(memories: Sequence[Memory]) -> list[MemorySource]:
-    """Return the sources of memories, each once, in the order of these; `SOURCES_MAX` at most."""
+    """Return the distinct sources of memories, in the order of the memories; at most `SOURCES_MAX`."""
     return list(dict.fromkeys(source for memory in memories for source in memory.sources))[:SOURCES_MAX]

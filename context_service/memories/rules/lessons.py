@@ -15,20 +15,20 @@ SUCCESS, FAILURE = "success", "failure"
 
 
 class RememberedLessons:
-    """Keeps lessons as memories.
+    """Stores lessons of windows as memories.
 
     Args:
-        memories: Of users.
+        memories: Stores memories of users.
     """
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
 
     async def remember(self, lesson: Lesson, *, principal: Principal, request: Request | None) -> UUID:
-        """Keep a lesson for the user of a principal, once for a request, and return the id of the memory.
+        """Store a lesson for the principal's user, once for an idempotency key; return the id of the memory.
 
         Raises:
-            InvalidArgument, LimitExceeded, PermissionDenied: as `Memories.retain`.
+            InvalidArgument, LimitExceeded, PermissionDenied: as `Memories.retain` raises them.
         """
         said = MemoryInput(
             text=lesson.text,

@@ -37,11 +37,11 @@ class Memories:
     """Stores memories; each call acts for its principal, which has a user.
 
     Args:
-        database: Where they are.
-        rows: Their SQL.
-        passages: What they are found by.
-        requests: The request ids of this service.
-        count: Counts the tokens of a text.
+        database: The database that holds the memories.
+        rows: The store of memories.
+        passages: The store of passages, which indexes the memories.
+        requests: The store of idempotency keys and their answers.
+        count: Returns the number of tokens of a text.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class Memories:
         self._count = count
 
     async def retain(self, said: MemoryInput, *, principal: Principal, request: Request | None) -> Memory:
-        """Keep a memory, and return it.
+        """Store a memory, and return it.
 
         Raises:
-            InvalidArgument, LimitExceeded: it is none, or there are too many.
+            InvalidArgument, LimitExceeded: the memory is malformed, or the user has too many.
             PermissionDenied: it names an app or an agent bundle that the principal is not bound to.
             RequestIdReused: see `Requests.claim`.
         """
@@ -90,8 +90,8 @@ class Memories:
         """Correct the fields `names` of a memory, and return it.
 
         Raises:
-            MemoryNotFound: there is none.
-            VersionConflict: it has another version than is expected; 0: any.
+            MemoryNotFound: the caller has no memory with this id.
+            VersionConflict: the memory has another version than `expected_version`, which is not 0.
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
         for name in names:
@@ -105,6 +105,7 @@ class Memories:
             )
 
         async def work(transaction: Transaction) -> Memory:
+            """Lock the memory, check its version, and write it with the changed fields and new passages."""
             memory = await self._in_turn(transaction, memory_id, principal)
             if expected_version not in (0, memory.version):
                 raise VersionConflict(
@@ -129,10 +130,10 @@ class Memories:
         return await self._database.of(principal).transaction(self._once(request, work, principal))
 
     async def forget(self, memory_id: UUID, *, principal: Principal, request: Request | None) -> None:
-        """Remove a memory, with all that finds it.
+        """Delete a memory with its passages and stored answers.
 
         Raises:
-            MemoryNotFound: there is none.
+            MemoryNotFound: the caller has no memory with this id.
             RequestIdReused: see `Requests.claim`.
         """
 
@@ -146,7 +147,7 @@ class Memories:
     async def page(
         self, which: MemoryFilter, page: pages.PageRequest, *, principal: Principal
     ) -> tuple[list[Memory], str]:
-        """Return a page of memories, those that were retained last first, and the token of the next one.
+        """Return a page of memories, the last retained first, and the token of the next page.
 
         Raises:
             InvalidArgument, InvalidPageToken: see the contract.
@@ -164,7 +165,7 @@ class Memories:
         return found, "" if last is None else pages.encode_token(query, (last,))
 
     async def made(self, said: MemoryInput, *, principal: Principal) -> tuple[NewMemory, Sequence[TextPiece]]:
-        """Return a new memory of a principal's user as it is written, and what it is found by."""
+        """Return a new memory of the principal's user, ready to be written, and the passages that index it."""
         size = len(said.text) + (len(said.experience.goal) + len(said.experience.outcome) if said.experience else 0)
         found = await beside_the_loop(
             _CUTTING * size, pieces_of, said.text, said.key, said.experience, count=self._count
@@ -185,7 +186,7 @@ class Memories:
         """Write a memory with its passages.
 
         Raises:
-            LimitExceeded: the user has too many.
+            LimitExceeded: the user has too many memories.
         """
         count = await self._rows.take_turn(transaction, kept.whose, more=1)
         check_stored("memories", count, MEMORIES_MAX)
@@ -193,7 +194,7 @@ class Memories:
         await self._put_passages(transaction, kept, found, seq=seq, happened_at=happened_at)
 
     async def remove(self, transaction: Transaction, memory: Memory) -> None:
-        """Remove a memory with its passages, in its turn."""
+        """Delete a memory with its passages, under the lock of its group."""
         await self._rows.take_turn(transaction, whose(memory), more=-1)
         await self._rows.delete(transaction, memory.memory_id)
         await self._rows.forget_answers(transaction, memory.owner_user_id, memory.memory_id)
@@ -211,10 +212,10 @@ class Memories:
         )
 
     async def _in_turn(self, transaction: Transaction, memory_id: UUID, principal: Principal) -> Memory:
-        """Lock a memory until the transaction ends, and return it.
+        """Lock the group of a memory until the transaction ends, and return the memory.
 
         Raises:
-            MemoryNotFound: there is none.
+            MemoryNotFound: the caller has no memory with this id.
         """
         # For whose it is, before its turn, and in it: meanwhile it may be forgotten.
         before = await self._of_transaction(transaction, memory_id, principal)
@@ -230,7 +231,10 @@ class Memories:
     def _once(
         self, request: Request | None, work: Callable[[Transaction], Awaitable[Memory]], principal: Principal
     ) -> Callable[[Transaction], Awaitable[Memory]]:
-        """Return a write of a memory that happens once. Its answer goes with the user's memories."""
+        """Return a write of a memory that runs once for an idempotency key.
+
+        Its stored answer is deleted together with the user's memories.
+        """
         return self._requests.once(
             request,
             work,
@@ -240,15 +244,16 @@ class Memories:
 
 
 def not_found(memory_id: UUID) -> MemoryNotFound:
-    """Return the one answer to any memory that is not the caller's."""
+    """Return the error for a memory that does not exist or is not the caller's; both look the same."""
     return MemoryNotFound(f"memory {memory_id} does not exist", memory_id=memory_id)
 
 
 def within_bounds(said: MemoryInput, principal: Principal) -> MemoryInput:
-    """Return a new memory with the app and the agent bundle that it is of: where it names none, the principal's.
+    """Return a new memory; where it names no app or agent bundle, fill in those of the principal.
 
     Raises:
-        PermissionDenied: it is outside the bounds of the principal; or these are a context or graphs.
+        PermissionDenied: the memory is outside the bounds of the principal, or the key is bound to a context or
+            graphs.
     """
     said = replace(
         said,

@@ -36,9 +36,9 @@ class MemoryRecalling:
     """Finds memories; each call acts for its principal, which has a user.
 
     Args:
-        database: Where they are.
-        rows: Their SQL.
-        passages: What they are found by.
+        database: The database that holds the memories.
+        rows: The store of memories.
+        passages: The store of passages, which indexes the memories.
         meaning: Compares texts by their embeddings, or None to search by words only.
     """
 
@@ -49,7 +49,7 @@ class MemoryRecalling:
         self._meaning = meaning
 
     async def recall(self, asked: MemoryQuery, *, principal: Principal) -> RecalledMemories:
-        """Return the memories that matter to a question.
+        """Return the memories that answer a question, best first.
 
         Raises:
             InvalidArgument, LimitExceeded: the question is not valid.
@@ -82,11 +82,20 @@ class MemoryRecalling:
         )
 
     async def read(self, memory_ids: Sequence[UUID], *, principal: Principal) -> dict[UUID, Memory]:
-        """Return memories of the user by their ids, without those that are not there for the caller."""
+        """Return memories of the user by their ids; those that the caller may not see are left out."""
         principal = principal.without_admin()
         return await self._rows.read(self._database.of(principal), principal.user_id, memory_ids)
 
     async def _found(self, asked: MemoryQuery, *, limit: int, principal: Principal) -> RecalledMemories:
+        """Find memories by words and embeddings, and return the best `limit` of them.
+
+        A current memory comes before those that it supersedes.
+
+        Args:
+            asked: The question, with its filter.
+            limit: The largest number of memories to return.
+            principal: The caller, whose user's memories are searched.
+        """
         principal = principal.without_admin()
         scope = scope_of(principal.tenant_id, principal.user_id)
         kinds = frozenset(kind.value for kind in asked.which.kinds)
@@ -126,7 +135,7 @@ def _admits(which: MemoryFilter, kinds: frozenset[str], row: Row) -> bool:
 
 
 def _holding_first(found: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float]]:
-    """Return memories in their order, but of a key the one that holds in front of those that it supersedes."""
+    """Return memories in their order, except that a current memory comes before those that it supersedes."""
     holding = {_key_of(scored[0]): scored for scored in found if scored[0].key and scored[0].superseded_by is None}
     ordered: dict[UUID, tuple[Memory, float]] = {}
     for scored in found:

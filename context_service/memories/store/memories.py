@@ -54,29 +54,29 @@ _FORGET_ANSWERS = SQL["forget_answers"]
 
 
 def scope_of(tenant_id: UUID, user_id: str) -> Scope:
-    """Return the scope of a user's memories."""
+    """Return the scope in which a user's memories are searched."""
     return Scope.of_user(MEMORY, tenant_id, user_id)
 
 
 class MemoryRows:
-    """Memories of users.
+    """The stored memories of users.
 
     Args:
-        model: Of the embedder. Empty if there is none; then no embedding is made.
+        model: The name of the embedder's model; empty if there is none, and then no vectors are queued.
     """
 
     def __init__(self, *, model: str) -> None:
         self._model = model
 
     async def take_turn(self, transaction: Transaction, whose: Mapping[str, object], *, more: int) -> int:
-        """Wait for who else writes memories of a user, an app and an agent bundle; return how many there are now."""
+        """Lock a user's group of memories, waiting for other writers; return the number of memories in it."""
         scope_id = scope_of(transaction.tenant_id, str(whose["owner_user_id"])).id
         named = {**whose, "scope_id": scope_id, "more": more}
         (row,) = await transaction.query(_TURN, named)
         return int(row.memory_count)
 
     async def insert(self, transaction: Transaction, kept: NewMemory) -> tuple[int, datetime]:
-        """Write a memory, in its turn, and return its `seq` and when it happened."""
+        """Insert a memory under the lock of its group; return its `seq` and the time when it happened."""
         named = _named(transaction, kept)
         (row,) = await transaction.query(_INSERT, named)
         if kept.key:
@@ -94,37 +94,37 @@ class MemoryRows:
     async def join(
         self, transaction: Transaction, memory_id: UUID, *, sources: Sequence[MemorySource], confidence: float
     ) -> None:
-        """Let a memory stand for others that say the same, in its turn: what finds it stays."""
+        """Let a memory stand for others that say the same, under the lock of their group; its passages stay."""
         named = {"sources": _json(sources), "confidence": confidence, "memory_id": memory_id}
         await transaction.query(_JOIN, {**named})
 
     async def delete(self, transaction: Transaction, memory_id: UUID) -> None:
-        """Remove a memory, in its turn."""
+        """Delete a memory under the lock of its group."""
         named = {"memory_id": memory_id}
         await transaction.query(_UNLINK, named)
         await transaction.query(_DELETE, named)
 
     async def read(self, door: Tenant | Transaction, user_id: str, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
-        """Return memories by their ids, without those that are not there for the caller."""
+        """Return memories by their ids; those that the caller may not see are left out."""
         named = {**self._of(door, user_id), "memory_ids": list(memory_ids)}
         return {memory.memory_id: memory for memory in await self._memories(await door.query(_READ, named))}
 
     async def at(self, door: Tenant, user_id: str, seqs: Sequence[int]) -> dict[int, Memory]:
-        """Return memories by their `seq`, without those that are gone."""
+        """Return memories by their `seq`; those that are gone are left out."""
         named = {**self._of(door, user_id), "seqs": list(seqs)}
         return {memory.seq: memory for memory in await self._memories(await door.query(_AT, named))}
 
     async def page(
         self, door: Tenant, user_id: str, which: MemoryFilter, *, before: int | None, count: int
     ) -> tuple[list[Memory], int | None]:
-        """Return a page of memories, the highest `seq` first, and the `seq` of its last if more follow.
+        """Return a page of memories, the highest `seq` first; if more follow, also the `seq` of the page's last one.
 
         Args:
-            door: Of the tenant.
-            user_id: Whose.
-            which: Which of them.
-            before: Only memories below this `seq`. None starts at the newest.
-            count: At most, and `PAGE_BYTES_MAX` bytes; one comes, however large it is.
+            door: The connection for the caller's tenant.
+            user_id: The user whose memories are listed.
+            which: The filter that memories must match.
+            before: Only memories with a lower `seq` are returned; None starts at the newest.
+            count: The largest number of memories. The page ends earlier at `PAGE_BYTES_MAX`, but has at least one.
         """
         named = {
             **self._of(door, user_id),
@@ -143,7 +143,7 @@ class MemoryRows:
         return [there[seq] for seq in seqs if seq in there], seqs[-1] if len(seqs) < len(rows) else None
 
     async def duplicates(self, door: Tenant | Transaction, user_id: str, *, count: int) -> list[list[UUID]]:
-        """Return groups of memories that say the same, each with the newest first."""
+        """Return groups of memories that say the same, the newest of each group first."""
         rows = await door.query(_DUPLICATES, {**self._of(door, user_id), "count": count})
         return [list(row.memory_ids) for row in rows]
 
@@ -157,12 +157,12 @@ class MemoryRows:
     async def observed(
         self, door: Tenant | Transaction, user_id: str, statements: Sequence[bytes]
     ) -> set[tuple[str, str, bytes]]:
-        """Return which statements are observed: app, agent bundle and statement of each."""
+        """Return the statements that are stored as observations: app, agent bundle and statement hash of each."""
         rows = await door.query(_OBSERVED, {**self._of(door, user_id), "statements": list(statements)})
         return {(row.app_id, row.agent_bundle_id, bytes(row.statement_sha256)) for row in rows}
 
     async def forget_answers(self, transaction: Transaction, user_id: str, memory_id: UUID) -> None:
-        """Forget the answers that have texts of a memory."""
+        """Delete the stored answers of calls that contain texts of a memory."""
         scope_id = scope_of(transaction.tenant_id, user_id).id
         await transaction.query(_FORGET_ANSWERS, (transaction.tenant_id, scope_id, str(memory_id)))
 
@@ -175,7 +175,7 @@ class MemoryRows:
         }
 
     async def _memories(self, rows: Sequence[Row]) -> list[Memory]:
-        """Return the memories of rows, in their order; many sources are parsed off the event loop."""
+        """Return the memories in rows, in order. If they have many sources, these are parsed off the event loop."""
         size = sum(_ROW_BYTES + _READING * len(row.sources) for row in rows)
         return await beside_the_loop(size, lambda: [self._memory(row) for row in rows])
 

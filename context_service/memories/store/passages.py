@@ -25,7 +25,7 @@ async def _lock(transaction: Transaction, scope: Scope) -> None:
 
 
 def memory_source(count_tokens: Callable[[str], int]) -> PassageFeed:
-    """Return what the memories of users are found by; a user without memories has no origins."""
+    """Return the feed that verifies and rebuilds the passages of users' memories; a user without any has no origins."""
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows

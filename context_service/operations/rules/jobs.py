@@ -60,8 +60,8 @@ class Jobs:
     """Starts jobs in this process, one of each kind at a time, and shows the jobs of all processes.
 
     Args:
-        database: Where their rows are.
-        kinds: The kinds of jobs, by name.
+        database: The database that holds the rows of jobs.
+        kinds: The function that runs a job, by the name of the job's kind.
     """
 
     def __init__(self, database: Database, kinds: Mapping[str, Kind]) -> None:
@@ -72,7 +72,7 @@ class Jobs:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Let jobs run during the block; those that still run at its end are cancelled, and lost."""
+        """Let jobs run during the block. At its end running jobs are cancelled, and no process resumes them."""
         try:
             yield
         finally:
@@ -83,7 +83,7 @@ class Jobs:
 
         Raises:
             PermissionDenied: the principal is not a key of an operator.
-            InvalidArgument: there is no such kind.
+            InvalidArgument: there is no kind of job with this name.
             JobRunning: a job of this kind is running in this process.
         """
         await check_operator(self._database, principal)
@@ -144,6 +144,11 @@ class Jobs:
         named: dict[str, Any],
         row_written: asyncio.Future[None],
     ) -> None:
+        """Run a job, and write its progress and its end to its row.
+
+        The row is written by the caller of `start`, so this waits for it first. Errors are stored with the job, not
+        raised.
+        """
         current_call.set(None)  # the deadline of the call must not end the job
         await row_written  # until its row is there
         progress_box: list[Progress] = [{}]

@@ -36,7 +36,7 @@ async def check_operator(database: Database, principal: Principal) -> None:
     """Refuse callers that are not operators.
 
     Raises:
-        PermissionDenied: it is not a key of an operator, or has ended.
+        PermissionDenied: the caller's key is not that of an operator, or it has expired.
     """
     await database.operating(principal, HOME).query(_CHECK, {"asking_id": key_of(principal)})
 
@@ -49,20 +49,21 @@ async def everywhere(
     *,
     names: Collection[str] | None = None,
 ) -> dict[str, list[Row] | None]:
-    """Run a function of operators in each database, and return the rows by database, the home database first.
+    """Call a SQL function for operators in each database; return the rows by database, the home database first.
 
     Args:
-        database: All of them.
-        principal: The caller.
+        database: The connections to all databases.
+        principal: The caller, who must be an operator.
         sql: The statement; its parameter `asking_id` is the caller's key.
-        parameters: Its other parameters.
+        parameters: The other parameters of the statement.
         names: The databases to ask in addition to the home database; None asks all.
 
     Returns:
         Rows by the name of the database; None for a database, other than the home, that does not answer.
 
     Raises:
-        PermissionDenied: it is not a key of an operator, or has ended. No other database was queried.
+        PermissionDenied: the caller's key is not that of an operator, or it has expired. No other database was
+            queried.
         Unavailable: the home database does not answer.
     """
     named = {**(parameters or {}), "asking_id": key_of(principal)}

@@ -69,7 +69,9 @@ class Tenants:
         return await self._stored(listed, principal), token
 
     async def set_limits(self, name: str, limits: Mapping[str, int | None], *, principal: Principal) -> StoredTenant:
-        """Set limits of a tenant, and return it; None restores the value of the settings; limits not named stay.
+        """Change limits of a tenant, and return the tenant.
+
+        A limit that is None gets the value of the settings again; limits that are not named stay.
 
         Raises:
             PermissionDenied: the principal is not a key of an operator.

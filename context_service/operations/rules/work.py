@@ -50,7 +50,7 @@ class Work:
         self._database = database
 
     async def owed(self, *, principal: Principal) -> QueuedWork:
-        """Return the queued work.
+        """Return how much background work is queued, by kind and database.
 
         Raises:
             PermissionDenied: the principal is not a key of an operator.

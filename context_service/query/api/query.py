@@ -88,7 +88,7 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
     async def StreamQueryContext(
         self, request: pb.QueryContextRequest, context: object
     ) -> AsyncIterator[pb.StreamQueryContextResponse]:
-        """Ask all providers a question, and tell of each as it ends."""
+        """Ask all providers a question, and stream each provider's answer as it comes."""
         principal = principal_of(request.subject_user_id)
         async with aclosing(self._queries.stream(question_of(request), principal=principal)) as coming:
             async for event in coming:
@@ -109,7 +109,7 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         )
 
     async def GetQueryPolicy(self, request: pb.GetQueryPolicyRequest, context: object) -> pb.GetQueryPolicyResponse:
-        """Say what holds for a question."""
+        """Answer the rules that apply to a query: which providers it may ask, and with what settings."""
         policy = await self._policies.of(request.agent_id, principal=principal_of(request.subject_user_id))
         ruled = [policy.of(entry) for entry in self._queries.providers.with_own(policy.own).all]
         target = policy.target
@@ -125,7 +125,7 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
     async def UpdateProviderSetting(
         self, request: pb.UpdateProviderSettingRequest, context: object
     ) -> pb.UpdateProviderSettingResponse:
-        """Say something of a provider."""
+        """Change the tenant's settings for a provider."""
 
         def response(setting: Setting) -> pb.UpdateProviderSettingResponse:
             return pb.UpdateProviderSettingResponse(setting=_setting(said.provider_id, setting))
@@ -150,7 +150,7 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
 
 
 def question_of(request: pb.QueryContextRequest) -> QueryRequest:
-    """Return a question."""
+    """Return the query in a request, parsed and not yet checked."""
     options = request.provider_options
     return copied(
         QueryRequest,
@@ -173,10 +173,10 @@ def question_of(request: pb.QueryContextRequest) -> QueryRequest:
 
 
 def _known(field: str, number: int, values: Mapping[Any, _E]) -> _E:
-    """Return the value of an enum's number.
+    """Return the enum member that a protobuf number stands for.
 
     Raises:
-        InvalidArgument: it has none.
+        InvalidArgument: no member has this number.
     """
     if number not in values:
         names = ", ".join(dict.fromkeys(value.name for value in values.values() if isinstance(value, Enum)))
@@ -185,7 +185,7 @@ def _known(field: str, number: int, values: Mapping[Any, _E]) -> _E:
 
 
 def response_of(queried: Queried) -> pb.QueryContextResponse:
-    """Return an answer."""
+    """Return the protobuf message of an answer."""
     question, call = queried.question, calls.current_call.get()
     families = {statuse.entry.info.id: statuse.entry.info.family for statuse in queried.statuses}
     assert call is not None, "a call is under way"
@@ -246,6 +246,13 @@ def _told(progress: ProviderProgress) -> pb.AnsweredProvider:
 
 
 def _hit(one: Fused, rank: int, families: Mapping[str, str]) -> pb.QueryHit:
+    """Return the protobuf message of a hit, with its rank and all its sources.
+
+    Args:
+        one: The hit, merged from the providers that found it.
+        rank: Its place in the answer, from 1.
+        families: The family of each provider, by the provider's id.
+    """
     best = one.best
     return copied(
         pb.QueryHit,
@@ -282,6 +289,7 @@ def _status(one: Status) -> pb.ProviderStatus:
 
 
 def _provider(ruled: Ruled, last: Last | None) -> pb.ContextProvider:
+    """Return the protobuf message of a provider, as the caller's policy has it, with its last test, if any."""
     info = ruled.entry.info
     return copied(
         pb.ContextProvider,
@@ -316,10 +324,10 @@ def _provider_policy(ruled: Ruled, setting: Setting) -> pb.ProviderPolicy:
 
 
 def _tenants_memory_mode(setting: pb.MemoryOptions) -> MemoryMode:
-    """Return the mode of a setting, which has one.
+    """Return the tenant's mode for memories in a setting that has one.
 
     Raises:
-        InvalidArgument: it has none.
+        InvalidArgument: the mode is unspecified or unknown.
     """
     field = "setting.memory.query_mode"
     mode = _known(field, setting.query_mode, _MEMORY_MODES)

@@ -61,7 +61,7 @@ class SourceTestsServicer(source_tests_pb2_grpc.SourceTestsServicer):
     async def CompareSourceTests(
         self, request: pb.CompareSourceTestsRequest, context: object
     ) -> pb.CompareSourceTestsResponse:
-        """Say what two tests differ in."""
+        """Answer the differences between two tests."""
         ids = parse_id("test_id", request.test_id), parse_id("other_test_id", request.other_test_id)
         first, other = [await self._tests.read(hit_id, principal=calls.principal()) for hit_id in ids]
         differ = compared(first, other)

@@ -37,15 +37,15 @@ _DISPLAY_CHARS_MAX = 100
 
 
 def native(provider: Provider, *, trust: int, waits: bool = False) -> ProviderEntry:
-    """Return the row of a provider of ours."""
+    """Return the table row of a provider that comes with the service."""
     return ProviderEntry(provider=provider, info=provider.info, is_installed=False, trust=trust, waits=waits)
 
 
 def installed() -> list[ProviderEntry]:
-    """Return the rows of the providers that are installed.
+    """Return the table rows of the installed providers.
 
     Raises:
-        ProviderInvalid: one cannot be made, or does not say what it is.
+        ProviderInvalid: a provider cannot be created, or does not describe itself.
     """
     return [
         _installed(entry_point)

@@ -23,12 +23,12 @@ ONE_QUICK_S, ONE_DEEP_S = 2.2, 7.5
 
 
 class BedrockKnowledgeBases:
-    """Asks the bases of the tenant, and those that the agent of the question has.
+    """The provider that queries Amazon Bedrock knowledge bases: those of the tenant and of the query's agent.
 
     Args:
-        bases: Knows them.
-        client: Asks them.
-        allowed: Which of them a tenant may name now.
+        bases: Returns the knowledge bases that a query may search.
+        client: Calls Amazon Bedrock.
+        allowed: The knowledge bases that a tenant may name at present.
     """
 
     info = ProviderInfo(
@@ -44,11 +44,11 @@ class BedrockKnowledgeBases:
         self._allowed = allowed
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
-        """Return passages of the bases; the state is STALE if some of them failed.
+        """Return passages of the knowledge bases; the state is STALE if some of them failed.
 
         Raises:
-            AddressRefused, KnowledgeBaseFailed: all of them failed.
-            TimeoutError: none answers in time.
+            AddressRefused, KnowledgeBaseFailed: all knowledge bases failed.
+            TimeoutError: no knowledge base answered in time.
         """
         known = await self._bases.asked_bedrock(request.knowledge_bases, principal=principal)
         allowed = self._allowed.get(principal.tenant_id, ())

@@ -20,10 +20,10 @@ __all__ = ["BRAIN", "TRUST", "CompiledFacets"]
 
 
 class CompiledFacets:
-    """Searches the facets that the caller may see.
+    """The provider that searches facets of compiled pages that the caller may see.
 
     Args:
-        facets: Finds them.
+        facets: Finds facets that answer a question.
     """
 
     info = ProviderInfo(id=BRAIN, family=BRAIN, display_name="Compiled pages", scopes=frozenset({Scope.TEAM}))
@@ -32,7 +32,7 @@ class CompiledFacets:
         self._facets = facets
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
-        """Return passages of facets; STALE, if some of them are out of date."""
+        """Return passages of facets; the state is STALE if some of them are out of date."""
         principal = principal.without_admin()
         count = await self._facets.pages(principal=principal)
         if not count:
@@ -55,7 +55,7 @@ class CompiledFacets:
         )
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
-        """Return the facets that hits are of, whole."""
+        """Return the whole facets that hits were taken from."""
         expanded = []
         for source_id in source_ids:
             named = _named(source_id)
@@ -76,7 +76,7 @@ class CompiledFacets:
 
 
 def _named(source_id: str) -> tuple[UUID, str, bool] | None:
-    """Return the page, the slug, and whether it was put, of the facet of a hit, or None for an id of another form."""
+    """Return the page and slug of a hit's facet, and whether it was put; None if the id has another form."""
     page, _, rest = source_id.partition("/")
     kind, _, rest = rest.partition("/")
     slug, _, ordinal = rest.partition("/")
@@ -90,6 +90,7 @@ def _named(source_id: str) -> tuple[UUID, str, bool] | None:
 
 
 def _hit(one: SaidByFacet) -> Hit:
+    """Return a passage of a facet as a hit, with the origin of the facet in the metadata."""
     return copied(
         Hit,
         one,

@@ -21,12 +21,14 @@ TRUST = 2
 
 
 class NamedContexts:
-    """Searches contexts that are named, as recall ranks. One that the caller may not read is as one that is not there.
+    """The provider that searches the contexts that a query names, with the ranking of recall.
+
+    A context that the caller may not read is treated as if it did not exist.
 
     Args:
-        log: The contexts.
-        artifacts: What their tasks made.
-        recalling: Searches in one.
+        log: The contexts and their messages.
+        artifacts: The artifacts of the contexts' tasks.
+        recalling: Searches one context.
     """
 
     info = ProviderInfo(id=CONTEXT, family=CONTEXT, display_name="Named contexts", is_default=False)
@@ -37,7 +39,7 @@ class NamedContexts:
         self._recalling = recalling
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
-        """Return passages of the contexts."""
+        """Return passages of the named contexts; `reason` says which contexts were not searched."""
         principal = principal.without_admin()
         if not request.context_ids:
             return Answered(state=State.SKIPPED, reason="context_ids names no context")
@@ -75,12 +77,17 @@ class NamedContexts:
         )
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
-        """Return the messages and artifacts that hits are of."""
+        """Return the messages and artifacts that hits were taken from."""
         principal = principal.without_admin()
         expanded = [await self._expanded(source_id, principal) for source_id in source_ids]
         return [whole for whole in expanded if whole]
 
     async def _expanded(self, source_id: str, principal: Principal) -> Expanded | None:
+        """Return the message or artifact that a hit's id names.
+
+        Returns:
+            None if the id has another form, or the caller may not read the context, or the text is gone.
+        """
         try:
             name, _, ref = source_id.partition("/")
             context_id, place = UUID(name), place_of(ref, field="expand_refs")
@@ -123,6 +130,7 @@ def _texts(parts: Sequence[Part]) -> list[str]:
 
 
 def _hit(one: RecalledItem, context: Context, scope: Scope) -> Hit:
+    """Return a recalled passage as a hit, with the context and the ref of its message in the metadata."""
     who = " ".join(filter(None, (one.role, one.name)))
     return Hit(
         source_id=f"{context.context_id}/{one.ref}",

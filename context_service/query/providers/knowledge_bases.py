@@ -20,10 +20,10 @@ __all__ = ["KNOWLEDGE_BASE", "TRUST", "KnowledgeBaseDocuments"]
 
 
 class KnowledgeBaseDocuments:
-    """Searches the bases of the tenant, and those that the agent of the question has.
+    """The provider that searches uploaded documents in the knowledge bases of the tenant and of the query's agent.
 
     Args:
-        bases: Finds them.
+        bases: Finds knowledge bases, and passages in them.
     """
 
     info = ProviderInfo(
@@ -34,7 +34,7 @@ class KnowledgeBaseDocuments:
         self._bases = bases
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
-        """Return passages of documents; STALE, if some are not read yet."""
+        """Return passages of documents; the state is STALE if some documents are not read yet."""
         bases = await self._bases.asked(request.knowledge_bases, principal=principal)
         if not bases:
             whose = f"to agent {request.agent_id}, to its template or " if request.agent_id else ""
@@ -61,7 +61,7 @@ class KnowledgeBaseDocuments:
         )
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
-        """Return the documents of hits, if they are in the bases that are searched."""
+        """Return the documents that hits were taken from, if their knowledge bases are searched."""
         left_chars = WHOLE_CHARS_MAX
         expanded = []
         for source_id in source_ids:
@@ -109,6 +109,7 @@ def _target(bases: Sequence[AskedBase]) -> str:
 
 
 def _hit(one: SaidByDocument) -> Hit:
+    """Return a passage of a document as a hit, with its place in the document in the metadata."""
     where = one.heading or (f"page {one.page}" if one.page else "")
     return Hit(
         source_id=f"{one.document_id}.{one.ordinal}",

@@ -30,7 +30,7 @@ _URIS, _TIMES = ("url", "uri", "link"), ("as_of", "updated_at", "date", "created
 
 
 class McpTools:
-    """The approved tools of tenants, as providers."""
+    """The approved MCP tools of tenants, each as a provider."""
 
     family = MCP
 
@@ -39,17 +39,17 @@ class McpTools:
 
     @property
     def changes(self) -> int:
-        """Counts what this process changed."""
+        """A counter that grows when this process changes a tool."""
         return self._servers.changes
 
     async def of(self, principal: Principal) -> Sequence[ProviderEntry]:
-        """Return those of a principal's tenant, also those that do not run now: their status says why."""
+        """Return the tools of a principal's tenant. Tools that may not run are included: their status says why."""
         tools = await self._servers.approved(principal=principal)
         return [native(McpToolProvider(self._servers, tool), trust=TRUST, waits=True) for tool in tools]
 
 
 class McpToolProvider:
-    """One tool."""
+    """An approved MCP tool as a provider."""
 
     def __init__(self, servers: McpServers, tool: Tool) -> None:
         self._servers = servers
@@ -57,7 +57,7 @@ class McpToolProvider:
         self.info = ProviderInfo(id=tool.provider_id, family=MCP, display_name=name, is_default=tool.is_default)
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
-        """Return what the tool finds.
+        """Call the tool with the question, and return its answer as hits.
 
         Raises:
             AddressRefused, McpServerFailed, SecretUnreadable: the server cannot be reached, or the tool failed.
@@ -79,7 +79,7 @@ class McpToolProvider:
 
 
 def hits(reply: ServerReply) -> list[Hit]:
-    """Return what a tool answered, as hits: results where it lists them, else each of its texts."""
+    """Return the answer of a tool as hits: its list of results if it has one, else each of its texts."""
     results = _results(reply.structured)
     if results is None and len(reply.texts) == 1:
         try:
@@ -104,6 +104,11 @@ def _results(answer: Any) -> list[Any] | None:
 
 
 def _hit(one: Any) -> Hit | None:
+    """Return one result of a tool as a hit. Tools answer in any form, so the usual names of fields are tried.
+
+    Returns:
+        None if the result has no text.
+    """
     if isinstance(one, str):
         return Hit(source_id=_hash(one), title=line_of(one, chars_max=_DISPLAY_CHARS_MAX), snippet=one) if one else None
     if not isinstance(one, Mapping):

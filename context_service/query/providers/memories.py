@@ -21,10 +21,10 @@ _IDS_MAX = 20  # that a statement names, of those it rests on
 
 
 class UserMemories:
-    """Searches the memories of the user for whom the call is.
+    """The provider that searches the memories of the user for whom the call is made.
 
     Args:
-        remembering: Finds them.
+        remembering: Finds memories that answer a question.
     """
 
     info = ProviderInfo(id=MEMORY, family=MEMORY, display_name="Memories", scopes=frozenset({Scope.PERSONAL}))
@@ -33,7 +33,7 @@ class UserMemories:
         self._remembering = remembering
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
-        """Return memories, or one statement."""
+        """Return memories or, in that mode, one statement made of them."""
         mode = request.memory_mode or MemoryMode.REFLECT
         if not principal.user_id:
             return without_user(_TARGET, mode=mode.name)
@@ -51,7 +51,7 @@ class UserMemories:
         return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({reflected.recalled.mode})")
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
-        """Return the memories that hits are; of a statement its metadata name those that it rests on."""
+        """Return the memories that hits show. A statement names the memories it rests on in its metadata."""
         if not principal.user_id:
             return []
         results = await self._remembering.read(
@@ -81,6 +81,7 @@ def _title(memory: Memory) -> str:
 
 
 def _recalled(memory: Memory, score: float, cosine: float | None) -> Hit:
+    """Return a recalled memory as a hit, with its key and its confidence in the metadata."""
     return Hit(
         source_id=str(memory.memory_id),
         title=_title(memory),

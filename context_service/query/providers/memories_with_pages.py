@@ -30,11 +30,11 @@ _WAITED_S_MAX = 1.0
 
 
 class MemoriesWithPages:
-    """The provider `memory`, with the pages that cite what it finds.
+    """The provider `memory`, which also returns the pages that cite the memories it finds.
 
     Args:
-        memories: The provider itself.
-        pages: Finds what cites them.
+        memories: The provider of memories alone.
+        pages: Finds the pages that cite memories.
     """
 
     info = UserMemories.info
@@ -59,7 +59,7 @@ class MemoriesWithPages:
         return replace(answered, hits=list(_beside(answered, pages))[: request.limit])
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
-        """Return the memories and pages that hits are of."""
+        """Return the memories and pages that hits were taken from."""
         memories = await self._memories.expand(source_ids, request, principal)
         if WIKI in request.refused_ids:
             return memories
@@ -68,7 +68,7 @@ class MemoriesWithPages:
 
 @contextmanager
 def _within(seconds: float) -> Iterator[None]:
-    """Give statements of the block an earlier deadline: Postgres cancels them, and the connection stays usable."""
+    """Give the statements of a block an earlier deadline: Postgres cancels them, and the connection stays usable."""
     call = current_call.get()
     sooner = call and replace(call, deadline=min(call.deadline, time.monotonic() + seconds))
     token = current_call.set(sooner)
@@ -92,6 +92,6 @@ def _beside(answered: Answered, pages: list[SaidByPage]) -> Iterator[Hit]:
 
 
 def _ids(hit: Hit) -> list[UUID]:
-    """Return which memories a hit of theirs is made of."""
+    """Return the ids of the memories that a hit is made of."""
     reply = str(hit.metadata.get("memory_id") or hit.metadata.get("memory_ids") or "")
     return [UUID(cited_id) for cited_id in reply.split(",") if cited_id]

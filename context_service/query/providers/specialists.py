@@ -36,11 +36,11 @@ _TEAM = frozenset({Scope.TEAM})
 
 
 class AskedSpecialists:
-    """The specialists of tenants, as providers.
+    """The specialists of tenants, each as a provider.
 
     Args:
-        specialists: Which there are.
-        workspace: Searches their folders.
+        specialists: The store of specialists.
+        workspace: Searches the records of their folders.
         chat: The model that decides what to search and read. Without one, queries are made from the question.
     """
 
@@ -53,11 +53,11 @@ class AskedSpecialists:
 
     @property
     def changes(self) -> int:
-        """Counts what this process changed."""
+        """A counter that grows when this process changes a specialist."""
         return self._specialists.changes
 
     async def of(self, principal: Principal) -> Sequence[ProviderEntry]:
-        """Return those of a principal's tenant, also those that have no folder: their status says so."""
+        """Return the specialists of a principal's tenant. One without a folder is included: its status says so."""
         return [
             native(
                 SpecialistProvider(specialist, self._workspace, chat=self._chat),
@@ -69,7 +69,7 @@ class AskedSpecialists:
 
 
 class SpecialistProvider:
-    """One specialist."""
+    """One specialist as a provider."""
 
     def __init__(self, specialist: Specialist, workspace: Workspace, *, chat: Chat | None) -> None:
         self._specialist = specialist
@@ -85,7 +85,10 @@ class SpecialistProvider:
         )
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
-        """Return passages of the folder; STALE, if it is not searched as a whole, or not by the model that there is."""
+        """Return passages of the folder.
+
+        The state is STALE if not the whole folder is searched, or the configured model did not decide the searches.
+        """
         if not self._specialist.node_ids:
             return Answered(state=State.SKIPPED, reason="not wired: it has no folder")
         if WORKSPACE in request.refused_ids:
@@ -116,7 +119,7 @@ class SpecialistProvider:
         )
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
-        """Return the records that hits are of, as far as they are in the folder."""
+        """Return the records that hits were taken from, if they are in the folder."""
         if not self._specialist.node_ids or WORKSPACE in request.refused_ids:
             return []
         within = replace(request, agent_id=self.info.id, target=self._target)
@@ -128,10 +131,10 @@ class SpecialistProvider:
         return SearchRoots(whose=f"specialist {self._specialist.specialist_id}", node_ids=self._specialist.node_ids)
 
     async def _by_model(self, chat: Chat, folder: _Folder) -> list[Hit]:
-        """Return the hits that a model cites.
+        """Let a model decide what to search and read, and return the hits that it cites.
 
         Raises:
-            ChatFailed, NoStep: it is of no use.
+            ChatFailed, NoStep: the model failed, or answered with no valid step.
         """
         folder_view = specialist_prompts.ShownFolder(question=folder.asked.query)
         folder_view.add_search(folder.asked.query, list(folder.hits.values()))
@@ -162,7 +165,7 @@ class SpecialistProvider:
         return whole[0].text if whole else ""
 
     async def _by_queries(self, folder: _Folder) -> list[Hit]:
-        """Return what the question, its parts and words of its best hits find, the best first."""
+        """Return the hits, best first, for the question, its parts, and words of the best hits so far."""
         question, steps_max = folder.asked.query, self._specialist.steps_max
         for query in specialist_prompts.queries_of(question)[1:]:
             if folder.steps >= steps_max or not folder.has_time:
@@ -177,13 +180,13 @@ class SpecialistProvider:
 
 
 class _Folder:
-    """What one question has read of a folder so far.
+    """The folder of a specialist, and what one question has read of it so far.
 
     Args:
-        workspace: Searches it.
-        node_ids: What it is made of.
-        request: The question.
-        principal: Whose it is.
+        workspace: Searches the records of the folder.
+        node_ids: The nodes that make up the folder.
+        request: The query that the provider got.
+        principal: The caller; only records that it may see are searched.
     """
 
     def __init__(
@@ -217,7 +220,7 @@ class _Folder:
         ]
 
     async def best(self) -> list[Fused]:
-        """Return all that was found, as it answers the question."""
+        """Return all hits that were found, ranked by how well they answer the question."""
         candidates = [
             Candidate(provider_id=SUB_AGENT, place=place, trust=TRUST, hit=hit)
             for place, hit in enumerate(self.hits.values(), 1)

@@ -21,10 +21,10 @@ __all__ = ["TRUST", "WIKI", "WikiPages", "hit_of"]
 
 
 class WikiPages:
-    """Searches the pages of the user for whom the call is.
+    """The provider that searches the pages of the user for whom the call is made.
 
     Args:
-        pages: Finds them.
+        pages: Finds pages that answer a question.
     """
 
     info = ProviderInfo(id=WIKI, family=WIKI, display_name="Wiki pages", scopes=frozenset({Scope.PERSONAL}))
@@ -33,7 +33,7 @@ class WikiPages:
         self._pages = pages
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
-        """Return passages of pages; STALE, if one of those is out of date."""
+        """Return passages of pages; the state is STALE if one of these pages is out of date."""
         if not principal.user_id:
             return without_user(_TARGET)
         results = await self._pages.asked(
@@ -56,12 +56,12 @@ class WikiPages:
         )
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
-        """Return the pages that hits are of."""
+        """Return the pages that hits were taken from."""
         return await expanded_pages(self._pages, source_ids, principal)
 
 
 async def expanded_pages(pages: AskedPages, source_ids: Sequence[str], principal: Principal) -> list[Expanded]:
-    """Return the pages that hits are of, in their newest versions."""
+    """Return the pages that hits were taken from, in their newest versions."""
     expanded = []
     for source_id in source_ids if principal.user_id else ():
         page_id = _page_id(source_id)

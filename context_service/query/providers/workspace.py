@@ -33,12 +33,12 @@ class _Where:
 
 
 class Workspace:
-    """Searches the records of nodes that are named, else those below the target, else all that the caller sees.
+    """The provider that searches records: those of named nodes, else below the target, else all the caller may see.
 
     Args:
-        records: Finds them.
-        graph: Finds the nodes below a node.
-        depth_max: How far below it.
+        records: Finds passages of records.
+        graph: Walks the entity graph to the nodes below a node.
+        depth_max: How many levels below a node are searched.
     """
 
     info = ProviderInfo(id=WORKSPACE, family=WORKSPACE, display_name="Workspace files")
@@ -84,7 +84,7 @@ class Workspace:
         )
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
-        """Return what the records say that hits are of; of an agent, those of its target."""
+        """Return the records that hits were taken from; for an agent's query, only records below its target."""
         principal = principal.without_admin()
         there = None
         if request.agent_id:
@@ -110,9 +110,9 @@ class Workspace:
         return expanded
 
     async def _where(self, request: ProviderQuery) -> _Where | Answered:
-        """Return where is searched, or why nothing is.
+        """Return the nodes to search, or the answer that says why nothing is searched.
 
-        An agent is held to its target: of nodes that are named for it, only those that are there are searched.
+        A query of an agent may search only below the agent's target: other nodes that it names are left out.
         """
         if request.node_ids and not request.agent_id:
             return _Where(node_ids=request.node_ids, what=f"records of {_nodes(len(request.node_ids))}")
@@ -138,7 +138,7 @@ class Workspace:
         )
 
     async def below(self, target: SearchRoots) -> tuple[list[UUID], bool]:
-        """Return a target's nodes and those below them, as far as the caller sees them, and whether that is all."""
+        """Return a target's nodes and the nodes below them that the caller sees, and whether these are all."""
         below: dict[UUID, None] = dict.fromkeys(target.node_ids)  # a record may be written before its node
         for node_id in target.node_ids:
             walk = Walk(
@@ -186,6 +186,7 @@ def _where_json(request: ProviderQuery, principal: Principal) -> str:
 
 
 def _hit(one: RecordQuote, principal: Principal) -> Hit:
+    """Return a passage of a record as a hit, with the record's node and types in the metadata."""
     return Hit(
         source_id=f"{one.record_id}.{one.ordinal}" if one.ordinal >= 0 else str(one.record_id),
         title=one.name,

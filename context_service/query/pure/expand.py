@@ -34,7 +34,7 @@ _CUT_BY_PROVIDER = "cut: its provider returned only a part"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpandedRef:
-    """What became of a ref."""
+    """The result of expanding a ref: the whole text, or the reason why there is none."""
 
     ref: str
     is_found: bool = False
@@ -56,7 +56,7 @@ class RefsByProvider:
 
 
 def refs_by_provider(refs: Iterable[str], chosen: Sequence[Selected]) -> RefsByProvider:
-    """Return the refs by provider. Providers that the query does not select are neither asked nor mentioned."""
+    """Group refs by their providers. Refs of providers that the query does not select get a reason instead."""
     source_ids: dict[str, list[str]] = {}
     for ref in dict.fromkeys(refs):
         source_id = ref.partition(":")[2]
@@ -78,10 +78,10 @@ def refs_by_provider(refs: Iterable[str], chosen: Sequence[Selected]) -> RefsByP
 
 
 def checked_texts(result: object, source_ids: Sequence[str], *, scopes: frozenset[Scope]) -> list[Expanded]:
-    """Return the texts that a provider expanded, checked and limited to those that were asked for.
+    """Return the texts that a provider expanded, without malformed ones and those that were not asked for.
 
     Raises:
-        Malformed: it gave no list.
+        Malformed: the provider did not return a list.
     """
     if not isinstance(result, list | tuple):
         raise Malformed("expand must return a list")
@@ -104,12 +104,12 @@ def checked_texts(result: object, source_ids: Sequence[str], *, scopes: frozense
 
 
 def expanded_refs(refs: Iterable[str], texts: Mapping[str, Expanded], refused: Mapping[str, str]) -> list[ExpandedRef]:
-    """Return what became of each ref, once, in their order; the first have their texts before the others.
+    """Return the result for each ref, once, in order. The first refs get the room for texts first.
 
     Args:
-        refs: Those that were asked for.
-        texts: By ref.
-        refused: By provider, why nothing of it is there.
+        refs: The refs that the caller asked for.
+        texts: The texts of the refs that were expanded, by ref.
+        refused: The reason why a provider expanded nothing, by the provider's id.
     """
     left_bytes = BYTES_MAX
     answer = []

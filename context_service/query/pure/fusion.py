@@ -44,7 +44,7 @@ class Candidate:
 
     @property
     def ref(self) -> str:
-        """What it is called in answers: equal ids of different providers are different."""
+        """The id of the hit in answers. It contains the provider's id, since two providers may use equal ids."""
         return f"{self.provider_id}:{self.hit.source_id}"
 
 
@@ -60,14 +60,17 @@ class Fused:
 def fused(
     query: str, candidates: Sequence[Candidate], *, cosines: Mapping[str, float] | None = None
 ) -> tuple[list[Fused], Mapping[str, float]]:
-    """Return the hits, the best first, and what each candidate scored, by ref.
+    """Rank the hits of all providers, and merge hits that say the same.
+
+    Returns:
+        The hits, best first, and the score of each candidate by its ref.
 
     The order is total, and does not depend on the order of the candidates.
 
     Args:
         query: The text of the query.
-        candidates: Of all providers; no ref twice.
-        cosines: Of the query and each candidate, by ref, -1 to 1. None to compare words alone.
+        candidates: The hits of all providers; each ref occurs once.
+        cosines: Similarity of the query to each candidate, by ref, from -1 to 1; None to compare words alone.
     """
     by_ref = {candidate.ref: candidate for candidate in candidates}
     refs = sorted(by_ref)
@@ -89,7 +92,7 @@ def fused(
 
 
 def _facts(candidates: Sequence[Candidate], terms: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return what each candidate says; empty where it is no fact, or where by its look no other one says the same."""
+    """Return a key of the statement in each candidate; empty if it states no fact, or no other one looks alike."""
     looks = [look_of(candidate.hit.snippet, its) for candidate, its in zip(candidates, terms, strict=True)]
     shared = Counter(looks)
     return [
@@ -105,6 +108,18 @@ def _scores(
     terms_of_texts: Sequence[Sequence[str]],
     cosines: Mapping[str, float] | None,
 ) -> Iterator[float]:
+    """Yield the score of each candidate, 0 to 1.
+
+    The score adds the share of the query's terms that a hit has, how often it has them, word pairs, the similarity of
+    embeddings, and priors for trust and freshness.
+
+    Args:
+        query: The text of the query.
+        candidates: The hits to score.
+        refs: The ref of each candidate, in the same order.
+        terms_of_texts: The terms of each candidate's text, in the same order.
+        cosines: Similarity of the query to each candidate, by ref; None to compare words alone.
+    """
     words = asked_terms(query)
     terms = list(dict.fromkeys(words))[:TERMS_MAX]
     query_terms = frozenset(terms)
@@ -142,20 +157,20 @@ def _scores(
 def _matched(
     text: Sequence[str], query_terms: frozenset[str], phrases: set[tuple[str, str]]
 ) -> tuple[set[tuple[str, str]], dict[str, int]]:
-    """Return the phrases of the query that a text has, and how often it has each term."""
+    """Return the word pairs of the query that a text has, and how often it has each of the query's terms."""
     there = query_terms.intersection(text)
     return phrases.intersection(pairwise(text)) if there else set(), {term: text.count(term) for term in there}
 
 
 def _freshness(as_of: datetime | None, newest: datetime | None) -> float:
-    """Return 1 of the newest hit, a half of one that is `FRESH_DAYS` older, or that has no time."""
+    """Return the freshness: 1 for the newest hit, 0.5 for one `FRESH_DAYS` older or without a time."""
     if as_of is None or newest is None:
         return 0.5
     return 1.0 / (1.0 + (newest - as_of).total_seconds() / 86_400 / FRESH_DAYS)
 
 
 def distinctive(query: str, hits: Sequence[Fused]) -> list[str]:
-    """Return words of hits that the question does not have: those that most of the hits share, and then the first."""
+    """Return words of the hits that the question does not have; words in most hits come first."""
     query_terms = set(asked_terms(query))
     shared: Counter[str] = Counter()
     for hit in hits:

@@ -36,7 +36,7 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """An answer that can be shown."""
+    """An answer of a provider, reduced to its valid parts."""
 
     hits: tuple[Hit, ...]
     state: State
@@ -47,12 +47,12 @@ class Checked:
 
 
 def checked_answer(answered: object, request: ProviderQuery, *, now: datetime) -> Checked:
-    """Return the parts of an answer that may be shown.
+    """Return the parts of a provider's answer that are valid and may be shown.
 
     Args:
         answered: What the provider returned, whatever it is.
-        request: The query that it answers.
-        now: To tell whether the answer is out of date.
+        request: The query that the provider was asked.
+        now: The current time, by which an answer may be out of date.
 
     Raises:
         Malformed: it is not an `Answered`, or no hit of it can be used.
@@ -100,7 +100,7 @@ def checked_answer(answered: object, request: ProviderQuery, *, now: datetime) -
 
 
 def text_of(text: object, *, chars_max: int) -> str:
-    """Return a text as it can be stored, sent and shown; empty if it is none."""
+    """Return a text in a form that can be stored, sent and shown; empty if the value is not a text."""
     if type(text) is not str:
         return ""
     if len(text) > chars_max:
@@ -149,7 +149,7 @@ def _hit(one: object) -> Hit | None:
 
 
 def _number(value: object) -> float | None:
-    """Return a number that JSON can carry, or None if it is not one."""
+    """Return a number that JSON can express, or None if the value is not such a number."""
     if type(value) is not int and type(value) is not float:
         return None
     try:
@@ -160,7 +160,7 @@ def _number(value: object) -> float | None:
 
 
 def _metadata(metadata: object) -> Mapping[str, object]:
-    """Return metadata that are small, flat and JSON; others are left out, name by name."""
+    """Return the metadata that are small, flat and valid JSON; other entries are left out."""
     if type(metadata) is not dict:
         return {}
     kept: dict[str, object] = {}

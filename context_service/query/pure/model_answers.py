@@ -46,10 +46,11 @@ def prompt_of(query: str, hits: Sequence[Fused]) -> str:
 
 
 def grounded_answer(text: str, query: str, hits: Sequence[Fused]) -> QuotedAnswer:
-    """Return the answer that a model wrote.
+    """Return the answer of a model, if its citations and numbers come from the hits.
 
     Raises:
-        NotGrounded: it cites nothing, or an unknown hit; it has a number that no hit has, or a link; it is too long.
+        NotGrounded: the answer cites nothing, or an unknown hit; has a number that no hit has, or a link; or is too
+            long.
     """
     shown_hits = hits[:SHOWN_MAX]
     if len(text) > CHARS_MAX:

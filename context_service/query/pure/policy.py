@@ -52,13 +52,13 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSelector:
-    """Providers, by ids and families: all that are in either."""
+    """Selects the providers that are in the list of ids or in the list of families."""
 
     ids: frozenset[str] = frozenset()
     families: frozenset[str] = frozenset()
 
     def has(self, info: ProviderInfo) -> bool:
-        """Say whether a provider is one of them."""
+        """Say whether a provider is selected."""
         return info.id in self.ids or info.family in self.families
 
 
@@ -76,7 +76,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruled:
-    """A provider, as a policy has it."""
+    """A provider with a policy applied: whether it is enabled, and who forbids it."""
 
     entry: ProviderEntry  # its default and its deadline are those of the policy
     is_enabled: bool
@@ -92,7 +92,7 @@ class Policy:
     rules: Sequence[Rules] = ()  # of the agent, then of its template
 
     def of(self, entry: ProviderEntry) -> Ruled:
-        """Return a provider as the policy has it."""
+        """Return a provider with this policy's settings and rules applied."""
         if not self.settings and not self.rules:  # there is neither a setting nor a rule
             return Ruled(entry=entry, is_enabled=True, refused_by="")
         info = entry.info
@@ -117,19 +117,19 @@ class Policy:
 
     @property
     def agent_id(self) -> str:
-        """For which agent it is; empty: for none."""
+        """The agent that the policy is for; empty if it is for none."""
         return self.rules[0].agent_id if self.rules else ""
 
     @property
     def template_id(self) -> str:
-        """Of that agent; empty: it has none."""
+        """The template of the agent; empty if it has none."""
         return self.rules[1].agent_id if len(self.rules) > 1 else ""
 
     @property
     def target(self) -> SearchRoots | None:
-        """Where the workspace is searched: the agent's nodes, else its template's, else the tenant's.
+        """The nodes below which the workspace is searched: those of the agent, else its template, else the tenant.
 
-        None: the question has no agent, and the tenant says nothing. Of an agent there is always one.
+        None: None if the query has no agent and the tenant names no nodes. A query of an agent always has a target.
         """
         for rules in self.rules:
             if rules.node_ids:
@@ -146,5 +146,5 @@ class Policy:
 
     @property
     def knowledge_bases(self) -> tuple[str, ...]:
-        """The knowledge bases of the agent, else of its template. Those of the tenant are searched as well."""
+        """The knowledge bases of the agent, else of its template. The tenant's are searched in addition."""
         return next((rules.knowledge_bases for rules in self.rules if rules.knowledge_bases), ())

@@ -31,7 +31,7 @@ class ProviderInfo:
 
 @runtime_checkable
 class Provider(Protocol):
-    """One searchable thing.
+    """A searchable source of hits.
 
     `search` may be a coroutine function, which must never block, or a plain function, which is run in a thread. Both
     may be called several times at once. A late coroutine is cancelled, and should end then; a late thread goes on, and
@@ -53,11 +53,11 @@ class Expanding(Protocol):
     """An optional method of a provider: the whole texts of its hits."""
 
     def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> object:
-        """Return a list of `Expanded`, or an awaitable of one: of ids of its hits, those that there still are.
+        """Return the whole texts of hits that still exist, as a list of `Expanded` or an awaitable of one.
 
-        An id that the principal may not read is left out, as one that never was, and one that the agent of `asked` may
-        not. It is called as `search` is. Anybody can make ids up: they are text from outside, of 256 characters at
-        most.
+        Leave out ids that the principal, or the agent of `asked`, may not read, as if they did not exist. The ids come
+        from outside: callers can make up any text of up to 256 characters. `expand` is called in the same way as
+        `search`.
         """
         ...
 
@@ -77,10 +77,10 @@ class Providers:
     """The table of providers, by id."""
 
     def __init__(self, entries: Iterable[ProviderEntry]) -> None:
-        """Take the providers.
+        """Check the providers, and keep them by their ids.
 
         Raises:
-            ProviderInvalid: two have one id, or there are too many.
+            ProviderInvalid: two providers have the same id, or there are too many.
         """
         self._entries: dict[str, ProviderEntry] = {}
         for entry in sorted(entries, key=lambda entry: entry.info.id):
@@ -96,12 +96,12 @@ class Providers:
 
     @property
     def all(self) -> Sequence[ProviderEntry]:
-        """All of them, by id."""
+        """All providers, by id."""
         return list(self._entries.values())
 
     @property
     def families(self) -> frozenset[str]:
-        """Those that a provider is of."""
+        """The families that at least one provider belongs to."""
         return frozenset(entry.info.family for entry in self._entries.values())
 
     def get(self, provider_id: str) -> ProviderEntry | None:
@@ -109,7 +109,7 @@ class Providers:
         return self._entries.get(provider_id)
 
     def with_own(self, own: Sequence[ProviderEntry]) -> Providers:
-        """Return these and a tenant's own. One of the tenant's own whose id is taken is left out."""
+        """Return a table with a tenant's own providers added. Those whose id is taken are left out."""
         if not own:
             return self
         both = Providers(())
@@ -122,15 +122,15 @@ class Providers:
 
 
 class OwnProviders(Protocol):
-    """Providers that are not the service's but a tenant's, of one family."""
+    """The providers of one family that tenants define themselves."""
 
     family: str
 
     @property
     def changes(self) -> int:
-        """Counts what this process changed of them."""
+        """A counter that grows when this process changes one of these providers."""
         ...
 
     async def of(self, principal: Principal) -> Sequence[ProviderEntry]:
-        """Return those of the tenant of a principal."""
+        """Return the own providers of a principal's tenant."""
         ...

@@ -45,7 +45,7 @@ def answer(query: str, hits: Sequence[Fused]) -> QuotedAnswer | None:
 
 
 def prompt_text(hits: Sequence[Fused], *, tokens_max: int, count: Callable[[str], int]) -> tuple[str, int]:
-    """Return the best hits as one block of `tokens_max` at most, and its tokens; a hit is in it as a whole."""
+    """Return the best hits as one text of at most `tokens_max` tokens, and its tokens; no hit is cut."""
     left = tokens_max - count(_HEAD)
     taken = []
     for number, hit in enumerate(hits, 1):
@@ -66,7 +66,7 @@ def _block(quotations: Sequence[str]) -> str:
 
 
 def _passage(text: str, query_terms: frozenset[str]) -> str:
-    """Return the run of sentences that has most of the question's terms, within `QUOTED_CHARS`."""
+    """Return the consecutive sentences of a text with the most terms of the question, within `QUOTED_CHARS`."""
     if len(text) <= QUOTED_CHARS:
         return text
     sentences = [part for part in _SENTENCE.split(text) if part]

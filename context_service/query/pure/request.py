@@ -49,7 +49,7 @@ class ScopeAsked(Enum):
 
     @property
     def scopes(self) -> frozenset[Scope]:
-        """Which they are."""
+        """The scopes that hits may have."""
         return BOTH if self is ScopeAsked.AUTO else frozenset({Scope[self.name]})
 
 
@@ -62,7 +62,7 @@ class Depth(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which providers are meant; of both lists, all that are in either."""
+    """Selects the providers that are in the list of ids or in the list of families."""
 
     ids: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class QueryRequest:
         """Check the request.
 
         Raises:
-            InvalidArgument, LimitExceeded: the field is named.
+            InvalidArgument, LimitExceeded: a field is malformed; the error names it.
         """
         if not self.query.strip():
             raise InvalidArgument("query must not be blank", field="query")
@@ -123,7 +123,7 @@ class QueryRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selected:
-    """A provider that a question is for."""
+    """A provider that a query selects."""
 
     entry: ProviderEntry
     skipped: str = ""  # why it is not asked after all
@@ -187,11 +187,17 @@ def selected(question: QueryRequest, providers: Providers, policy: Policy) -> li
 
 
 def provider_of(ref: str) -> str:
-    """Return the id of the provider that a ref of a hit says it is of."""
+    """Return the id of the provider that a hit's ref names."""
     return ref.partition(":")[0]
 
 
 def _named(selection: Selection, ruled: Mapping[str, Ruled]) -> list[Ruled]:
+    """Return the providers that a query names, by id and by family, without those that a policy forbids.
+
+    Raises:
+        InvalidArgument: nothing is named, or a name is unknown.
+        ProviderNotAllowed: the policy forbids a named provider, or a whole named family.
+    """
     if not (selection.ids or selection.families):
         raise InvalidArgument("providers must name at least one id or family", field="providers")
     chosen = []
@@ -219,7 +225,7 @@ def _not_allowed(field: str, name: str, refused_by: str) -> ProviderNotAllowed:
 
 
 def _not_asked(ruled: Ruled, scope: ScopeAsked) -> str:
-    """Return why a provider that is selected is not asked; empty: it is."""
+    """Return why a selected provider is not asked; empty if it is asked."""
     if not ruled.is_enabled:
         return "it is disabled"
     scopes = ruled.entry.info.scopes

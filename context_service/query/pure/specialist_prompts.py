@@ -48,27 +48,30 @@ class NoStep(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """Search the folder for this."""
+    """A step of the model: search the folder for a text."""
 
     query: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """Read on around this passage."""
+    """A step of the model: read the text around a passage."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cite:
-    """These passages answer the question. Numbers that were never shown are left out."""
+    """The last step of the model: these passages answer the question.
+
+    Numbers that the model was never shown are left out.
+    """
 
     numbers: tuple[int, ...]
 
 
 def queries_of(question: str) -> list[str]:
-    """Return the queries for the folder: the question, and each part of it that stands for itself."""
+    """Return the queries for the folder: the question, and each of its parts that makes sense alone."""
     begins = question[:_PARTED_CHARS]
     queries = {frozenset(asked_terms(begins)): question}
     for part in _PART.split(begins):
@@ -79,13 +82,13 @@ def queries_of(question: str) -> list[str]:
 
 
 def instructions(answer: str) -> str:
-    """Return what a model is to do, with what its operator says of the folder."""
+    """Return the instructions for the model, with the operator's instructions for the folder."""
     return f"{_RULES}{_FIELD}{answer}" if answer.strip() else _RULES
 
 
 @dataclass(slots=True, kw_only=True)
 class ShownFolder:
-    """What a model was shown of a folder, in order."""
+    """The passages of a folder that a model was shown, in order."""
 
     question: str
     hits: list[Hit] = field(default_factory=list)  # by their numbers, from 1
@@ -93,11 +96,11 @@ class ShownFolder:
 
     @property
     def left_chars(self) -> int:
-        """How much more may be shown."""
+        """The number of characters that may still be shown."""
         return SHOWN_CHARS_MAX - sum(map(len, self._blocks))
 
     def add_search(self, query: str, hits: Sequence[Hit]) -> None:
-        """Show what a search found; passages that are known already by their numbers."""
+        """Show the result of a search; passages that were shown before are only named by their numbers."""
         numbers = {hit.source_id: number for number, hit in enumerate(self.hits, 1)}
         lines = [f"Searched:\n{quoted_lines(query)}"]
         for hit in hits[:PASSAGES_MAX]:
@@ -113,7 +116,7 @@ class ShownFolder:
         self._blocks.append("\n".join(lines))
 
     def add_reading(self, number: int, text: str) -> None:
-        """Show the text around a passage, or say that there is none."""
+        """Show the text around a passage, or say that there is no more."""
         around = _around(text, self.hits[number - 1].snippet, min(READ_CHARS, max(self.left_chars, 0)))
         answer = quoted_lines(around) if around else "There is no more of it."
         self._blocks.append(f"Around [{number}]:\n{answer}")
@@ -124,10 +127,10 @@ class ShownFolder:
         return "\n\n".join([f"Question:\n{quoted_lines(self.question)}", *self._blocks, left])
 
     def step(self, text: str) -> Search | Read | Cite:
-        """Return what a model asks for.
+        """Return the step that a model's answer asks for.
 
         Raises:
-            NoStep: it is not one of the steps that it may take.
+            NoStep: the answer is not one of the steps that the model may take.
         """
         answer = _object(text)
         match answer:
@@ -161,7 +164,7 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 def _around(text: str, snippet: str, chars_max: int) -> str:
-    """Return a stretch of a text with a passage in its midst, as far as it is there."""
+    """Return a part of a text with a passage in its middle, or the beginning if the passage is not in it."""
     at = max(text.find(snippet[:PASSAGE_CHARS]), 0)
     start = max(at - max(chars_max - len(snippet), 0) // 2, 0)
     return text[start : start + chars_max]

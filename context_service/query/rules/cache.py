@@ -22,17 +22,18 @@ _V = TypeVar("_V")
 
 
 class Remembered(Generic[_K, _V]):
-    """Values by key, as they were read not long ago."""
+    """Caches values by key for a short time, and serves a stale one if a new one cannot be read."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_K, tuple[float, _V]] = OrderedDict()
         self._forgotten = 0  # number of resets; a read that began before one is not stored
 
     async def get(self, key: _K, read: Callable[[], Awaitable[_V]]) -> _V:
-        """Return a value, read again unless it is fresh.
+        """Return a cached value, read again if it is no longer fresh.
 
         Raises:
-            Whatever `read` raises; `Unavailable` and `DeadlineExceeded` only if nothing can stand in.
+            Whatever `read` raises; `Unavailable` and `DeadlineExceeded` only if no cached value is recent enough to
+            stand in.
         """
         now = time.monotonic()
         known = self._kept.get(key)
@@ -53,10 +54,10 @@ class Remembered(Generic[_K, _V]):
         return value
 
     def fresh(self, key: _K) -> _V:
-        """Return a value that was read a moment ago.
+        """Return a cached value that is still fresh.
 
         Raises:
-            KeyError: it has to be read.
+            KeyError: no fresh value is cached, so it must be read.
         """
         read_at, value = self._kept[key]
         if time.monotonic() - read_at >= FRESH_S:
@@ -64,6 +65,6 @@ class Remembered(Generic[_K, _V]):
         return value
 
     def forget(self) -> None:
-        """Forget everything."""
+        """Drop all cached values."""
         self._forgotten += 1
         self._kept.clear()

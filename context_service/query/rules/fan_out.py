@@ -28,7 +28,7 @@ class Busy(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderResult:
-    """How one provider fared."""
+    """The result of asking one provider, and how long it took."""
 
     result: object = None
     error: BaseException | None = None
@@ -36,7 +36,7 @@ class ProviderResult:
 
 
 class Reaper:
-    """Keeps cancelled tasks, and threads, until they end."""
+    """Keeps searches that were cancelled, and threads that still run, until they end."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[object]] = set()
@@ -50,7 +50,7 @@ class Reaper:
         return len(self._tasks)
 
     def is_full(self, provider_id: str) -> bool:
-        """Say whether a provider has too much that goes on."""
+        """Say whether too many searches of a provider are still running."""
         with self._lock:
             return self._of[provider_id] + self._threads[provider_id] >= LINGERING_MAX
 
@@ -69,12 +69,12 @@ class Reaper:
         task.add_done_callback(ended)
 
     async def in_thread(self, provider_id: str, work: Callable[[], object]) -> object:
-        """Return what a function returns that may block.
+        """Run a function that may block in a thread of its own, and return its result.
 
         The thread is never joined, so that the service can stop while one hangs.
 
         Raises:
-            Whatever it raises.
+            Whatever the function raises.
         """
         loop, context = asyncio.get_running_loop(), copy_context()
         future: asyncio.Future[object] = loop.create_future()
@@ -125,14 +125,14 @@ class ProviderCall:
 async def ask_all(
     questions: Sequence[ProviderCall], reaper: Reaper, *, ended: Callable[[str, ProviderResult], None] | None = None
 ) -> Mapping[str, ProviderResult]:
-    """Ask all at once, and return how each fared, by the ids of the providers.
+    """Ask all providers at the same time, and return each one's result by its id.
 
-    It takes as long as the longest deadline, at most, and a moment. If it is cancelled, all that it asked is.
+    This takes at most a little longer than the longest deadline. If the call is cancelled, so are all searches.
 
     Args:
-        questions: Each of another provider.
-        reaper: Keeps late searches.
-        ended: Called with the id of each provider whose part is over, and how it fared, in this order.
+        questions: The calls to make; each is for a different provider.
+        reaper: Keeps the searches that miss their deadline, until they end.
+        ended: Called with the provider's id and result when its part ends, in the order in which the parts end.
     """
     outcomes: dict[str, ProviderResult] = {}
     began = time.monotonic()
@@ -181,5 +181,5 @@ def _outcome(task: asyncio.Task[object], took_s: float) -> ProviderResult:
 
 
 def is_blocking(search: Callable[..., object]) -> bool:
-    """Say whether a provider's `search` has to run in a thread."""
+    """Say whether a provider's `search` is a plain function, which must run in a thread."""
     return not inspect.iscoroutinefunction(search)

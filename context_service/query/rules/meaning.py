@@ -28,13 +28,13 @@ _BYTES_OF_VECTOR = 16 * 1536  # that its cosine counts as, for `beside_the_loop`
 
 
 class HitsByMeaning:
-    """Compares hits with a question.
+    """Compares hits with a question by embeddings.
 
     Args:
-        questions: Makes the vectors of questions, and leaves an embedder alone that fails.
-        embedder: Makes those of hits.
-        known: Those that were made lately.
-        timeout_s: That they may take.
+        questions: Embeds questions, and pauses if the embedder fails.
+        embedder: Embeds the texts of hits.
+        known: The cache of vectors that were made lately.
+        timeout_s: The longest time that embedding hits may take, in seconds.
     """
 
     def __init__(
@@ -48,14 +48,15 @@ class HitsByMeaning:
     async def cosines(
         self, query: str, candidates: Sequence[Candidate], *, tenant_id: UUID
     ) -> Mapping[str, float] | None:
-        """Return the cosines of hits that have a vector, and of the first `EMBEDDED_MAX` others; None to rank by words.
+        """Return the similarity of hits to a query, by ref; None if only words can be compared.
 
-        They are by ref; 0 is the value of an unrelated text.
+        Hits that have a similarity already keep it, and the first `EMBEDDED_MAX` others are embedded. Similarities are
+        scaled: 0 is that of an unrelated text.
 
         Args:
-            query: The question.
-            candidates: The best by words first.
-            tenant_id: Who asks.
+            query: The text of the question.
+            candidates: The hits, best by words first.
+            tenant_id: The tenant whose cache of vectors is used.
         """
         compared = [candidate for candidate in candidates if candidate.cosine is None][:EMBEDDED_MAX]
         cosine_by_ref = {candidate.ref: candidate.cosine for candidate in candidates if candidate.cosine is not None}
@@ -78,7 +79,7 @@ class HitsByMeaning:
         return {ref: max((cosine - unrelated) / (1.0 - unrelated), 0.0) for ref, cosine in cosine_by_ref.items()}
 
     async def _vectors(self, texts: Sequence[str], tenant_id: UUID) -> list[Sequence[float]]:
-        """Return the vectors of texts, in their order."""
+        """Return the vectors of texts, in the order of the texts."""
         vectors = {text: known for text in texts if (known := self._known.get(tenant_id, text)) is not None}
         lacking = list(dict.fromkeys(text for text in texts if text not in vectors))
         if lacking:

@@ -26,15 +26,15 @@ _ID_CHARS_MAX = 63
 
 
 class Policies:
-    """What holds for questions; each time for a principal.
+    """Reads and changes the rules for queries; each call acts for its principal.
 
     Args:
-        database: Where settings are.
-        providers: The service's own, which may have settings.
-        agents: For which a question may be.
-        templates: Of those.
-        own: The families with providers of tenants' own.
-        requests: The request ids of this service.
+        database: The database that holds the tenants' settings.
+        providers: The providers of the service, to which settings apply.
+        agents: Finds the agent that a query names.
+        templates: Finds the template of an agent.
+        own: The families of providers that tenants define themselves.
+        requests: The store of idempotency keys and their answers.
     """
 
     def __init__(
@@ -59,15 +59,15 @@ class Policies:
         self._known_agents: Remembered[tuple[Any, ...], Agent | None] = Remembered()
 
     async def of(self, agent_id: str, *, principal: Principal) -> Policy:
-        """Return what holds for a question.
+        """Return the policy for a query: the tenant's settings, and the rules of the agent and its template.
 
         Args:
             agent_id: The agent; empty for the agent of the credential, if a caller has put one with that id.
-            principal: Whose question it is.
+            principal: The caller, whose tenant's settings apply.
 
         Raises:
-            InvalidArgument: this is no id.
-            AgentNotFound: there is no such agent, or the principal may not name it: the two are not told apart.
+            InvalidArgument: the agent id is malformed.
+            AgentNotFound: the agent does not exist, or the principal may not name it; the two look the same.
         """
         check_text("agent_id", agent_id, chars_max=ID_CHARS_MAX)
         agent = None
@@ -83,7 +83,7 @@ class Policies:
         """Return the result of `of` from the cache, without waiting, or None if it is not all there.
 
         Raises:
-            As `of`.
+            As `of` raises.
         """
         check_text("agent_id", agent_id, chars_max=ID_CHARS_MAX)
         agent = None
@@ -99,7 +99,7 @@ class Policies:
         return Policy(settings=settings, own=own, rules=_rules(agent))
 
     async def own(self, principal: Principal) -> Sequence[ProviderEntry]:
-        """Return the providers that a tenant has of its own."""
+        """Return the providers that a tenant defines itself."""
         entries: list[ProviderEntry] = []
         for provider in self._own:
             entries += await self._known_own.get(_own_key(provider, principal), partial(provider.of, principal))
@@ -126,17 +126,17 @@ class Policies:
         principal: Principal,
         request: Request | None,
     ) -> Setting:
-        """Change the setting of a provider, and return the whole setting.
+        """Change a tenant's setting for a provider, and return the whole setting.
 
         Args:
-            provider_id: Which.
-            setting: What it says is so from now on; what it does not say stays.
-            reset: The fields that are as the provider has them again.
-            principal: Whose tenant's setting it is.
-            request: Makes it happen once.
+            provider_id: The provider that the setting is for.
+            setting: The fields to change; fields that are None stay as they are.
+            reset: The names of fields that get the provider's default again.
+            principal: The caller, whose tenant's setting is changed.
+            request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
-            InvalidArgument, LimitExceeded: there is no such provider or field, or the field does not apply to it.
+            InvalidArgument, LimitExceeded: the provider or a field does not exist, or the field does not apply to it.
             PermissionDenied: the key is bound.
             RequestIdReused: see the contract.
         """
@@ -176,7 +176,7 @@ def _own_key(own: OwnProviders, principal: Principal) -> tuple[Any, ...]:
 
 
 def _rules(agent: Agent | None) -> list[Rules]:
-    """Return what an agent and its template say, the agent first."""
+    """Return the rules of an agent, followed by those of its template."""
     if agent is None:
         return []
     rules = [_rules_of(agent.said, f"agent {agent.said.agent_id}")]
@@ -194,7 +194,7 @@ def _named(names: ProviderNames | None) -> ProviderSelector | None:
 
 
 def _json(setting: Setting) -> dict[str, Any]:
-    """Return what a setting says, by the names of its fields."""
+    """Return a setting as JSON values, by the names of its fields; fields that are None are left out."""
     said = {"enabled": setting.enabled, "is_default": setting.is_default, "deadline_ms": setting.deadline_ms}
     stored_fields: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if setting.node_ids is not None:
@@ -205,7 +205,7 @@ def _json(setting: Setting) -> dict[str, Any]:
 
 
 def _setting(said: Mapping[str, Any]) -> Setting:
-    """Return the setting that `_json` gave. What a newer version says besides is not known here."""
+    """Return the setting that `_json` wrote. Fields of a newer release are ignored."""
     setting = Setting(
         enabled=said.get("enabled"), is_default=said.get("is_default"), deadline_ms=said.get("deadline_ms")
     )

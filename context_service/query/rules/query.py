@@ -114,16 +114,16 @@ _Tell = Callable[[ProviderProgress], None]
 
 
 class ContextQueries:
-    """Asks the providers for a principal.
+    """Answers queries: asks the providers and merges their hits. Each call acts for its principal.
 
     Args:
-        providers: The service's own and installed ones.
-        policies: Which of them may be asked.
-        reaper: Keeps those that are late.
+        providers: The providers that come with the service, and the installed ones.
+        policies: Decides which providers a query may ask.
+        reaper: Keeps the searches that miss their deadline, until they end.
         tokens: Counts the tokens of a prompt.
-        by_meaning: Compares hits by embeddings. None to rank by words alone.
-        fared: Counts how long each provider took, by its `family` and its `state`.
-        chat: Writes answers. None to quote hits.
+        by_meaning: Compares hits by embeddings; None to rank by words alone.
+        fared: Records how long each provider took, by its `family` and its `state`.
+        chat: The model that writes answers; None to quote hits.
     """
 
     def __init__(
@@ -172,15 +172,16 @@ class ContextQueries:
                 asking.exception()  # asked for, or asyncio would log it
 
     async def query(self, question: QueryRequest, *, principal: Principal, tell: _Tell | None = None) -> Queried:
-        """Return the fused answers of the providers, within the time of the call.
+        """Ask the providers, and return their merged answers within the time of the call.
 
         Args:
-            question: The request.
-            principal: The caller.
-            tell: Called with what each provider answered, as soon as it is checked.
+            question: The query of the caller.
+            principal: The caller; providers return only what it may see.
+            tell: Called with the answer of each provider as soon as it is checked.
 
         Raises:
-            InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: it is refused, and no provider was asked.
+            InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: the query is refused; no provider was
+                asked.
         """
         tell = tell or _no_progress
         began = time.monotonic()
@@ -242,7 +243,7 @@ class ContextQueries:
     async def _expanded(
         self, question: QueryRequest, chosen: Sequence[Selected], policy: Policy, principal: Principal
     ) -> Sequence[ExpandedRef]:
-        """Return what the refs of a question are of."""
+        """Return the whole texts of the hits that a query's `expand_refs` name."""
         request = _asked_of(question, policy, self.providers)
         named = expanding.refs_by_provider(question.expand_refs, chosen)
         now, call_s = time.monotonic(), answer_s(remaining_s()) * _SCORING
@@ -286,7 +287,7 @@ class ContextQueries:
         principal: Principal,
         ends_at: float,
     ) -> object:
-        """Let one provider expand, in a task of its own, as `_search` searches."""
+        """Let one provider expand its hits, in a task of its own, as `_search` searches."""
         current_call.set(_part_of(current_call.get(), ends_at))
         assert isinstance(entry.provider, Expanding)
         expand: Callable[[Sequence[str], ProviderQuery, Principal], object] = entry.provider.expand
@@ -297,7 +298,7 @@ class ContextQueries:
         return await texts if inspect.isawaitable(texts) else texts
 
     async def _answer(self, query: str, shown_hits: Sequence[Fused], size_bytes: int) -> QuotedAnswer | None:
-        """Return the answer of the model, or quotations if it fails or there is none."""
+        """Return the answer of the model, or quotations of hits if the model fails or there is none."""
         reason = ""
         if self._chat is not None and shown_hits:
             calls.end_turn()  # only the model remains, which is slow
@@ -314,7 +315,7 @@ class ContextQueries:
         return replace(answer, reason=reason) if answer else None
 
     async def _policy(self, question: QueryRequest, principal: Principal) -> Policy | ProviderResult:
-        """Return the policy of a query; or the failed read, after which no provider is asked.
+        """Return the policy of a query; if it cannot be read, the error, after which no provider is asked.
 
         Raises:
             ContextKeepError: the query is refused.
@@ -339,7 +340,7 @@ class ContextQueries:
     async def _asked(
         self, question: QueryRequest, chosen: Sequence[Selected], policy: Policy, principal: Principal, tell: _Tell
     ) -> tuple[list[Status], list[Candidate]]:
-        """Return the status of each provider, by id, and the hits of all."""
+        """Ask the providers; return the status of each by its id, and the hits of all."""
         request = _asked_of(question, policy, self.providers)
         call_ends_at = time.monotonic() + answer_s(remaining_s()) * _SCORING
         statuses = {
@@ -373,7 +374,7 @@ class ContextQueries:
         statuses: Mapping[str, Status],
         candidates: Sequence[Candidate],
     ) -> tuple[dict[str, Status], list[Candidate]]:
-        """Ask providers again in the time they have left, and return the statuses and hits with theirs."""
+        """Ask providers again in the time they have left, and add the new hits and statuses."""
         known = {candidate.ref for candidate in candidates}
         in_time = [
             entry
@@ -403,7 +404,7 @@ class ContextQueries:
         *,
         taken: Mapping[str, float] | None = None,
     ) -> tuple[dict[str, Status], list[Candidate]]:
-        """Ask providers once, and tell of each as it ends; `taken` says how much of their time they have had."""
+        """Ask providers once, and report each as it ends; `taken` says how much of their time they have used."""
         working = {other_entry.info.id for other_entry in entries if not other_entry.waits}
         if not working:
             calls.end_turn()  # the rest of the call waits for other services
@@ -454,7 +455,7 @@ class ContextQueries:
         request: ProviderQuery,
         deadline_s: float,
     ) -> ProviderProgress:
-        """Return the parts of a provider's answer that may be shown."""
+        """Return a provider's status and the hits that may be shown, and record how it fared."""
         candidates: list[Candidate] = []
         if isinstance(answered, Checked):
             status = copied(Status, answered, entry=entry, took_s=outcome.took_s, hit_count=len(answered.hits))
@@ -487,7 +488,7 @@ class ContextQueries:
     async def _search(
         self, entry: ProviderEntry, request: ProviderQuery, principal: Principal, call: Call | None
     ) -> object:
-        """Search by one provider. It runs in a task of its own, so the call's deadline is the provider's for it."""
+        """Search with one provider, in a task of its own, so that the call's deadline can be the provider's."""
         current_call.set(call)
         search: Callable[[ProviderQuery, Principal], object] = entry.provider.search
         if is_blocking(search):
@@ -511,6 +512,7 @@ class ContextQueries:
 
 
 def _asked_of(question: QueryRequest, policy: Policy, providers: Providers) -> ProviderQuery:
+    """Return the query that providers get: the caller's, narrowed by the policy. A deep query asks for more hits."""
     is_deep = question.depth is Depth.DEEP
     return ProviderQuery(
         query=question.query,
@@ -530,11 +532,14 @@ def _asked_of(question: QueryRequest, policy: Policy, providers: Providers) -> P
 
 
 def _no_progress(progress: ProviderProgress) -> None:
-    """Drop the progress of a provider."""
+    """Drop a provider's progress, for callers that do not stream."""
 
 
 def _within_reach(chosen: Sequence[Selected], principal: Principal) -> Sequence[Selected]:
-    """Return the providers of a query; for a key of a context only `context`, since others do not check such keys."""
+    """Return the providers that a query may ask.
+
+    A key bound to a context may ask only the provider `context`, since the others do not check such keys.
+    """
     if principal.context_id is None:
         return chosen
     bound = "the key is bound to a context"
@@ -559,7 +564,10 @@ def _unruled(chosen: Sequence[Selected], outcome: ProviderResult) -> list[Status
 
 
 def _part_of(call: Call | None, ends_at: float) -> Call | None:
-    """Return the current call with an earlier deadline, and without a turn, which a lingering search must not take."""
+    """Return the current call with an earlier deadline.
+
+    It has no turn in the queue, because a search that outlives the call must not hold one.
+    """
     return replace(call, deadline=min(call.deadline, ends_at), turn=None) if call else None
 
 
@@ -568,7 +576,7 @@ def _deadline_s(entry: ProviderEntry, request: ProviderQuery, taken_s: float) ->
 
 
 def _checking_bytes(outcome: ProviderResult) -> int:
-    """Return as how much the work of `_checked` counts."""
+    """Return the size in bytes that checking an answer counts as, for `beside_the_loop`."""
     hits = outcome.result.hits if type(outcome.result) is Answered else ()
     return SNIPPET_CHARS_MAX * min(len(hits), LOOKED_AT_MAX) if isinstance(hits, list | tuple) else 0
 
@@ -583,7 +591,7 @@ def _checked(outcome: ProviderResult, request: ProviderQuery) -> Checked | BaseE
 
 
 def _failure(error: BaseException, deadline_s: float) -> tuple[State, str]:
-    """Return how a provider failed that raised this."""
+    """Return the state and the reason for a provider that raised this error."""
     match error:
         case Late():
             return State.TIMEOUT, f"no answer within {deadline_s:.1f} s"
@@ -604,7 +612,7 @@ def _failure(error: BaseException, deadline_s: float) -> tuple[State, str]:
 
 
 def _where(error: BaseException) -> str:
-    """Return where an error was raised. What it says is not logged: it may hold anything, such as a key."""
+    """Return the place in the code where an error was raised. Its text is not logged, because it may contain a key."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 

@@ -45,11 +45,11 @@ class ComparedHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What two tests differ in.
+    """The differences between two tests.
 
     Attributes:
-        hits: Of either, in the order of the first, and then those of the other alone.
-        providers: By id, the results in both tests; None where it was not asked.
+        hits: The hits of both tests: first those of the first test, then those of the second alone.
+        providers: The results in both tests, by provider id; None where the provider was not asked.
     """
 
     hits: Sequence[ComparedHit]
@@ -57,11 +57,11 @@ class Compared:
 
 
 class SourceTests:
-    """Runs and keeps tests, of a principal who administers the tenant.
+    """Runs and stores tests of queries, for a principal that administers the tenant.
 
     Args:
         queries: Runs the queries, as for any caller.
-        rows: Keeps.
+        rows: The store of tests.
     """
 
     def __init__(self, queries: ContextQueries, rows: SourceTestRows) -> None:
@@ -79,16 +79,16 @@ class SourceTests:
         asking: Principal,
         principal: Principal,
     ) -> SourceTest:
-        """Ask a question, keep all that comes back, and return it.
+        """Run a query as a test, store its whole answer, and return the test.
 
         Args:
             question: The request; `explain` is always on.
-            request_bytes: The question as it came.
-            label: What the operator calls it.
-            replay_of: The test that is run again.
-            rendered: Returns the bytes of an answer.
+            request_bytes: The request of the query, serialized.
+            label: The name that the operator gives the test.
+            replay_of: The id of the test that is repeated; None for a new test.
+            rendered: Serializes an answer to the bytes that are stored.
             asking: The user or agent for whom it runs.
-            principal: Who tests.
+            principal: The administrator who runs the test.
 
         Raises:
             InvalidArgument, LimitExceeded and the other errors of a query.
@@ -129,7 +129,7 @@ class SourceTests:
         """Return a test with its answer.
 
         Raises:
-            SourceTestNotFound: there is none.
+            SourceTestNotFound: the test does not exist.
         """
         test = await self._rows.read(test_id, principal=principal)
         if test is None:
@@ -156,7 +156,7 @@ class SourceTests:
         """Remove a test.
 
         Raises:
-            SourceTestNotFound: there is none.
+            SourceTestNotFound: the test does not exist.
         """
         if not await self._rows.delete(test_id, principal=principal):
             raise SourceTestNotFound(f"test {test_id} does not exist")
@@ -172,7 +172,7 @@ class SourceTests:
 
 
 def outcome(queried: Queried) -> dict[str, Any]:
-    """Return how a question went, as JSON."""
+    """Return the results of a query's providers as JSON."""
     return {
         "duration_ms": round(queried.took_s * 1000),
         "hits": [{"ref": hit.best.ref, "title": hit.best.hit.title} for hit in queried.hits],
@@ -190,7 +190,7 @@ def outcome(queried: Queried) -> dict[str, Any]:
 
 
 def warned(queried: Queried) -> list[str]:
-    """Return warnings for options that were not followed."""
+    """Return warnings about options that the providers did not follow."""
     question, warnings = queried.question, []
     for statuse in queried.statuses:
         if (
@@ -208,7 +208,7 @@ def warned(queried: Queried) -> list[str]:
 
 
 def compared(first: SourceTest, other: SourceTest) -> Compared:
-    """Return what two tests differ in."""
+    """Compare two tests, and return their differences."""
     ranks, other_ranks = (
         {hit["ref"]: (rank, hit["title"]) for rank, hit in enumerate(test.outcome["hits"], 1)}
         for test in (first, other)

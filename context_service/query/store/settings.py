@@ -20,7 +20,7 @@ _WRITE = SQL["write"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRows:
-    """What a tenant says of each provider, as JSON."""
+    """The stored settings of tenants for providers, as JSON."""
 
     database: Database
 
@@ -38,7 +38,7 @@ class SettingRows:
     async def write(
         self, transaction: Transaction, provider_id: str, setting: Mapping[str, Any], *, updated_by: str
     ) -> None:
-        """Say of a provider, which is locked, this and nothing else."""
+        """Replace the setting of a provider whose row is locked."""
         await transaction.query(
             _WRITE, (orjson.dumps(setting).decode(), updated_by, transaction.tenant_id, provider_id)
         )

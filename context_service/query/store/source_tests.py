@@ -34,12 +34,12 @@ _LAST = _of_all(SQL["last"])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTest:
-    """A test that is kept.
+    """A stored test of a query.
 
     Attributes:
         owner_user_id: The user for whom it ran; empty if there was none.
-        outcome: How it went, as JSON.
-        question: The request, in bytes.
+        outcome: The results of the providers, as JSON.
+        question: The request of the query, serialized.
         answer: The whole answer, in bytes; empty in lists.
     """
 
@@ -58,13 +58,13 @@ class SourceTest:
 
 
 class SourceTestRows:
-    """Keeps them."""
+    """The stored tests of tenants."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def insert(self, test: SourceTest, *, principal: Principal) -> SourceTest:
-        """Keep a test; the oldest of the tenant goes, if there are too many."""
+        """Store a test; if the tenant has too many, delete its oldest one."""
         parameters = {
             **fields_of(test),
             "context_ids": list(test.context_ids),
@@ -75,7 +75,7 @@ class SourceTestRows:
         return _test(row)
 
     async def read(self, test_id: UUID, *, principal: Principal) -> SourceTest | None:
-        """Return a test, or None."""
+        """Return a test with its answer, or None if there is none."""
         rows = await self._query(_READ, principal, test_id=test_id)
         return _test(rows[0]) if rows else None
 
@@ -86,7 +86,7 @@ class SourceTestRows:
         return [_test(row) for row in rows]
 
     async def delete(self, test_id: UUID, *, principal: Principal) -> bool:
-        """Remove a test, and say whether there was one."""
+        """Delete a test, and say whether it existed."""
         return bool(await self._query(_DELETE, principal, test_id=test_id))
 
     async def last(self, *, principal: Principal) -> list[tuple[Mapping[str, Any], datetime]]:
