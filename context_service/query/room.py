@@ -60,7 +60,7 @@ async def open_query(
     templates: Agents,
     own: Sequence[OwnProviders],
 ) -> Room[ContextQueryServicer]:
-    """Open the installed providers and return the servicers of queries."""
+    """Open the installed providers and return the servicer of queries."""
     reaper = Reaper()
     stack.push_async_callback(reaper.end, wait_s=_REAPED_S)
     deps.metrics.watch(

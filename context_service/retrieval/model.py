@@ -31,7 +31,7 @@ class Scope:
 
     @classmethod
     def of_user(cls, kind: str, tenant_id: UUID, user_id: str) -> Scope:
-        """Return the scope of a user, for a kind with one scope a user."""
+        """Return the scope of a user, for a kind of scope that a user has one of."""
         return cls(kind=kind, id=uuid5(tenant_id, f"{kind} of {user_id}"))
 
 
@@ -69,7 +69,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backfilled:
-    """How far a backfill is: the work that older rows lack is queued in the outbox, for a worker to do."""
+    """The progress of a backfill, which queues in the outbox the work that older rows lack."""
 
     to_do: int = 0  # rows that lacked something when the backfill began
     owed: int = 0  # of these, rows that are queued now, or done already

@@ -16,10 +16,10 @@ from service_runtime import background
 
 
 def document_reader_of(settings: Settings, *, bytes_max: int | None = None) -> DocumentReader:
-    """Return what reads texts of files.
+    """Return the reader of files, with the limits of the settings.
 
     Args:
-        settings: Of one child process.
+        settings: The settings, with the limits of a child process.
         bytes_max: Memory of all children together; None for a command, which holds no memory for callers.
     """
     return DocumentReader(
@@ -30,7 +30,7 @@ def document_reader_of(settings: Settings, *, bytes_max: int | None = None) -> D
 
 
 def meaning_of(deps: Dependencies) -> Meaning | None:
-    """Return what compares by meaning, where there is an embedder."""
+    """Return the comparison by embeddings; None if no embedder is configured."""
     if deps.embedder is None or deps.questions is None:
         return None
     nearest = Nearest(deps.database, model=deps.embedder.model, unrelated=deps.embedder.unrelated)

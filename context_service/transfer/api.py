@@ -74,10 +74,10 @@ class TransferServicer(transfer_pb2_grpc.TransferServicer):
 
 
 def _scope(message: pb.ArchiveScope) -> Scope:
-    """Return the scope of an export.
+    """Return the scope of an export that the request names.
 
     Raises:
-        InvalidArgument, LimitExceeded: none is set, or an id is malformed.
+        InvalidArgument, LimitExceeded: no scope is set, or an id is malformed.
     """
     kind = message.WhichOneof("of")
     if kind == "tenant" and message.tenant:
@@ -101,6 +101,7 @@ async def _chunks(requests: AsyncIterator[pb.ImportArchiveRequest]) -> AsyncGene
 
 
 def _imported(run: Run) -> pb.ImportedArchive:
+    """Return the protobuf message of an import, with the counts of its rows and its conflicts."""
     report = report_of(run)
     return copied(
         pb.ImportedArchive,

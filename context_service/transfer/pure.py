@@ -37,7 +37,7 @@ FIRST_SEAL = b""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivePiece:
-    """A piece that was read."""
+    """A piece of an archive that was read and checked."""
 
     number: int
     kind: str
@@ -47,14 +47,14 @@ class ArchivePiece:
     end_bytes: int  # its end in the archive
 
     def refused(self, why: str, *, line: int = 0) -> ArchiveRefused:
-        """Return the error of this piece, which names its place."""
+        """Return the error that refuses this piece, with its place in the archive."""
         table = str(self.says.get("table", ""))
         place = f"piece {self.number}" + (f", {table}" if table else "") + (f", line {line}" if line else "")
         return ArchiveRefused(f"{place}: {why}", piece=self.number, table=table)
 
 
 def sealed(before: bytes, says: dict[str, object], data: bytes) -> tuple[bytes, bytes]:
-    """Return the bytes of a piece, and its seal."""
+    """Return the bytes of a piece, and its seal, which also covers all pieces before it."""
     line = orjson.dumps({**says, "bytes": len(data)})[:-1]
     seal = _seal_of(before, line, data)
     return b"".join((line, _SEAL, seal.hex().encode(), b'"}\n', data)), seal
@@ -75,17 +75,17 @@ async def pieces(
     offset_bytes: int,
     room: Callable[[int], Awaitable[None]] | None = None,
 ) -> AsyncGenerator[ArchivePiece, None]:
-    """Yield the pieces of an archive from a piece on, each checked.
+    """Yield the pieces of an archive, from a given piece on, each checked against its seal.
 
     Args:
-        chunks: Its bytes, cut anywhere.
-        number: Of the first piece.
-        seal: Of the piece before.
-        offset_bytes: Where the bytes begin in the archive.
+        chunks: The bytes of the archive, cut anywhere.
+        number: The number of the first piece that `chunks` holds.
+        seal: The seal of the piece before that one.
+        offset_bytes: Where `chunks` begins in the archive, in bytes.
         room: Waits until the bytes of a piece may be held in memory in addition to those before, or refuses them.
 
     Raises:
-        HeldBytesExceeded: of `room`.
+        HeldBytesExceeded: `room` refused the bytes of a piece.
         ArchiveRefused: a piece is malformed, too large, incomplete, or does not match its seal.
     """
     buffer = bytearray()

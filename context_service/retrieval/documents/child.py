@@ -20,7 +20,7 @@ _PIECE_BYTES = 1024 * 1024
 
 
 def main() -> None:
-    """Read the file that comes in, and end without whatever a parser would do at the end."""
+    """Read the file on standard input, write its text, and exit at once, before a parser's own clean-up could run."""
     kind, charset = Kind(sys.argv[1]), sys.argv[2]
     file_bytes_max, text_chars_max, memory_bytes_max, cpu_s_max = map(int, sys.argv[3:])
     try:
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _loaded(kind: Kind, charset: str) -> Callable[[bytes], Iterator[str]]:
-    """Return what reads files of a kind, with all that it needs imported."""
+    """Return the function that reads files of a kind, with all its modules imported."""
     plain.load()
     try:
         if kind is Kind.PDF:
@@ -63,7 +63,7 @@ def _read(bytes_max: int) -> bytes:
 
 
 def _collected(pieces: Iterator[str], chars_max: int) -> tuple[str, bool]:
-    """Return the first characters of a text, up to a limit, and whether there are more."""
+    """Return the first characters of a text, up to a limit, and say whether there are more."""
     taken, room = [], chars_max
     for piece in pieces:
         taken.append(piece[:room])

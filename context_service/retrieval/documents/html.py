@@ -22,7 +22,7 @@ _PIECE_CHARS = 64 * 1024
 
 
 def text_of_html(data: bytes, charset: str) -> Iterator[str]:
-    """Yield the text of a page, a line for each block."""
+    """Yield the visible text of a page, a line for each block."""
     declared = _CHARSET.search(data[:_HEAD_BYTES])
     text = decoded(data, charset or (declared[1].decode().lower() if declared else ""))
     parser = _Texts()
@@ -49,7 +49,7 @@ class _Texts(HTMLParser):
         return text
 
     def parse_html_declaration(self, i: int) -> int:
-        """Take a declaration that no standard knows, such as `<![x]>`, as browsers do: as a comment."""
+        """Treat a declaration that no standard knows, such as `<![x]>`, as a comment, as browsers do."""
         try:
             return super().parse_html_declaration(i)
         except AssertionError:  # how the library says so
@@ -83,7 +83,7 @@ class _Texts(HTMLParser):
         self._break(tag)
 
     def handle_data(self, data: str) -> None:
-        """Take a text, if it is seen; its lines say nothing."""
+        """Add a text to the current line, if it is visible; its own line breaks count as spaces."""
         if not self._unseen:
             self._pieces.append(_SPACES.sub(" ", data))
 

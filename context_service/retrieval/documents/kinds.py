@@ -46,7 +46,7 @@ BY_CHANCE = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.BROKEN})  # worth a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
-    """That there is no text of a file, and why."""
+    """The result for a file without text, with the reason."""
 
     reason: Reason
     detail: str
@@ -87,11 +87,11 @@ _TEXT_SUFFIXES = re.compile(
 
 
 def kind_of(types: Sequence[str], name: str) -> Kind | None:
-    """Return how the text of a file is read; None if it has none that could be.
+    """Return how the text of a file is read; None if no reader knows the type.
 
     Args:
         types: Media types of the file, the most reliable first; memory types are accepted, too.
-        name: Of the file, whose ending tells where no type does.
+        name: The name of the file, whose extension decides if no type does.
     """
     for media_type in types:
         if kind := _BY_TYPE.get(_bare(media_type)):
@@ -102,14 +102,14 @@ def kind_of(types: Sequence[str], name: str) -> Kind | None:
 
 
 def is_text(types: Sequence[str], name: str) -> bool:
-    """Say whether a file is a text as it is: by one of its types, or the ending of its name."""
+    """Say whether a file is plain text, by one of its types or by the extension of its name."""
     return any(_TEXT_TYPES.fullmatch(_bare(media_type)) for media_type in types) or bool(
         _TEXT_SUFFIXES.fullmatch(_suffix(name))
     )
 
 
 def is_json(types: Sequence[str]) -> bool:
-    """Say whether a text is JSON, or lines of it."""
+    """Say whether a text is a JSON document, or has one on each line."""
     return any(_JSON_TYPES.fullmatch(_bare(media_type)) for media_type in types)
 
 

@@ -28,10 +28,10 @@ MakeParser = Callable[..., Any]
 
 
 def load() -> MakeParser:
-    """Import the parser of XML, while importing is possible.
+    """Import the XML parser, before the process is barred from opening files.
 
     Raises:
-        ImportError: it is not installed.
+        ImportError: the parser is not installed.
     """
     from defusedxml.ElementTree import DefusedXMLParser
 
@@ -41,10 +41,10 @@ def load() -> MakeParser:
 
 
 def text_of_office(data: bytes, kind: Kind, make_parser: MakeParser) -> Iterator[str]:
-    """Yield the text of a document, of the sheets of a workbook, or of slides and their notes.
+    """Yield the text of a document, of a workbook's sheets, or of slides and their notes.
 
     Raises:
-        Refused: it is of another format, needs a password, or is too large when unpacked.
+        Refused: the file has another format, needs a password, or is too large when unpacked.
     """
     if data.startswith(_OLE):
         if _ENCRYPTED in data:
@@ -80,10 +80,10 @@ class _Package:
         return [match[0] for match in sorted(matches, key=lambda match: int(match[1][:9]))]
 
     def read(self, name: str, target: _Target) -> Iterator[str]:
-        """Yield what a target collects of a member.
+        """Parse a member of the zip file, and yield the text that a target collects from it.
 
         Raises:
-            Refused: it is no XML, defines entities, or is too much to unpack.
+            Refused: the member is not XML, defines entities, or is too large when unpacked.
         """
         from defusedxml.common import DefusedXmlException  # there since `load`
 
@@ -112,7 +112,7 @@ class _Target:
         self._in_text = False
 
     def taken(self) -> str:
-        """Return the text collected since the last call."""
+        """Return the text that was collected since the last call."""
         text = "".join(self._pieces)
         self._pieces.clear()
         return text
@@ -141,11 +141,11 @@ class _Target:
             self._pieces.append(text)
 
     def close(self) -> None:
-        """End."""
+        """End the document; the parser requires this method."""
 
 
 class _Strings(_Target):
-    """The texts that a workbook's cells share, in their order."""
+    """The texts that a workbook's cells share, by their numbers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -154,7 +154,7 @@ class _Strings(_Target):
         self._phonetic = False
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Begin an element; how a text is read aloud is no text."""
+        """Begin an element; texts that say how to pronounce a word are skipped."""
         self._phonetic = self._phonetic or _bare(tag) == "rPh"
         self._in_text = _bare(tag) == "t" and not self._phonetic
 
@@ -174,7 +174,7 @@ class _Strings(_Target):
 
 
 class _Sheet(_Target):
-    """Rows as lines, their cells parted by tabs; of a formula its value."""
+    """Collects the rows of a sheet as lines, with tabs between the cells; a formula counts by its value."""
 
     def __init__(self, strings: list[str]) -> None:
         super().__init__()

@@ -15,10 +15,10 @@ _ERR_PASSWORD = 4  # FPDF_ERR_PASSWORD
 
 
 def load() -> Any:
-    """Import PDFium, while importing is possible.
+    """Import PDFium, before the process is barred from opening files.
 
     Raises:
-        ImportError: it is not installed.
+        ImportError: PDFium is not installed.
     """
     import pypdfium2.raw
 
@@ -30,7 +30,7 @@ def text_of_pdf(data: bytes, pdfium: Any) -> Iterator[str]:
     """Yield the text of each page.
 
     Raises:
-        Refused: it has too many of them, wants a password, or is none.
+        Refused: the file has too many pages, needs a password, or is not a PDF.
     """
     if b"%PDF-" not in data[:_HEAD_BYTES]:
         raise Refused(Reason.NOT_AS_SAID, "it is not a PDF")

@@ -15,7 +15,7 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 
 
 def load() -> None:
-    """Import what decoding needs, while importing is possible."""
+    """Import the modules that decoding needs, before the process is barred from opening files."""
     for charset in (*_CHARSETS, "utf-8-sig"):
         codecs.lookup(charset)
 
@@ -24,7 +24,7 @@ def decoded(data: bytes, charset: str) -> str:
     """Decode bytes: by their byte-order mark, else by the declared charset, else as UTF-8.
 
     Raises:
-        Refused: they are no text in it.
+        Refused: the bytes are not text in that encoding.
     """
     for mark, marked in _MARKS:
         if data.startswith(mark):
@@ -48,12 +48,12 @@ def _known(charset: str) -> str:
 
 
 def text_of(data: bytes, charset: str) -> Iterator[str]:
-    """Yield a text as it is."""
+    """Yield a plain text unchanged."""
     yield decoded(data, charset)
 
 
 def text_of_json(data: bytes, charset: str) -> Iterator[str]:
-    """Yield the leaves of a JSON document, or of each line that is one; other text is yielded as it is."""
+    """Yield the values of a JSON document, or of each line that is one; other text is yielded unchanged."""
     text = decoded(data, charset)
     flattened = json_text(text)
     if flattened is not text:

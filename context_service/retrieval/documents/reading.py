@@ -36,7 +36,7 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileText:
-    """What a file says."""
+    """The text of a file."""
 
     text: str  # without NUL, which Postgres does not store
     is_cut: bool  # there was more of it
@@ -45,19 +45,19 @@ class FileText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordText:
-    """What a record says, with its file."""
+    """The text of a record, including its file."""
 
     text: str
     unread: Unread | None  # why its file has no text; None if it was read or there is no file
 
 
 class DocumentReader:
-    """Reads files, each in a process of its own, which knows nothing but the file.
+    """Reads texts from files, each in a child process of its own that has access to nothing else.
 
     Args:
-        memory_bytes_max: Of such a process.
+        memory_bytes_max: The most memory that one child process may use.
         together_bytes_max: Memory of all child processes together; None limits each alone.
-        timeout_s: That one may take; it may compute for as long, too.
+        timeout_s: Seconds that a child process may take, and seconds of CPU time that it may use.
     """
 
     def __init__(self, *, memory_bytes_max: int, together_bytes_max: int | None = None, timeout_s: float) -> None:
@@ -70,16 +70,17 @@ class DocumentReader:
     async def read(
         self, kind: Kind, chunks: AsyncIterable[bytes], *, tenant_id: UUID, charset: str = ""
     ) -> FileText | Unread:
-        """Return the text of a file, or why there is none.
+        """Return the text of a file, or the reason why it has none.
 
         Args:
-            kind: The declared kind of the file.
-            chunks: Its bytes.
-            tenant_id: Whose. Tenants take turns with the children, and one has half of them at most.
-            charset: Of a text, if declared.
+            kind: The kind of the file, which decides how it is read.
+            chunks: The bytes of the file, in order.
+            tenant_id: The tenant that owns the file. Tenants take turns, and one may use at most half of the child
+                processes.
+            charset: The declared charset of a text file; empty if none was declared.
 
         Raises:
-            Whatever `chunks` raise.
+            Errors of `chunks`.
         """
         limits = (FILE_BYTES_MAX, TEXT_CHARS_MAX, self._memory_bytes_max, math.ceil(self._timeout_s))
         async with Turn(self._turns, Principal(tenant_id=tenant_id, subject="indexing")) as turn:
@@ -97,7 +98,7 @@ class DocumentReader:
 
 
 def _answer(kind: Kind, output: bytes) -> FileText | Unread:
-    """Return what a child answered, which may be anything, had a file taken it over."""
+    """Return the answer of a child process. It is checked, because a malicious file may have taken the child over."""
     head, _, text = output.partition(b"\n")
     try:
         answer = json.loads(head[:_HEAD_BYTES_MAX])

@@ -24,7 +24,7 @@ class BadProfile(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Weights of features by their names (`features.FEATURES`), in the order of their display."""
+    """A ranking profile: the weights of features, by their names in `features.FEATURES`, in the order of display."""
 
     name: str
     words: Mapping[str, float]  # where there are no vectors
@@ -33,11 +33,11 @@ class Profile:
 
 @cache
 def profile(name: str) -> Profile:
-    """Return a profile that comes with the service.
+    """Return a ranking profile that comes with the service.
 
     Raises:
-        KeyError: there is none of this name.
-        BadProfile: its file is not of the form.
+        KeyError: no such profile comes with the service.
+        BadProfile: the profile's file is malformed.
     """
     if name not in profile_names():
         raise KeyError(name)
@@ -51,10 +51,10 @@ def profile_names() -> tuple[str, ...]:
 
 
 def parsed(name: str, document: Any) -> Profile:
-    """Return a profile as a file says it.
+    """Parse the file of a ranking profile.
 
     Raises:
-        BadProfile: it says something else, or names a feature that is not there.
+        BadProfile: the file is malformed, or names an unknown feature.
     """
     if not isinstance(document, dict) or document.keys() != {"words", "with_meaning"}:
         raise BadProfile(f"{name} must have `words` and `with_meaning`, and nothing else")

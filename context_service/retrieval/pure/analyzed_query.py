@@ -37,14 +37,14 @@ _ASKS_PLACE = re.compile(r"\b(?:where|country|city|place|state)\b", re.IGNORECAS
 
 
 class Day(NamedTuple):
-    """A date as a question names it: 0 is what it does not say."""
+    """A date that a question names; a part that it does not name is 0."""
 
     year: int
     month: int
     day: int
 
     def closeness(self, date_of_text: date) -> float:
-        """Return how well a date fits: 1 all that is named, .5 the month of a day, or a year alone; else 0."""
+        """Return how well a date fits: 1 for all that is named, .5 for the month of a day or only the year, else 0."""
         if self.year and self.year != date_of_text.year:
             return 0.0
         if not self.month:
@@ -56,11 +56,11 @@ class Day(NamedTuple):
 
 @dataclass(frozen=True)
 class AnalyzedQuery:
-    """The text of a query, analyzed.
+    """A query with its terms, and with what it asks for.
 
     Attributes:
-        text: As the caller wrote it, the first `CHARS_MAX` characters.
-        words: Its terms in their order.
+        text: The text of the caller, cut to `CHARS_MAX` characters.
+        words: The terms of the text, in their order.
     """
 
     text: str
@@ -68,15 +68,15 @@ class AnalyzedQuery:
 
     @classmethod
     def of(cls, text: str) -> AnalyzedQuery:
-        """Return the question of a text: any message is one."""
+        """Analyze a text as a query; any text, such as a chat message, may be one."""
         text = text[:CHARS_MAX]
         return cls(text=text, words=tuple(asked_terms(text)))
 
     def missing(self, matching: Matching) -> list[str]:
-        """Return its words that no passage has, without those for which nothing else may stand.
+        """Return the words of the query that no passage has, and for which similar words may stand.
 
         Args:
-            matching: The rows found by `terms`.
+            matching: The rows that the terms of the query found.
         """
         there = {number for row in matching.rows for _, number in row.found} | matching.estimated.keys()
         gone = {term for number, term in enumerate(self.terms[:ASKED_TERMS_MAX]) if number not in there}
@@ -84,31 +84,31 @@ class AnalyzedQuery:
         return [word for word in words if not _MONTH.fullmatch(word)]
 
     def meaning(self, meant: Mapping[str, Sequence[str]]) -> AnalyzedQuery:
-        """Return the question with other words in the place of some.
+        """Return the query with unknown words replaced by the words that may be meant.
 
         Args:
-            meant: The words that may be meant, by the word that is there.
+            meant: For each unknown word, the words that may be meant.
         """
         words = [stem for word, term in self._spelled for stem in (stems(meant.get(word, ())) or [term])]
         return AnalyzedQuery(text=self.text, words=tuple(words))
 
     @cached_property
     def _spelled(self) -> Sequence[tuple[str, str]]:
-        """Its words as they are written, each with its term."""
+        """The words as they are written, each with its term."""
         return asked_words(self.text)
 
     @cached_property
     def terms(self) -> Sequence[str]:
-        """Its distinct terms, in order of first use. A row refers to them by their numbers in this list."""
+        """The distinct terms, in order of first use. Rows refer to terms by their index in this list."""
         return list(dict.fromkeys(self.words))
 
     @cached_property
     def days(self) -> Sequence[Day]:
-        """The dates that it names, the first `DAYS_MAX`."""
+        """The dates that the query names, at most `DAYS_MAX`."""
         return list(islice(dict.fromkeys(islice(self._named_days(), NAMED_MAX)), DAYS_MAX))
 
     def _named_days(self) -> Iterator[Day]:
-        """Yield the dates that it names, as often as it does; each month once for each year."""
+        """Yield the dates that the query names, with repetitions; a month is combined with each named year."""
         for match in _ISO_DATE.finditer(self.text):
             yield Day(*map(int, match.groups()))
         rest = _ISO_DATE.sub(" ", self.text)
@@ -123,17 +123,17 @@ class AnalyzedQuery:
 
     @cached_property
     def asks_when(self) -> bool:
-        """Whether the answer is a time."""
+        """Whether the query asks for a time."""
         return bool(_ASKS_WHEN.match(self.text))
 
     @cached_property
     def asks_number(self) -> bool:
-        """Whether the answer is a number."""
+        """Whether the query asks for a number."""
         return bool(_ASKS_NUMBER.search(self.text))
 
     @cached_property
     def asks_place(self) -> bool:
-        """Whether the answer is a place."""
+        """Whether the query asks for a place."""
         return bool(_ASKS_PLACE.search(self.text))
 
 

@@ -13,7 +13,7 @@ _RESULTS_SHARE = 3  # one item in this many may be the result of a tool
 
 
 class Item(NamedTuple):
-    """What might go in."""
+    """A text that may be put into a prompt."""
 
     tokens: int  # with all that the prompt says around it
     is_result: bool  # a tool's
@@ -21,15 +21,15 @@ class Item(NamedTuple):
 
 
 def within_budget(items: Iterable[Item], *, tokens_max: int, items_max: int) -> list[int]:
-    """Return which items go in, by their numbers, in their order.
+    """Return the indexes of the items that fit the budget, in order.
 
-    One that does not fit is skipped, since a shorter one later may fit. So are near-duplicates of one that is in, and
-    results of tools after the first third of `items_max`.
+    An item that does not fit is skipped, since a shorter one may fit later. Also skipped are near-duplicates of a
+    chosen item, and results of tools beyond a third of `items_max`.
 
     Args:
-        items: The best first; reading stops at the last one that fits.
-        tokens_max: Of all that go in.
-        items_max: That go in.
+        items: The items, best first. They are read only until the budget is used up.
+        tokens_max: The most tokens of all chosen items together.
+        items_max: The most items to choose.
     """
     taken: list[int] = []
     seen: list[_Said] = []
@@ -52,9 +52,9 @@ def within_budget(items: Iterable[Item], *, tokens_max: int, items_max: int) -> 
 def fitting(
     pieces: Sequence[_T], join: Callable[[Sequence[_T]], str], *, tokens_max: int, count: Callable[[str], int]
 ) -> tuple[Sequence[_T], str, int]:
-    """Return as many pieces as fit when they are joined, the best first, with their text and its tokens.
+    """Return as many of the best pieces as fit when joined, with the joined text and its tokens.
 
-    Joined pieces may count more tokens than each alone, so the last ones go until the whole fits.
+    Joined pieces may have more tokens than the sum of each alone, so the last ones are dropped until the whole fits.
     """
     while True:
         text = join(pieces)
@@ -70,7 +70,7 @@ def quoted_lines(text: str) -> str:
 
 
 class _Said:
-    """What a text says, as far as its terms tell."""
+    """The terms of a text, by which near-duplicates are found."""
 
     def __init__(self, terms: Sequence[str]) -> None:
         self._terms = tuple(terms)
@@ -78,7 +78,7 @@ class _Said:
         self._numbers = frozenset(term for term in self._different if any(map(str.isdigit, term)))
 
     def is_same(self, other: _Said) -> bool:
-        """Whether it says what the other does: another number is another fact."""
+        """Say whether another text says the same; texts with different numbers never do."""
         if self._terms == other._terms:
             return bool(self._terms)
         both, together = len(self._different & other._different), len(self._different | other._different)

@@ -44,14 +44,14 @@ class _Unit(NamedTuple):
 
 
 def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX) -> list[TextSpan]:
-    """Return where to cut a text; nothing of an empty one.
+    """Cut a text into pieces at the best borders; an empty text has no pieces.
 
-    Every character is counted twice at most, so the time grows with the text: about .3 s a MiB.
+    Every character is counted at most twice, so the time grows linearly: about .3 s a MiB.
 
     Args:
-        text: Any text.
-        count: Tokens of a text; not more than its bytes in UTF-8.
-        tokens_max: Of a piece, as the sum of its sentences, or of the text; at least 8.
+        text: The text to cut, of any length.
+        count: Returns the number of tokens of a text, which is never above its UTF-8 bytes.
+        tokens_max: The most tokens of a piece, summed over its sentences or counted as a whole; at least 8.
     """
     if not text:
         return []
@@ -78,7 +78,7 @@ def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX)
 
 
 def _best(units: list[_Unit], tokens_max: int) -> int:
-    """Return how many of the units make a passage: up to the best border in its second half, the last one of these."""
+    """Return how many units make up the next passage: up to the last of the best borders in its second half."""
     best, strength, tokens = len(units), -1, 0
     for number, unit in enumerate(units, start=1):
         tokens += unit.tokens
@@ -101,7 +101,7 @@ def _units(text: str, count: Callable[[str], int], tokens_max: int) -> Iterator[
 
 
 def _borders(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where sentences, lines and paragraphs end, the end of the text last."""
+    """Yield the positions where sentences, lines and paragraphs end, and last the end of the text."""
     for start in range(0, len(text), _SEARCHED_CHARS):
         for border in _BORDER.finditer(text, start, start + _SEARCHED_CHARS):
             if border.end() < len(text):
@@ -113,7 +113,7 @@ def _borders(text: str) -> Iterator[tuple[int, int]]:
 def _counted(
     text: str, start: int, end: int, border: int, count: Callable[[str], int], tokens_max: int
 ) -> Iterator[_Unit]:
-    """Yield the text between two positions, in halves where it has too many tokens."""
+    """Yield the text between two positions, split in halves until each has few enough tokens."""
     tokens = count(text[start:end])
     if tokens <= tokens_max or end - start == 1:
         yield _Unit(end, tokens, border)
@@ -124,6 +124,6 @@ def _counted(
 
 
 def _between_words(text: str, start: int, end: int) -> int:
-    """Return a position to cut, after `start` and up to `end`: after the last space of the second half, if any."""
+    """Return a position to cut between `start` and `end`: after the last space of the second half, if there is one."""
     half = (start + end) // 2
     return max(text.rfind(" ", half, end), text.rfind("\t", half, end)) + 1 or end

@@ -61,7 +61,7 @@ _TOKEN = re.compile(rf"(?:(?<![\w)])[-\u2212](?=\d))?{_NUMBER}|[^\W\d_][^\W_]*|[
 
 
 def fact_of(text: str) -> tuple[str, ...]:
-    """Return what a text says, equal for texts that say the same; empty if it is too little to be a fact."""
+    """Return a key of the statement in a text, equal for texts that say the same; empty if the text is too short."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     plain = " ".join(text.lower().split())
@@ -91,11 +91,11 @@ def fact_of(text: str) -> tuple[str, ...]:
 
 
 def look_of(text: str, terms: Iterable[str]) -> object:
-    """Return what texts that say the same have in common, and most others have not: cheaper than what they say.
+    """Return a cheap key that texts with the same statement share, and most other texts do not.
 
     Args:
-        text: Any.
-        terms: Its `terms_of`.
+        text: The text to compare, of any length.
+        terms: The terms of the text, as `terms_of` returns them.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -113,13 +113,13 @@ def look_of(text: str, terms: Iterable[str]) -> object:
 
 @lru_cache(_STEMS_KEPT)
 def _stem(word: str) -> str:
-    """Return the stem of a word; one that says nothing by itself stands for itself."""
+    """Return the stem of a word; a word without meaning of its own stays as it is."""
     match = stems([word])
     return match[0] if match else word
 
 
 def _means(sign: str) -> bool:
-    """Say whether a sign tells one fact from another: of mathematics, money, a question, a letter's mark."""
+    """Say whether a character changes the meaning: a sign of mathematics or money, a question mark, an accent."""
     return unicodedata.category(sign)[0] in "SM" or sign in "%?\u2030"
 
 

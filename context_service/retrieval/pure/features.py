@@ -39,7 +39,10 @@ _Counts = Mapping[int, int]  # how often each term is there, by its number
 
 
 class Candidates:
-    """The candidates of a question, and what the features of all of them are made of. Lists have a value for each."""
+    """The candidates of a query, and the values that features are computed from.
+
+    Each list has one value for each candidate.
+    """
 
     def __init__(
         self, question: AnalyzedQuery, matching: Matching, cosines: Mapping[tuple[int, int], tuple[float, float]]
@@ -59,7 +62,7 @@ class Candidates:
     def read(
         cls, question: AnalyzedQuery, matching: Matching, cosines: Mapping[tuple[int, int], tuple[float, float]]
     ) -> Generator[None, None, Candidates]:
-        """Return the candidates of a question, in steps."""
+        """Read the candidates of a query, in short steps."""
         read = cls(question, matching, cosines)
         sessions: dict[int, list[Row]] = {}
         for row in sorted(matching.rows):
@@ -108,7 +111,7 @@ class Candidates:
 
     @cached_property
     def followers(self) -> Sequence[int]:
-        """The indexes of candidates that directly follow the one before them in the lists."""
+        """The indexes of the candidates that directly follow the candidate before them."""
         stands = self._stands
         return [index for index in range(1, len(stands)) if stands[index] - stands[index - 1] == 1]
 
@@ -124,7 +127,7 @@ class Candidates:
         ]
 
     def with_neighbours(self, values: Sequence[float]) -> list[float]:
-        """Return each value with shares of the values one and two places away."""
+        """Return each value with shares of its neighbours' values, one and two places away."""
         together = list(values)
         for follower in self.followers:
             value, other = values[follower], values[follower - 1]
@@ -139,7 +142,7 @@ class Candidates:
 
     @cached_property
     def counts_previous(self) -> Sequence[_Counts]:
-        """Terms of each candidate and of the passage before it."""
+        """The terms of each candidate, together with those of the passage before it."""
         together = list(self.counts)
         for follower in self.followers:
             together[follower] = _both(self.counts[follower], self.counts[follower - 1])
@@ -147,7 +150,7 @@ class Candidates:
 
     @cached_property
     def counts_window(self) -> Sequence[_Counts]:
-        """Terms of each candidate and of the passages before and after it."""
+        """The terms of each candidate, together with those of the passages before and after it."""
         together = list(self.counts_previous)
         for follower in self.followers:
             together[follower - 1] = _both(together[follower - 1], self.counts[follower])
@@ -155,17 +158,17 @@ class Candidates:
 
     @cached_property
     def lengths(self) -> Sequence[float]:
-        """Terms of each."""
+        """The length of each candidate, in terms."""
         return [row.length for row in self.rows]
 
     @cached_property
     def lengths_previous(self) -> Sequence[float]:
-        """Length of each candidate with the passage before it, in terms."""
+        """The length of each candidate together with the passage before it, in terms."""
         return [row.length + row.length_before for row in self.rows]
 
     @cached_property
     def lengths_window(self) -> Sequence[float]:
-        """Length of each candidate with the passages before and after it; an unread one counts with the mean length."""
+        """The length of each candidate with both neighbours; an unread neighbour counts with the mean length."""
         lengths = [
             length + (self.mean if row.place is not None and row.place + 1 < row.session_places else 0.0)
             for row, length in zip(self.rows, self.lengths_previous, strict=True)
@@ -178,30 +181,30 @@ class Candidates:
 
     @cached_property
     def bm25(self) -> list[float]:
-        """Of the passage."""
+        """The BM25 score of each candidate alone."""
         return self.bm25_of(self.counts, self.lengths, self.mean, self.in_turns, self.passages)
 
     @cached_property
     def bm25_previous(self) -> list[float]:
-        """BM25 of each candidate with the passage before it."""
+        """The BM25 score of each candidate together with the passage before it."""
         mean = self.mean + self.totals.length_before / self.passages
         df = self._in_documents(self.counts_previous, 2)
         return self.bm25_of(self.counts_previous, self.lengths_previous, mean, df, self.passages)
 
     @cached_property
     def bm25_window(self) -> list[float]:
-        """BM25 of each candidate with the passages before and after it."""
+        """The BM25 score of each candidate together with the passages before and after it."""
         mean = self.mean + (self.totals.length_before + self.totals.length_after) / self.passages
         df = self._in_documents(self.counts_window, 3)
         return self.bm25_of(self.counts_window, self.lengths_window, mean, df, self.passages)
 
     @cached_property
     def in_turns(self) -> Sequence[float]:
-        """In how many passages each term is."""
+        """The number of passages that have each term of the query."""
         return self._in_documents(self.counts, 1)
 
     def _in_documents(self, documents: Sequence[_Counts], passages: int) -> Sequence[float]:
-        """Return in how many documents each term is; a document has `passages` passages."""
+        """Return the number of documents that have each term; a document consists of `passages` passages."""
         df = [0.0] * len(self.question.terms)
         for counts in documents:
             for number in counts:
@@ -213,14 +216,14 @@ class Candidates:
     def bm25_of(
         self, documents: Sequence[_Counts], lengths: Sequence[float], mean: float, df: Sequence[float], count: int
     ) -> list[float]:
-        """Return how well documents fit the question.
+        """Return the BM25 score of each document for the query.
 
         Args:
-            documents: Their terms.
-            lengths: Theirs, in terms.
-            mean: Of all such documents of the scope.
-            df: In how many of them each term is.
-            count: How many there are.
+            documents: The terms of each document, with their counts.
+            lengths: The length of each document, in terms.
+            mean: The mean length of all such documents in the scope.
+            df: For each term of the query, the number of documents that have it.
+            count: The number of such documents in the scope.
         """
         weights = [(_K1 + 1) * math.log(1 + (count - df_of_term + 0.5) / (df_of_term + 0.5)) for df_of_term in df]
         short, by_length = _K1 * (1 - _B), _K1 * _B / max(mean, 1.0)
@@ -235,7 +238,7 @@ class Candidates:
         return scores
 
     def scaled(self, values: Sequence[float]) -> list[float]:
-        """Return values between 0 and 1: a passage that is no candidate has 0, as the least."""
+        """Return values scaled to 0 to 1; passages that are no candidates count as 0, the least value."""
         least = min(values, default=0.0) if len(values) >= self.passages else 0.0
         return _scaled(values, least)
 
@@ -243,7 +246,7 @@ class Candidates:
 
     @cached_property
     def named(self) -> tuple[Sequence[str], frozenset[int]]:
-        """The authors whose names are in the question, and the numbers of its terms that are names of authors."""
+        """The authors that the query names, and the indexes of the query's terms that are authors' names."""
         numbers = {term: number for number, term in enumerate(self.question.terms)}
         names = {
             author: {numbers[term] for term in terms_of(author) if term in numbers} for author in self.totals.authors
@@ -252,7 +255,7 @@ class Candidates:
 
     @cached_property
     def idf(self) -> Mapping[int, float]:
-        """What each term of the question weighs, without authors' names; one that is nowhere weighs most."""
+        """The weight of each term of the query, without authors' names; a term that is nowhere weighs most."""
         most = math.log(self.passages) if self.passages > 1 else 1.0
         return {
             number: math.log(1 + (self.passages - in_turn + 0.5) / (in_turn + 0.5)) if in_turn else most
@@ -261,17 +264,17 @@ class Candidates:
         }
 
     def covered(self, documents: Sequence[_Counts]) -> list[float]:
-        """Return what share of the question's terms, by their weight, each document has."""
+        """Return for each document the share of the query's terms that it has, by their weights."""
         idf = self.idf
         whole = sum(idf.values()) or 1.0
         return [sum([idf.get(number, 0.0) for number in counts]) / whole if counts else 0.0 for counts in documents]
 
     def marked(self, mark: int) -> list[float]:
-        """Return 1 for each that has the mark, else 0."""
+        """Return 1 for each candidate that has the mark, else 0."""
         return [1.0 if row.marks & mark else 0.0 for row in self.rows]
 
     def none(self) -> list[float]:
-        """Return 0 for each."""
+        """Return 0 for each candidate."""
         return [0.0] * len(self.rows)
 
 
@@ -296,6 +299,11 @@ def _nbp(candidates: Candidates) -> list[float]:
 
 
 def _sess(candidates: Candidates) -> list[float]:
+    """Return the BM25 score of each candidate's whole session, scaled to 0 to 1.
+
+    A term's document frequency is counted over the sessions that were read; for common terms, it is estimated from
+    passages.
+    """
     totals, sessions = candidates.totals, candidates.sessions
     count = max(totals.sessions, len(sessions), 1)
     df = [0.0] * len(candidates.question.terms)
@@ -348,6 +356,10 @@ def _maxidf(candidates: Candidates) -> list[float]:
 
 
 def _bigram(candidates: Candidates) -> Generator[None, None, list[float]]:
+    """Return how many of the query's word pairs each candidate has close together, scaled to 0 to 1.
+
+    Names of authors are left out. It yields after each candidate, because this is slow for long passages.
+    """
     question, (_, names) = candidates.question, candidates.named
     numbers = {term: number for number, term in enumerate(question.terms)}
     query_numbers = [numbers[term] for term in question.words if numbers[term] not in names]
@@ -460,7 +472,7 @@ def _counted(positions: Sequence[tuple[int, int]]) -> dict[int, int]:
 
 
 def _both(one: _Counts, other: _Counts) -> _Counts:
-    """Return the terms of two texts as one."""
+    """Return the summed counts of terms of two texts."""
     if not other:
         return one
     if not one:
@@ -472,7 +484,7 @@ def _both(one: _Counts, other: _Counts) -> _Counts:
 
 
 def _scaled(values: Sequence[float], least: float) -> list[float]:
-    """Return values as shares of the way from the least to the most; 0 if they are all the same."""
+    """Return values scaled to their range, from 0 for the least to 1 for the most; 0 if all are the same."""
     span = max(values, default=0.0) - least
     if span <= 0:
         return [0.0] * len(values)

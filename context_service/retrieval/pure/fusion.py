@@ -11,10 +11,11 @@ FUSION_K = 60
 
 
 def reciprocal_ranks(*orders: Sequence[UUID]) -> dict[UUID, float]:
-    """Return each thing of the orders with the sum of its reciprocal ranks, the best first.
+    """Return the items of several rankings with their sums of reciprocal ranks, best first.
 
     Args:
-        orders: Each the best first, and nothing twice. Of equal sums that comes first which an earlier order has.
+        orders: Rankings, each best first and without repetitions. Between equal sums, the earlier ranking's order
+            decides.
     """
     scores: dict[UUID, float] = {}
     for order in orders:

@@ -19,17 +19,18 @@ _PATHS_SHARE = 2
 
 
 class PartText(NamedTuple):
-    """A text that passages are cut from."""
+    """A text of a message's part that passages are cut from."""
 
     kind: str  # one of KINDS
     text: str
 
 
 def part_text(part: Part) -> PartText | None:
-    """Return what a part is found by; None of reasoning, if there is nothing, or its metadata say `"index": false`.
+    """Return the text by which a part is found; None for reasoning, for a part without text, or if it opts out.
 
-    JSON gives a line for each leaf, `path = value`, so its values and its keys are found, and a text in it as it is.
-    What a part points at is not read here: of a file and an address there is the name.
+    A part opts out with `"index": false` in its metadata. JSON becomes a line for each leaf, `path = value`, so that
+    keys and values are found; a single text in it stays as it is. Files and addresses are not read: only their names
+    are indexed.
     """
     if part.reasoning is not None or not is_indexed(part.metadata_json):
         return None
@@ -50,9 +51,9 @@ def part_text(part: Part) -> PartText | None:
 
 
 def json_text(document: str) -> str:
-    """Return the leaves of a JSON document, a line each; a single text, or text that is not JSON, unchanged.
+    """Return the leaves of a JSON document, one a line; a single text, or text that is not JSON, stays unchanged.
 
-    Lists of plain values are one line. The text is a few times the size of the document at most.
+    Lists of plain values become one line. The text is at most a few times the size of the document.
     """
     if not document:
         return ""
@@ -66,11 +67,11 @@ def json_text(document: str) -> str:
 
 
 def _lines(document: Any, paths_chars: int) -> Iterator[str]:
-    """Yield a line for each leaf, in the order of the document.
+    """Yield a line for each leaf of a document, in order.
 
     Args:
-        document: Parsed JSON, nested however deeply: no call is made for a level.
-        paths_chars: What paths may have together. Behind that a line has its own key only, and each key its own line.
+        document: The parsed JSON. It may be nested to any depth, because the walk is not recursive.
+        paths_chars: The most characters of all paths together. After that, lines show only their own key.
     """
     stack: list[tuple[str, str, Any]] = [("", "", document)]  # path, key, value
     while stack:
@@ -99,7 +100,7 @@ def _path(path: str, name: str, paths_chars: int) -> str:
 
 
 def _said(value: Any) -> str:
-    """Return a plain value, or several."""
+    """Return a plain value, or several, as text."""
     if isinstance(value, list):
         return ", ".join(map(_said, value))
     if isinstance(value, str):
@@ -108,7 +109,7 @@ def _said(value: Any) -> str:
 
 
 def is_indexed(metadata_json: str) -> bool:
-    """Say whether a part is to be found: unless its metadata say `"index": false`."""
+    """Say whether a part is indexed, which is so unless its metadata have `"index": false`."""
     if '"index"' not in metadata_json:
         return True
     try:

@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 class Ranked(NamedTuple):
-    """A candidate and why it is where it is."""
+    """A candidate with its score, and the features that explain it."""
 
     row: Row
     score: float
@@ -35,19 +35,19 @@ def ranking(
     limit: int = RANKED_MAX,
     with_features: bool = True,
 ) -> Generator[None, None, list[Ranked]]:
-    """Return the best candidates, the best first, in steps (`calls.in_slices`). Of equal ones the first said is first.
+    """Rank the candidates, and return the best in short steps (`calls.in_slices`). Of equal ones, the oldest is first.
 
-    Candidates have a term of the question, follow a row that has one, or have a near vector.
+    Candidates are rows that have a term of the query, that follow such a row, or whose vector is near.
 
     Args:
-        question: The rows refer to its terms by their numbers.
-        matching: The rows, in any order, and what the scope is.
-        profile: What counts how much.
-        cosines: Of the question's vector, by `seq` and `ordinal`: of the passage, and of the passage with
-            the one before it. Passages without one count as the farthest. None to rank by words alone.
-        wanted: Selects the candidates to return; the others count only for the scores. None selects all.
-        limit: Candidates to return.
-        with_features: Whether the shares of their scores are, too.
+        question: The analyzed query. Rows refer to its terms by their indexes.
+        matching: The rows to rank, in any order, and the totals of the scope.
+        profile: The weights of the features.
+        cosines: Similarity to the query by `seq` and `ordinal`: of the passage, and of it together with the one
+            before. Passages without an entry count as the farthest. None to rank by words alone.
+        wanted: Says whether a candidate may be returned; others only influence the scores. None returns all.
+        limit: The largest number of candidates to return.
+        with_features: Also return the share of each feature in the scores.
     """
     weights = profile.words if cosines is None else profile.with_meaning
     candidates = yield from Candidates.read(question, matching, cosines or {})
@@ -81,12 +81,12 @@ def ranking(
 
 
 def ranked(question: AnalyzedQuery, matching: Matching, profile: Profile, **options: Any) -> list[Ranked]:
-    """Return what `ranking` returns, at once: for callers that are on no event loop."""
+    """Return the result of `ranking` without pauses, for callers that are not on an event loop."""
     return at_once(ranking(question, matching, profile, **options))
 
 
 def at_once(steps: Generator[None, None, _T]) -> _T:
-    """Return what a generator returns, without a pause: for callers that are on no event loop."""
+    """Return the result of a generator without pauses, for callers that are not on an event loop."""
     try:
         while True:
             next(steps)

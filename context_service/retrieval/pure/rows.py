@@ -26,7 +26,7 @@ class Totals:
 
 
 class Row(NamedTuple):
-    """A passage as ranking reads it, one of thousands."""
+    """A passage as the ranking reads it; a query may have thousands."""
 
     seq: int
     ordinal: int
@@ -45,13 +45,13 @@ class Row(NamedTuple):
     found: Sequence[tuple[int, int]]  # each place among its terms, and which of the terms asked for is there
 
     def is_said_within(self, time_from: datetime | None, time_to: datetime | None) -> bool:
-        """Return whether its time is `time_from` or later, and before `time_to`; None sets no bound."""
+        """Say whether the row's time is `time_from` or later and before `time_to`; None sets no bound."""
         return (time_from is None or self.said_at >= time_from) and (time_to is None or self.said_at < time_to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """The rows that a question is ranked by, the newest first."""
+    """The rows that are ranked for a query, newest first, with the totals of their scope."""
 
     totals: Totals
     rows: Sequence[Row]

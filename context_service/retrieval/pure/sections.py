@@ -31,14 +31,14 @@ class Section(NamedTuple):
 
 
 class PagePiece(NamedTuple):
-    """A passage of a page, before it is placed."""
+    """A piece of a page, before it becomes a passage with a place."""
 
     section: int  # by its number, from 0
     piece: TextPiece
 
 
 def sections(markdown: str) -> Iterator[Section]:
-    """Yield the sections of a text in its order; the first has no heading, and may be empty."""
+    """Yield the sections of a text, in order. The first is the text above all headings, and may be empty."""
     above: list[tuple[int, str]] = []  # levels that grow
     lines: list[str] = []
     heading, fence, start, end = "", "", 0, 0
@@ -67,13 +67,13 @@ def sections(markdown: str) -> Iterator[Section]:
 def cut(
     title: str, aliases: Sequence[str], parts: Sequence[Section], *, count: Callable[[str], int]
 ) -> Iterator[PagePiece]:
-    """Yield what a page is found by: of each page one piece at least, which its aliases find, too.
+    """Yield the pieces by which a page is found: at least one, which the page's aliases also find.
 
     Args:
-        title: Of the page.
-        aliases: What it is called besides.
-        parts: Its sections.
-        count: Counts the tokens of a text.
+        title: The title of the page.
+        aliases: The other names of the page.
+        parts: The sections of the page, in order.
+        count: Returns the number of tokens of a text.
     """
     also = tuple(terms_of(" ".join(aliases)))
     is_first = True
@@ -98,7 +98,7 @@ def _named(text: str, name: str) -> TextPiece:
 
 
 def _heading(line: str) -> tuple[int, str] | None:
-    """Return the level and the text of a heading, or None for another line."""
+    """Return the level and the text of a heading; None if the line is not a heading."""
     text = line.strip()
     if not text.startswith("#") or _indent(line) > _INDENT_MAX:
         return None
@@ -113,7 +113,7 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _fence(line: str) -> str:
-    """Return the marks with which a line opens or closes a fence; empty: it does not."""
+    """Return the marks with which a line opens or closes a code fence; empty if it does neither."""
     text = line.lstrip(" ")
     if text[:1] not in ("`", "~") or _indent(line) > _INDENT_MAX:
         return ""

@@ -27,7 +27,7 @@ COMPARED_MAX = 500  # that are compared: 8 us each
 
 
 def is_tried(word: str) -> bool:
-    """Return whether other words may stand for a word: if it is long enough, and no number."""
+    """Say whether similar words may replace a word: it must be long enough, and not a number."""
     if any(letter.isdigit() for letter in word):
         return len(word) >= _ROW_CHARS_MIN and not word.isdigit()
     return len(word) >= CHARS_MIN
@@ -52,7 +52,7 @@ class Vocabulary:
                 self._room -= 1
 
     def alike(self, letter: str, length: int) -> Collection[str]:
-        """Return the words with a first letter and a length, in the order of insertion."""
+        """Return the words that have this first letter and length, in the order in which they were added."""
         return self._by_letter.get(letter, {}).get(length, {})
 
     def __contains__(self, word: str) -> bool:
@@ -60,14 +60,14 @@ class Vocabulary:
 
 
 def relatives(word: str, vocabulary: Vocabulary) -> list[str]:
-    """Return those words that may be meant by one that is not among them, the likeliest first, `RELATIVES_MAX` at most.
+    """Return the words that may be meant by an unknown word, likeliest first, at most `RELATIVES_MAX`.
 
-    Of slips only those of the smallest number count, and before prefixes. The first letter is seldom wrong: a word that
-    begins otherwise is another word, except for long words with one slip.
+    Only words with the fewest typing errors count, and they come before words that begin alike. The first letter is
+    assumed to be right, except in long words with one typing error.
 
     Args:
-        word: In small letters; one that `is_tried`.
-        vocabulary: Of very many words that are alike, only the first `LOOKED_AT_MAX` and `COMPARED_MAX` count.
+        word: The unknown word, in lower case, for which `is_tried` is true.
+        vocabulary: The known words. Of very many similar ones, only `LOOKED_AT_MAX` and `COMPARED_MAX` are compared.
     """
     is_row = any(letter.isdigit() for letter in word)
     slips_max = 0 if is_row else 2 if len(word) >= _TWO_SLIPS_CHARS_MIN else 1
@@ -84,7 +84,7 @@ def relatives(word: str, vocabulary: Vocabulary) -> list[str]:
 
 
 def meant(words: Iterable[str], vocabulary: Vocabulary) -> Generator[None, None, dict[str, Sequence[str]]]:
-    """Return the words that may be meant, of each for which there are any; yield after each (`calls.in_slices`)."""
+    """Return, for each word that has any, the words that may be meant; yield after each word (`calls.in_slices`)."""
     matches: dict[str, Sequence[str]] = {}
     for word in words:
         if others := relatives(word, vocabulary):
@@ -94,7 +94,7 @@ def meant(words: Iterable[str], vocabulary: Vocabulary) -> Generator[None, None,
 
 
 def one_slip_away(word: str) -> Iterator[str]:
-    """Yield what a word may be that one slip, or an ending, made another of: some hundreds; letters of ASCII only."""
+    """Yield the words that one typing error or another ending makes of a word: some hundreds, of ASCII letters only."""
     for place in range(len(word)):
         yield word[:place] + word[place + 1 :]
         if place:
@@ -109,7 +109,7 @@ def one_slip_away(word: str) -> Iterator[str]:
 
 
 def _other_first_letters(word: str) -> Iterator[str]:
-    """Yield those of `one_slip_away` that begin with another letter."""
+    """Yield the words of `one_slip_away` that have another first letter."""
     ends = [word[1:]] if word[1] != word[0] else []
     ends += [letter + end for letter in string.ascii_lowercase if letter != word[0] for end in (word[1:], word)]
     yield from ends
@@ -118,7 +118,7 @@ def _other_first_letters(word: str) -> Iterator[str]:
 
 
 def _by_beginning(word: str, vocabulary: Vocabulary) -> Iterator[str]:
-    """Yield the words that are the beginning of a word, and those whose beginning it is."""
+    """Yield the known words that a word begins with, and those that begin with it."""
     letter = word[0]
     for end in range(CHARS_MIN, len(word)):
         if _is_beginning(word[:end], word) and word[:end] in vocabulary:
@@ -133,7 +133,7 @@ def _is_beginning(part: str, whole: str) -> bool:
 
 
 def _by_slips(word: str, vocabulary: Vocabulary, slips_max: int) -> Iterator[tuple[int, str]]:
-    """Yield the words with the same first letter that a few slips lead to, each with their number."""
+    """Yield known words with the same first letter and few typing errors, each with the number of errors."""
     if not slips_max:
         return
     letters = set(word)
@@ -156,10 +156,10 @@ def _by_slips(word: str, vocabulary: Vocabulary, slips_max: int) -> Iterator[tup
 
 
 def slips_between(one: str, other: str, slips_max: int) -> int:
-    """Return the number of slips between two words; more than `slips_max` is only known to be more.
+    """Return the number of typing errors between two words; above `slips_max` the number is not exact.
 
-    What both begin with needs no slip, and after it there are four: so the time grows with 4 ** `slips_max` and the
-    logarithm of the length.
+    A common beginning costs nothing, and after it there are four kinds of errors: so the time grows with 4 **
+    `slips_max` and the logarithm of the length.
     """
     if one == other:
         return 0
@@ -182,7 +182,7 @@ def slips_between(one: str, other: str, slips_max: int) -> int:
 
 
 def _same_beginning(one: str, other: str) -> int:
-    """Return how many letters two words begin with that are the same."""
+    """Return the number of letters at the beginning that two words share."""
     same, end = 0, min(len(one), len(other))
     while same < end:
         middle = (same + end + 1) // 2

@@ -69,27 +69,27 @@ _stemmers = threading.local()
 
 
 def terms_of(text: str) -> list[str]:
-    """Return the terms that a passage of this text is found by, in its order, each as often as it is there."""
+    """Return the terms by which a text is found, in order and with repetitions."""
     return _stemmed(_words(text, letters=True))
 
 
 def asked_terms(text: str) -> list[str]:
-    """Return the terms of a question, in its order.
+    """Return the terms of a query, in order.
 
-    They are those of a text but for Chinese and Korean letters: a text is also found by each alone, since one may be
-    a word, but a question of several asks for them as they follow each other.
+    They differ from a text's terms for Chinese and Korean. A text is also found by each letter alone, which may be a
+    word, but a query of several letters asks only for pairs of adjacent letters.
     """
     return [term for _, term in asked_words(text)]
 
 
 def asked_words(text: str) -> list[tuple[str, str]]:
-    """Return the words of a question, in its order, each with its term."""
+    """Return the words of a query, in order, each with its term."""
     words = [word for word in _words(text, letters=False) if word not in STOP_WORDS]
     return list(zip(words, _stemmed(words), strict=True))
 
 
 def words_of(text: str) -> set[str]:
-    """Return the different words of a text, without those that say nothing."""
+    """Return the distinct words of a text, without stop words."""
     return set(_words(text, letters=False)) - STOP_WORDS
 
 
@@ -99,24 +99,24 @@ def stems(words: Iterable[str]) -> list[str]:
 
 
 def mask(scope: UUID, term: str) -> int:
-    """Return the number that stands for a term of a scope in the index: `MASK_BITS` bits, so it fits an int4.
+    """Return the number of `MASK_BITS` bits that stands for a term of a scope in the index; it fits an int4.
 
-    Scope and term give one number, so one index serves all scopes without growing with their vocabularies: keys that
-    no passage has any longer stay in a GIN index for ever, and a number of few bits comes again. Two terms may share
-    one: readers check the scope, and such a term is noise. Why of 19: docs/benchmarks.md,
-    "The index of words"; with another width the whole index must be rebuilt (`retrieval rebuild`).
+    The number is derived from scope and term, so one index serves all scopes without growing with their vocabularies.
+    Few bits matter, because a GIN index keeps unused keys for ever. Two terms may share a number: readers check the
+    scope, and a wrong term only adds noise. docs/benchmarks.md, "The index of words", says why it has 19 bits; another
+    width needs a rebuild of the index (`retrieval rebuild`).
     """
     return (zlib.crc32(term.encode(), zlib.crc32(scope.bytes)) * _SPREAD & 0xFFFFFFFF) >> _SHIFT
 
 
 def masks(scope: UUID, terms: Iterable[str]) -> list[int]:
-    """Return `mask` of each term, in their order."""
+    """Return the `mask` of each term, in order."""
     begun = zlib.crc32(scope.bytes)
     return [(zlib.crc32(term.encode(), begun) * _SPREAD & 0xFFFFFFFF) >> _SHIFT for term in terms]
 
 
 def _words(text: str, *, letters: bool) -> list[str]:
-    """Return the words in small letters, none longer than `WORD_CHARS_MAX`."""
+    """Return the words in lower case, each cut to `WORD_CHARS_MAX`."""
     if text.isascii():
         return [word[:WORD_CHARS_MAX] for word in text.translate(_ASCII_LETTERS).split()]
     patterns = _Patterns.get()
@@ -130,7 +130,7 @@ def _words(text: str, *, letters: bool) -> list[str]:
 
 
 def _normalised(text: str, patterns: _Patterns) -> str:
-    """Return the text with one form of each letter: a wide, a joined or a composed one is the plain one."""
+    """Return the text with one form for each letter: wide, joined and composed letters become plain ones."""
     text = patterns.long_marks.sub(r"\1", text)
     for formula in _FORMULAS:
         text = text.replace(formula, " ")
@@ -138,7 +138,7 @@ def _normalised(text: str, patterns: _Patterns) -> str:
 
 
 def _pairs(row: str, *, letters: bool) -> Iterator[str]:
-    """Yield every two letters that follow each other; with `letters`, each that may be a word before its pair."""
+    """Yield each pair of adjacent letters; with `letters`, also each letter that may be a word, before its pair."""
     if len(row) == 1:
         yield row
         return
@@ -150,7 +150,7 @@ def _pairs(row: str, *, letters: bool) -> Iterator[str]:
 
 
 def _may_be_word(letter: str) -> bool:
-    """Say whether it is Chinese, or Korean: a Japanese syllable or a Thai letter alone says nothing."""
+    """Say whether a letter may be a word: Chinese or Korean ones may, a Japanese syllable or a Thai letter may not."""
     return "\u3400" <= letter <= "\ufaff" or letter >= "\U00020000"
 
 
@@ -159,7 +159,7 @@ def _stemmed(words: list[str]) -> list[str]:
 
 
 class _Stems(dict[str, str]):
-    """Stems of words that came not long ago; a stop word's is empty."""
+    """A cache of the stems of recent words; the stem of a stop word is empty."""
 
     def __missing__(self, word: str) -> str:
         # One a thread: a stemmer works in a buffer of its own. It keeps nothing, since this does.
@@ -177,7 +177,7 @@ _known = _Stems()
 
 
 class _Patterns:
-    """What finds the words of texts that are not ASCII; made when the first one comes."""
+    """The regular expressions for words of texts that are not ASCII, compiled at first use."""
 
     def __init__(self) -> None:
         marks = _class_of(code for code in range(0x300, _MARKS_END) if unicodedata.category(chr(code)).startswith("M"))

@@ -12,7 +12,7 @@ from context_service.retrieval.pure.terms import masks, terms_of
 
 
 class TextPiece(NamedTuple):
-    """A passage of a text, before it is placed."""
+    """A piece of a text, before it becomes a passage with a place."""
 
     text: str
     terms: tuple[str, ...]
@@ -20,18 +20,18 @@ class TextPiece(NamedTuple):
 
 
 class NumberedTextPiece(NamedTuple):
-    """A piece with the numbers of its terms in a scope."""
+    """A piece of a text, with the numbers of its terms in the index of a scope."""
 
     piece: TextPiece
     numbers: list[int]
 
 
 def pieces(text: str, *, count: Callable[[str], int], name: str = "") -> Iterator[TextPiece]:
-    """Yield the pieces of a text that have a term, in its order; what it says again and again comes once.
+    """Yield the pieces of a text that have a term, in order; a piece that is repeated comes once.
 
     Args:
-        text: Any.
-        count: Counts the tokens of a text.
+        text: The text to cut, of any length.
+        count: Returns the number of tokens of a text.
         name: Indexed with each piece, such as the author's name, since people search for authors as often as for words.
     """
     seen: set[tuple[str, ...]] = set()
@@ -44,7 +44,7 @@ def pieces(text: str, *, count: Callable[[str], int], name: str = "") -> Iterato
 
 
 def numbered(text: str, scope_id: UUID, *, count: Callable[[str], int], pieces_max: int) -> list[NumberedTextPiece]:
-    """Return the first pieces of a long text with their numbers in a scope: work for a thread of its own."""
+    """Return the first pieces of a long text with their term numbers. It takes long, so call it in a thread."""
     numbered_pieces: list[NumberedTextPiece] = []
     for piece in pieces(text, count=count):
         if len(numbered_pieces) == pieces_max:

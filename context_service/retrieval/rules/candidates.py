@@ -20,16 +20,16 @@ INDEX_CHARS_MIN, INDEX_CHARS_MAX, INDEX_WORDS_MAX = 6, 32, 2
 async def query_and_rows(
     passages: Passages, principal: Principal, scope: Scope, text: str
 ) -> tuple[AnalyzedQuery, Matching]:
-    """Return what a text asks for, and the rows of the scope that it is ranked by.
+    """Analyze a text as a query, and return it with the rows of the scope to rank.
 
-    A word that the scope does not have stands for those of it that are its beginning, begin with it, or differ from it
-    by a slip or two (`slips`). It is another question then, whose terms are theirs.
+    A word that no passage of the scope has is replaced by similar words of the scope, such as longer forms or words a
+    typing error away (`slips`). The returned query then has the terms of these words.
 
     Args:
-        passages: Where the scope is.
-        principal: Who asks.
-        scope: Where to look.
-        text: Any message is a question.
+        passages: The store of passages.
+        principal: The caller; only passages that it may see are read.
+        scope: The scope to search.
+        text: The text of the query; any chat message may be one.
     """
     question = AnalyzedQuery.of(text)
     matching = await passages.matching(principal, scope, question.terms)

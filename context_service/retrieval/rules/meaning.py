@@ -22,7 +22,7 @@ class Meaning:
     nearest: Nearest
 
     async def vector(self, text: str, principal: Principal) -> tuple[Sequence[float] | None, str]:
-        """Return the vector of a query, or why there is none."""
+        """Return the vector of a query; if there is none, also the reason."""
         try:
             return await self.questions.of(text, tenant_id=principal.tenant_id), ""
         except NoVector as error:
@@ -41,20 +41,20 @@ class Meaning:
         seq_from: int,
         seq_to: int,
     ) -> tuple[Near | None, Matching]:
-        """Return how near passages are, and the rows with those that are near and say no word of the question's.
+        """Return the similarity of passages to a query, and the rows with those added that are near but share no word.
 
-        None: none has a vector, and words are all.
+        None: The similarity is None if no passage has a vector: then only words count.
 
         Args:
-            vector: The question's.
+            vector: The vector of the query.
             question: The analyzed query.
-            matching: What its words find.
-            passages: Where the scope is.
-            scope: Where to look.
-            principal: Who asks.
-            places: Of the passages that are compared whatever they are.
-            seq_from: Where the nearest are looked for: from here.
-            seq_to: To here.
+            matching: The rows that share words with the query.
+            passages: The store of passages.
+            scope: The scope to search.
+            principal: The caller; only passages that it may see are compared.
+            places: The places of passages that are always compared.
+            seq_from: The first `seq` of the range in which near passages are looked for.
+            seq_to: The last `seq` of that range.
         """
         near = await self.nearest.to(
             vector,

@@ -24,12 +24,12 @@ _FIRST_ID = UUID(int=0)
 
 
 class PassageBackfill:
-    """Owes vectors of the scopes of one kind, of all tenants.
+    """Queues the embedding of all passages without a vector, for one kind of scope and all tenants.
 
     Args:
-        database: Where passages and outbox are.
-        kind: Of the scopes.
-        model: The embedder's. Vectors that another one made are made again.
+        database: The database that holds the passages and the queue.
+        kind: The kind of scope whose passages are embedded.
+        model: The name of the embedder's model. Vectors of another model are made again.
     """
 
     def __init__(self, database: Database, kind: str, *, model: str) -> None:
@@ -40,8 +40,8 @@ class PassageBackfill:
     async def run(self, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
         """Queue every missing vector; return when the last one is queued.
 
-        Args:
-            dry_run: Only count.
+        dry_run: Count the vectors and queue none.
+            dry_run: on_progress: Called after each scope, with the counts so far.
             on_progress: Told after each scope.
 
         Raises:
@@ -63,7 +63,7 @@ class PassageBackfill:
         return done
 
     async def _lacking(self, tenant: Tenant) -> list[tuple[UUID, int, str]]:
-        """Return the scopes of a tenant that lack vectors: how many, and where (`owed_vectors`)."""
+        """Return how many vectors the scopes of a tenant lack, and which scopes these are (`owed_vectors`)."""
         scopes: list[tuple[UUID, int, str]] = []
         last_id = _FIRST_ID
         while rows := await tenant.query(LACKING, {**self._parameters, "behind": last_id, "count_max": BATCH}):

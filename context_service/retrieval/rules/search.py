@@ -30,7 +30,7 @@ _SEQ_MAX = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Best:
-    """The ranked passages, the best first."""
+    """The ranked passages, best first, and whether embeddings were compared."""
 
     ranked: Sequence[Ranked]
     by_meaning: bool  # else by words alone
@@ -56,19 +56,19 @@ async def best(
     """Return the passages of a scope that answer a question, by words and by embeddings.
 
     Args:
-        passages: Where they are.
+        passages: The store of passages.
         meaning: Compares texts by embeddings. None to search by words alone.
-        scope: Where to look.
-        text: The question.
-        wanted: Whether a passage may be answered.
-        limit: Passages.
-        principal: Who asks.
-        profile_name: Of the profile that ranks them.
-        with_features: Whether the shares of their scores are returned.
-        with_replies: Whether a passage right after a question that was found is one, too.
+        scope: The scope to search.
+        text: The question, in words.
+        wanted: Says whether a passage may be returned.
+        limit: The largest number of passages to return.
+        principal: The caller; only passages that it may see are returned.
+        profile_name: The name of the ranking profile.
+        with_features: Also return the share of each feature in the scores.
+        with_replies: Also return passages that directly follow a question with words of the query.
         always: Places of passages that are ranked and returned even if they are neither found nor `wanted`.
-        seq_from: Where those that are near by meaning begin.
-        seq_to: Where they end.
+        seq_from: The first `seq` of the range in which near passages are looked for.
+        seq_to: The last `seq` of that range.
     """
     vector, error = await meaning.vector(text, principal) if meaning else (None, "")
     question, matching = await candidates.query_and_rows(passages, principal, scope, text)
@@ -110,9 +110,10 @@ async def best(
 
 
 def _replies(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
-    """Return the places after questions that have a term of ours: "Rex." answers for the dog and says no word of it.
+    """Return the places after questions that share a term: "Rex." answers a question about the dog without its words.
 
-    Other neighbours of a match count for the ranking and are no answers: they would fill the budget with talk.
+    Other neighbours of a match count for the ranking, but are not returned: they would fill the budget with small
+        talk.
     """
     return {
         (row.session, row.place + 1) for row in rows if row.found and row.place is not None and row.marks & QUESTION

@@ -43,7 +43,7 @@ class Worker(ABC):
     """Makes queued vectors, tenant by tenant.
 
     Args:
-        database: The database of the queue.
+        database: The database that holds the queue.
     """
 
     def __init__(self, database: Database) -> None:
@@ -89,10 +89,10 @@ class VectorMaking(Worker):
     """The worker of one kind of owners; any number of replicas may run it at once.
 
     Args:
-        database: Where owners and outbox are.
-        owners: Whose texts.
-        embedder: What makes the vectors.
-        text_chars: So much of a text is embedded.
+        database: The database that holds the owners and the queue.
+        owners: Reads the texts of owners, such as records, and stores their vectors.
+        embedder: Turns texts into vectors.
+        text_chars: The first characters of a text that are embedded; the rest is ignored.
     """
 
     def __init__(self, database: Database, owners: TextOwners, embedder: Embedder, *, text_chars: int) -> None:
@@ -103,13 +103,13 @@ class VectorMaking(Worker):
         self._text_chars = text_chars
 
     async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
-        """Make those of a batch of owners; return of how many they were stored, and whether there may be more."""
+        """Make the vectors of a batch of owners; return for how many, and whether more may be due."""
         async with self._outbox.claimed(tenant, count_max=BATCH) as claimed:
             stored = await self._make(tenant, claimed) if claimed else 0
         return stored, len(claimed) == BATCH
 
     async def _make(self, tenant: Tenant, claimed: Sequence[QueuedItem]) -> int:
-        """Store the vectors of claimed work; return of how much."""
+        """Make and store the vectors of claimed owners; return for how many they were stored."""
         texts = await self._owners.texts(tenant, [owed.subject_id for owed in claimed])
         of_each = [[text[: self._text_chars] for text in texts.get(owed.subject_id, ())] for owed in claimed]
         try:
@@ -133,7 +133,7 @@ class VectorMaking(Worker):
         )
 
     async def _made(self, texts: Sequence[str]) -> list[TextVector]:
-        """Return the vectors of texts, in their order, asking for a batch of them at a time."""
+        """Embed texts, a batch at a time, and return their vectors in order."""
         vectors: list[TextVector] = []
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
@@ -156,7 +156,7 @@ class VectorMaking(Worker):
         return await tenant.transaction(work)
 
     async def _tell(self, tenant: Tenant, owed: QueuedItem, error: str, *, failed: bool, delay_s: float) -> None:
-        """Let the owner say what went wrong, and try again in `delay_s`."""
+        """Store the error with the owner, and retry in `delay_s` seconds."""
 
         async def work(transaction: Transaction) -> None:
             await self._owners.lock(transaction, owed.subject_id)

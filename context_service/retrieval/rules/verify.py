@@ -78,7 +78,7 @@ class Verified:
 
     @property
     def is_equal(self) -> bool:
-        """The index is what would be written now."""
+        """Whether the index is the same as a new one would be."""
         return not (
             self.missing
             or self.extra
@@ -104,7 +104,7 @@ class _Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Walked:
-    """How far a walk through a scope is."""
+    """The progress of a walk through a scope."""
 
     compared_seq: int = _BEFORE  # the last seq that was compared
     saying: _Session | None = None  # the last session with a spoken passage; it may continue
@@ -124,12 +124,12 @@ class _Page:
 
 
 class Verifying:
-    """Compares the index with its sources, and corrects it where it differs.
+    """Compares the index of passages with the texts it is made of, and corrects it where it differs.
 
     Args:
-        database: Where the index is.
-        passages: The same.
-        sources: All of them.
+        database: The database that holds the index.
+        passages: The store of passages.
+        sources: The feeds of all kinds of passages, which make each passage again from its text.
     """
 
     def __init__(self, database: Database, passages: Passages, sources: Sequence[PassageFeed]) -> None:
@@ -147,16 +147,16 @@ class Verifying:
         mend: bool,
         on_progress: Callable[[Verified], None],
     ) -> Verified:
-        """Go through the index of some tenants, or through one scope of theirs.
+        """Check the whole index of some tenants, or one scope of theirs.
 
         Args:
-            tenants: Whose.
-            scope_id: Only this one, such as the id of a context.
+            tenants: The tenants whose index is checked.
+            scope_id: Check only the scope with this id, such as that of a context; None checks all.
             mend: Correct the differences.
-            on_progress: Told after each scope.
+            on_progress: Called after each scope, with the report so far.
 
         Raises:
-            NotFound: there is none with the id.
+            NotFound: no scope has this id.
             Unavailable: Postgres does not answer, or a row to correct stays locked for too long.
         """
         report = Verified()
@@ -193,7 +193,7 @@ class Verifying:
     async def _scope(
         self, tenant: Tenant, owned: OwnedScope, sources: Sequence[PassageFeed], report: Verified, *, mend: bool
     ) -> None:
-        """Compare one scope; if its owner goes meanwhile, nothing of it is a difference."""
+        """Compare one scope with its texts; if its owner is deleted meanwhile, nothing in it counts as a difference."""
         scope = owned.scope
         door = self._database.of(
             Principal(tenant_id=tenant.tenant_id, subject="operator", user_id=owned.owner_user_id),
@@ -294,7 +294,7 @@ class Verifying:
         upto: int | None,
         mend: bool,
     ) -> int:
-        """Compare the ends of sessions, from the one after `after` up to one."""
+        """Compare the ends of sessions, from the one after `after` up to a given one."""
         rows = await transaction.query(SESSIONS, {**named, "behind": after, "upto": upto})
         differences = {row.session: (row.places, row.last_length) for row in rows if row.places or row.last_length}
         wrong = [
@@ -315,7 +315,7 @@ class Verifying:
     async def _compare_rest(
         self, sources: Sequence[PassageFeed], scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
     ) -> tuple[int, int, int] | None:
-        """Return how many passages are of no source, and how many counts of sessions and of the scope differ."""
+        """Count the passages that have no text, and the wrong counts of sessions and of the scope."""
         if mend:
             await sources[0].lock(transaction, scope)
         # No row comes after the last place, so this only checks whether the owner exists.
@@ -337,7 +337,7 @@ class Verifying:
         return len(nobodys), sessions.different, totals.different
 
     async def _strays(self, tenant: Tenant, *, mend: bool) -> int:
-        """Return how many scopes have no owner, and remove them."""
+        """Count the scopes that have no owner; with `mend`, remove them."""
         strays: set[Scope] = set()
         for listed in LISTED:
             after = UUID(int=0)
@@ -360,7 +360,7 @@ class Verifying:
 def _expected(
     scope: Scope, origins: Sequence[IndexedText], walked: _Walked
 ) -> tuple[dict[tuple[int, int], dict[str, object]], _Walked, dict[int, _Session]]:
-    """Return passages as they should be, by `seq` and `ordinal`; how far the walk is; the sessions that are over."""
+    """Return the passages as they should be, by `seq` and `ordinal`, the walk's progress, and the ended sessions."""
     expected: dict[tuple[int, int], dict[str, object]] = {}
     finished: dict[int, _Session] = {}
     saying = walked.saying

@@ -27,7 +27,7 @@ class OwnedScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedText:
-    """A text that is indexed, such as a message, with its passages as they should be."""
+    """An indexed text, such as a message, with its passages as they should be."""
 
     seq: int
     audience: Audience
@@ -51,7 +51,7 @@ class Owners:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageFeed:
-    """The passages of some kinds in one kind of scope, as their writer makes them."""
+    """Makes the passages of one kind of scope from their texts, as their writer does, to verify or rebuild them."""
 
     scope_kind: str
     kinds: frozenset[str]  # of its passages; no other source of this kind of scope has one of them
@@ -70,7 +70,7 @@ class PassageFeed:
         return int(count)
 
     async def scopes(self, tenant: Tenant, *, after: UUID, count: int) -> list[OwnedScope]:
-        """Return scopes that have an owner, by their ids, `count` at most."""
+        """Return scopes that have an owner, sorted by id, at most `count`."""
         named = {**self._named(tenant), "behind": after, "only": None, "count": count}
         return self._owned(await tenant.query(self.owners.page, named))
 
@@ -80,16 +80,16 @@ class PassageFeed:
         return next(iter(self._owned(await tenant.query(self.owners.page, named))), None)
 
     async def owned(self, tenant: Tenant, scope_ids: Collection[UUID]) -> set[UUID]:
-        """Return which scopes have an owner, or one that is being removed, and its passages with it."""
+        """Return the scopes that have an owner; an owner counts while it and its passages are being removed."""
         rows = await tenant.query(self.owners.owned, {**self._named(tenant), "ids": list(scope_ids)})
         return {scope_id for (scope_id,) in rows}
 
     async def lock(self, transaction: Transaction, scope: Scope) -> None:
-        """Let no other transaction write to a scope until this one ends."""
+        """Lock a scope against other writers until the transaction ends."""
         await self.owners.lock(transaction, scope)
 
     async def origins(self, transaction: Transaction, scope: Scope, *, after: int) -> list[IndexedText] | None:
-        """Return a page of texts after a `seq`, in order; empty at the end; None if the owner is gone."""
+        """Return the next texts after a `seq`, in order; an empty list at the end; None if the owner is gone."""
         scoped = {"scope_id": scope.id, "scope_kind": scope.kind}
         rows = await transaction.query(self.rows, {**scoped, **self.limits, "behind": after})
         if self.has_header and not rows:

@@ -30,19 +30,19 @@ _COSINES = SQL["cosines"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Near:
-    """How near passages are to a question."""
+    """How similar passages are to a query, and which are nearest."""
 
     cosines: Mapping[Place, tuple[float, float]]  # alone, and with the passage before it
     nearest: frozenset[Place]  # those that are answers for that alone
 
 
 class Nearest:
-    """Compares questions with vectors of one model.
+    """Compares queries with the stored vectors of one model.
 
     Args:
-        database: Where they are.
-        model: That made them.
-        unrelated: A passage with no greater cosine is no answer for its vector alone.
+        database: The database that holds the vectors.
+        model: The name of the model that made the vectors.
+        unrelated: The similarity of unrelated texts. A passage must have more to be found by its vector alone.
     """
 
     def __init__(self, database: Database, *, model: str, unrelated: float) -> None:
@@ -61,16 +61,16 @@ class Nearest:
         seq_from: int,
         seq_to: int,
     ) -> Near:
-        """Return how near the passages of a scope are that the principal sees.
+        """Return how similar a scope's passages are to a query, as far as the principal sees them.
 
         Args:
-            vector: The question's, of unit length.
-            principal: Who asks.
-            scope: Where.
-            whole: Tell it of all of them.
-            places: Else of these, and of the nearest.
-            seq_from: Of the nearest.
-            seq_to: Of the nearest.
+            vector: The vector of the query, of unit length.
+            principal: The caller; only passages that it may see are compared.
+            scope: The scope to search.
+            whole: Compare all passages of the scope.
+            places: If not `whole`, compare the passages at these places, and the nearest ones.
+            seq_from: The first `seq` of the range in which the nearest are looked for.
+            seq_to: The last `seq` of that range.
         """
         tenant = self._database.of(principal, context_id=scope.context_id)
         parameters = {
@@ -104,12 +104,12 @@ class Nearest:
 
 
 def _together(cosine: float, previous: float | None, between: float | None) -> float:
-    """Return the cosine of a passage together with the one before it, of unit lengths.
+    """Return the similarity of the query to a passage joined with the one before it, from unit vectors.
 
     Args:
-        cosine: Of the passage with the question.
-        previous: Of the one before, or None.
-        between: Of the two.
+        cosine: The similarity of the query to the passage.
+        previous: The similarity of the query to the passage before, or None if there is none.
+        between: The similarity of the two passages, or None if there is none.
     """
     if previous is None or between is None:
         return cosine

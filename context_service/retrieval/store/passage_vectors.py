@@ -63,13 +63,13 @@ class _Text:
 
 
 class PassageVectorMaking(Worker):
-    """The worker of the scopes of one kind; any number of replicas may run it at once.
+    """The worker that embeds the passages of one kind of scope; any number of replicas may run it at the same time.
 
     Args:
-        database: Where passages and outbox are.
-        kind: Of the scopes.
-        embedder: What makes the vectors.
-        text_chars: So much of a text is embedded.
+        database: The database that holds the passages and the queue.
+        kind: The kind of scope whose passages are embedded.
+        embedder: Turns texts into vectors.
+        text_chars: The first characters of a text that are embedded; the rest is ignored.
     """
 
     def __init__(self, database: Database, kind: str, embedder: Embedder, *, text_chars: int) -> None:
@@ -81,12 +81,17 @@ class PassageVectorMaking(Worker):
         self._text_chars = text_chars
 
     async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
-        """Make as many as one request takes; return how many were stored, and whether there may be more."""
+        """Embed as many passages as one request takes; return how many were stored, and whether more may be due."""
         async with self._outbox.claimed(tenant, count_max=SCOPES_MAX) as claimed:
             return await self._make(tenant, claimed) if claimed else (0, False)
 
     async def _make(self, tenant: Tenant, claimed: Sequence[QueuedItem]) -> tuple[int, bool]:
         # All have a share; of scopes with little to do, the rest is not used.
+        """Embed passages of claimed scopes, a share of each; return the number stored, and whether more are due.
+
+        Raises:
+            EmbedderFailed: the embedder does not answer as it should. All claimed scopes are postponed.
+        """
         each = max(1, TEXTS_MAX // len(claimed))
         texts = await self._lacking(tenant, claimed, each)
         vectors_or_refusals: list[Embedding | TextRefused] = []
@@ -113,7 +118,7 @@ class PassageVectorMaking(Worker):
         return stored, more
 
     async def _lacking(self, tenant: Tenant, claimed: Sequence[QueuedItem], each: int) -> list[_Text]:
-        """Return the passages to embed of each scope, and note the position of the first."""
+        """Return the passages of each scope that have no vector, and note the position of the first one."""
         parameters = {
             **self._named(tenant),
             "scope_kind": self._kind,
@@ -130,7 +135,7 @@ class PassageVectorMaking(Worker):
         return texts
 
     async def _made(self, texts: Sequence[str]) -> list[Embedding | TextRefused]:
-        """Embed texts, in their order; if a batch is refused, embed each text alone."""
+        """Embed texts, in order; if the embedder refuses a batch, embed each text alone to find the refused one."""
         if not texts:
             return []
         try:
@@ -162,7 +167,7 @@ class PassageVectorMaking(Worker):
         return len(await tenant.query(_STORE, parameters))
 
     async def _go_on(self, tenant: Tenant, owed: QueuedItem, *, is_last: bool) -> bool:
-        """Strike a scope out that has no more, unless it was written to meanwhile; say whether it is still owed."""
+        """Remove a scope from the queue if none of its passages is left; return whether it is still queued."""
         if is_last and await tenant.query(_DONE, {**self._named(tenant), "id": owed.id}):
             return False
         await tenant.query(_RELEASE, {**self._named(tenant), "scope_id": owed.subject_id})

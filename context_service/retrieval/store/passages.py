@@ -152,7 +152,7 @@ _FIRST = -(2**63)  # before all of them
 
 
 class Dropped(NamedTuple):
-    """What there was of a scope."""
+    """The number of passages and vectors that were deleted of a scope, and whether that was all."""
 
     passages: int
     vectors: int
@@ -160,11 +160,11 @@ class Dropped(NamedTuple):
 
 
 class Passages:
-    """The passages of all scopes.
+    """The stored passages of all scopes, and the index of their words.
 
     Args:
-        database: Where they are.
-        embedded_kinds: Of scopes whose passages get vectors: writing to them owes those (`passage_vectors`).
+        database: The database that holds the passages.
+        embedded_kinds: The kinds of scopes whose passages are embedded: writing to them queues it (`passage_vectors`).
     """
 
     def __init__(self, database: Database, *, embedded_kinds: Collection[str] = ()) -> None:
@@ -177,16 +177,16 @@ class Passages:
     async def put(
         self, transaction: Transaction, scope: Scope, audience: Audience, passages: Sequence[Passage]
     ) -> None:
-        """Write passages in the transaction of their source.
+        """Write passages, in the transaction that writes the text they are cut from.
 
-        Writers of one scope wait for each other, from here to the end of their transactions; those of different ones
-        do not. Whoever writes to several scopes in one transaction does it in the order of their ids.
+        Writers of one scope wait for each other, from here to the end of their transactions. A transaction that writes
+        to several scopes must do so in the order of their ids, to avoid deadlocks.
 
         Args:
-            transaction: Of a door that sees the scope: of its context, and of its owner.
-            scope: Where.
-            audience: Their readers, the same for all passages of a session.
-            passages: In the order of their times; those of a source only once, unless they were removed.
+            transaction: A transaction that may see the scope: its context, or its owner's data.
+            scope: The scope to write to.
+            audience: Who may read the passages; it is the same for all passages of a session.
+            passages: The passages, by time. Those of one source may be written only once, unless they were removed.
         """
         seen_by = {
             "context_id": scope.context_id,
@@ -204,15 +204,15 @@ class Passages:
             )
 
     def puts(self, kind: str) -> str:
-        """Return the part of a statement that writes passages to scopes of a kind, after `GIVEN`."""
+        """Return the part of a SQL statement that writes passages to scopes of a kind, to follow after `GIVEN`."""
         return f"{_PUTTING}{_OWED}" if kind in self._embedded_kinds else _PUTTING
 
     async def remove(
         self, transaction: Transaction, scope: Scope, seqs: Sequence[int], *, ordinals: range = ORDINALS
     ) -> int:
-        """Remove the passages of sources, all or some of each, with their vectors; return how many there were.
+        """Remove passages of sources, all or some of each, with their vectors; return how many there were.
 
-        Their neighbours keep their places, so that no two passages become neighbours by it.
+        The neighbours of removed passages keep their places, so that no two passages become neighbours.
         """
         which = {"seqs": list(seqs), "first": ordinals[0], "last": ordinals[-1]}
         named = {**_named(transaction.tenant_id, scope), **which}
@@ -222,7 +222,7 @@ class Passages:
         return sum(int(row.passages) for row in rows)
 
     async def remove_documents(self, transaction: Transaction, scope: Scope, seqs: Sequence[int]) -> None:
-        """Remove the passages of sources that each are a session of their own, and all that is counted of them."""
+        """Remove the passages of sources that are a session each, and reduce the counts of the scope."""
         await self.remove(transaction, scope, seqs)
         named = {**_named(transaction.tenant_id, scope), "seqs": list(seqs)}
         await transaction.query(_FORGET_SESSIONS, named)
@@ -231,18 +231,18 @@ class Passages:
     async def scopes_with_passages(
         self, principal: Principal, kind: str, ids: Sequence[UUID], *, count: int
     ) -> list[UUID]:
-        """Return which of some scopes have passages that the caller may see, `count` at most, those with most first."""
+        """Return the scopes that have passages which the caller may see, those with the most first, at most `count`."""
         tenant = self._database.of(principal)
         parameters = {"scope_kind": kind, "ids": list(ids), "count": count}
         return [row.scope_id for row in await tenant.query(_SCOPES_WITH, parameters)]
 
     async def matching(self, principal: Principal, scope: Scope, terms: Sequence[str]) -> Matching:
-        """Return the rows that a question is ranked by; none of a scope that the caller may not see.
+        """Return the rows to rank for a query; none if the caller may not see the scope.
 
         Args:
-            principal: Who asks.
-            scope: Where.
-            terms: Of the query, the first `ASKED_TERMS_MAX` of them. A row refers to them by their numbers.
+            principal: The caller; only passages that it may see are read.
+            scope: The scope to search.
+            terms: The terms of the query, at most `ASKED_TERMS_MAX`. Rows refer to them by their indexes.
         """
         totals = await self.totals(principal, scope)
         query_numbers = masks(scope.id, terms[:ASKED_TERMS_MAX])
@@ -294,13 +294,13 @@ class Passages:
     async def at(
         self, principal: Principal, scope: Scope, terms: Sequence[str], places: Collection[tuple[int, int]]
     ) -> Sequence[Row]:
-        """Return the rows of passages by `seq` and `ordinal`, the newest first; terms as of `matching`."""
+        """Return the rows of passages by `seq` and `ordinal`, newest first; terms as in `matching`."""
         query_numbers = masks(scope.id, terms[:ASKED_TERMS_MAX])
         parameters = {"seqs": [seq for seq, _ in places], "ordinals": [ordinal for _, ordinal in places]}
         return await self._rows(principal, scope, _AT, query_numbers, parameters)
 
     async def totals(self, principal: Principal, scope: Scope) -> Totals:
-        """Return what the passages of a scope are together that the caller may see; zeros if there are none."""
+        """Return the totals of a scope over the passages that the caller may see; zeros if there are none."""
         tenant = self._database.of(principal, context_id=scope.context_id)
         rows = [row for row in await tenant.query(_TOTALS, _named(principal.tenant_id, scope)) if row.passages]
         if not rows:
@@ -319,7 +319,7 @@ class Passages:
     async def texts(
         self, principal: Principal, scope: Scope, rows: Sequence[tuple[int, int]]
     ) -> dict[tuple[int, int], str]:
-        """Return the texts of passages by `seq` and `ordinal`, without those that are gone."""
+        """Return the texts of passages by `seq` and `ordinal`; those that are gone are left out."""
         tenant = self._database.of(principal, context_id=scope.context_id)
         parameters = {
             **_named(principal.tenant_id, scope),
@@ -334,9 +334,9 @@ class Passages:
         They are cached, and newer passages are added; if the scope lost passages they are all read again.
 
         Args:
-            principal: Who asks.
-            scope: Where.
-            totals: Of the scope, as they are.
+            principal: The caller; only passages that it may see are read.
+            scope: The scope whose words are wanted.
+            totals: The present totals of the scope, which show whether the cache is out of date.
         """
         key = _seen(principal, scope)
         known = self._vocabularies.get(key)
@@ -387,21 +387,21 @@ class Passages:
         return known.meant
 
     async def of_sources(self, principal: Principal, scope: Scope, seqs: Sequence[int], *, count: int) -> list[Row]:
-        """Return the passages of sources by their `seq`, without a query: the highest first, each in its order."""
+        """Return the passages of sources by their `seq`, highest first, without a query."""
         tenant = self._database.of(principal, context_id=scope.context_id)
         parameters = {**_named(principal.tenant_id, scope), "seqs": list(seqs), "count": count}
         return [Row._make(row) for row in await tenant.query(_OF_SOURCES, parameters)]
 
     async def drop_scope(self, tenant_id: UUID, scope: Scope, *, until: float | None = None) -> Dropped:
-        """Remove all passages of a scope without writers, and return how many there were.
+        """Remove all passages of a scope that has no writers any more, and return how many there were.
 
-        Nothing is found from the first step on, and no step holds locks for long. If it ends half-way, it goes on when
-        it is called again.
+        Nothing is found from the first step on, and no step holds locks for long. If `until` ends it early, call it
+        again to continue.
 
         Args:
-            tenant_id: Whose.
-            scope: Which.
-            until: It ends half-way after this time of the monotonic clock; it removes something before.
+            tenant_id: The tenant that owns the scope.
+            scope: The scope whose passages are removed.
+            until: Stop after this time of the monotonic clock, but remove something before.
         """
         tenant = self._database.tenant(tenant_id)
         named = _named(tenant_id, scope)
@@ -432,7 +432,7 @@ class Passages:
         return await in_slices(_read(rows))
 
     async def _shares(self, principal: Principal, scope: Scope, totals: Totals) -> Mapping[int, float]:
-        """Return the share of a scope's passages that the commoner terms have."""
+        """Return for each of the more common terms the share of a scope's passages that have it."""
         key = _seen(principal, scope)
         sample = self._samples.get(key)
         if sample is None or not sample.passages / SAMPLE_GROWTH <= totals.passages <= sample.passages * SAMPLE_GROWTH:
@@ -471,7 +471,7 @@ class _Sample:
 
 
 def _read(rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
-    """Return rows as ranking reads them, in steps."""
+    """Return rows as the ranking reads them, in short steps."""
     read = []
     for row in rows:
         read.append(Row._make((*row[:-1], [divmod(packed, ASKED_TERMS_MAX) for packed in row[-1]])))
@@ -480,12 +480,12 @@ def _read(rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
 
 
 def _seen(principal: Principal, scope: Scope) -> _Seen:
-    """Return the key of cached values of a scope: readers with other rights have their own."""
+    """Return the cache key of a scope for a reader: readers with other rights have entries of their own."""
     return principal.tenant_id, principal.bounds, principal.user_id, scope
 
 
 def _keep(kept: OrderedDict[_K, _T], key: _K, value: _T, *, count_max: int) -> None:
-    """Mark an entry as the last used."""
+    """Mark a cache entry as the last used."""
     kept[key] = value
     kept.move_to_end(key)
     while len(kept) > count_max:
@@ -493,7 +493,10 @@ def _keep(kept: OrderedDict[_K, _T], key: _K, value: _T, *, count_max: int) -> N
 
 
 def _words_of_all(texts: Sequence[str]) -> Collection[str]:
-    """Return the words of texts, some more than `WORDS_MAX` at most; those of each text sorted, so always the same."""
+    """Return the words of texts, about `WORDS_MAX` at most.
+
+    The words of each text are sorted, so that the result is always the same.
+    """
     words: dict[str, None] = {}
     for text in texts:
         words |= dict.fromkeys(sorted(words_of(text)))
@@ -505,7 +508,7 @@ def _words_of_all(texts: Sequence[str]) -> Collection[str]:
 async def _dropped(
     tenant: Tenant, statement: Across, named: Mapping[str, object], until: float | None
 ) -> tuple[int, bool]:
-    """Delete step by step; return how many rows there were, and whether none is left."""
+    """Delete rows step by step; return how many were deleted, and whether none is left."""
     count, after = 0, _FIRST
     while gone := await tenant.query(statement, {**named, "behind": after, "step": DROP_STEP}):
         count += len(gone)
@@ -516,9 +519,10 @@ async def _dropped(
 
 
 def _finding(query_numbers: Sequence[int], shares: Mapping[int, float], passages: int) -> tuple[list[int], list[int]]:
-    """Return the rarest of the terms, one at least, and the rest, the rarer first.
+    """Return the terms to search by, at least the rarest one, and the other terms, rarer ones first.
 
-    Together they are in no more passages than are searched, and a common term is only among them if there is no other.
+    The terms to search by are in few enough passages to read all of them. A common term is used only if it is the
+    rarest.
     """
     by_share = sorted(dict.fromkeys(query_numbers), key=lambda fromkey: shares.get(fromkey, 0.0))
     together = 0.0
@@ -531,14 +535,14 @@ def _finding(query_numbers: Sequence[int], shares: Mapping[int, float], passages
 
 
 def _at_end(share: float, totals: Totals, *, count: int) -> Mapping[str, object]:
-    """Return where in a scope the newest begin that are searched for a term, and how many; nothing: all are.
+    """Return from which `seq` on a common term is searched, and for how many passages; empty to search all.
 
-    The index gives every passage that has it; from the end on, each is looked at until enough have it.
+    The index returns every passage that has the term, so only the newest are read, until enough have it.
 
     Args:
-        share: Of the passages, that have the commonest of the terms that find.
-        totals: Of the scope.
-        count: How many are wanted.
+        share: The share of the passages that have the most common of the terms to search by.
+        totals: The totals of the scope.
+        count: The number of passages that are wanted.
     """
     if share * share * totals.passages <= count:
         return {}
@@ -547,7 +551,7 @@ def _at_end(share: float, totals: Totals, *, count: int) -> Mapping[str, object]
 
 
 def _is_cut(rows: Sequence[Row], query_numbers: Sequence[int], finding: Sequence[int]) -> bool:
-    """Say whether as many passages were found as are rows, so that there may be others."""
+    """Say whether the number of rows reached its limit, so that there may be more."""
     if len(rows) < FOUND_MAX:
         return False
     finding_numbers = {number for number, term in enumerate(query_numbers) if term in finding}
@@ -559,7 +563,7 @@ def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
 
 
 def portions(passages: Sequence[Passage]) -> Iterator[Sequence[Passage]]:
-    """Yield passages in their order, as many at a time as one statement writes: a mebibyte of them, or one."""
+    """Yield passages in portions that one statement can write: at most a mebibyte, or a single larger passage."""
     begin, size_bytes = 0, 0
     for place, passage in enumerate(passages):
         more_bytes = len(passage.text) + _NUMBER_BYTES * len(passage.terms)
@@ -572,12 +576,12 @@ def portions(passages: Sequence[Passage]) -> Iterator[Sequence[Passage]]:
 
 
 def putting_bytes(passages: Iterable[_HasTerms]) -> int:
-    """Return as how much to parse the work of `putting` counts, for `beside_the_loop`."""
+    """Return the size in bytes that `putting` counts as, for `beside_the_loop`."""
     return _TERM_BYTES * sum(len(passage.terms) for passage in passages)
 
 
 def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
-    """Return the parameters of `GIVEN` and `Passages.puts`, but for the tenant."""
+    """Return the parameters of `GIVEN` and `Passages.puts`, without the tenant's."""
     return {
         "scope_id": scope.id,
         "scope_kind": scope.kind,
@@ -591,6 +595,7 @@ def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
 
 
 def _given(scope: Scope, one: Passage) -> dict[str, object]:
+    """Return the values of a passage's row, as JSON. Terms are replaced by their numbers in the index."""
     return {
         "seq": one.seq,
         "ordinal": one.ordinal,

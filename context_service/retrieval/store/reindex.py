@@ -19,7 +19,7 @@ _SIZE = SQL["size"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reindexed:
-    """What became of the index of words."""
+    """The size of the index of words before and after a rebuild, and the number of passages."""
 
     passages: int  # live ones
     bytes_before: int
@@ -27,18 +27,18 @@ class Reindexed:
 
     @property
     def bytes_a_passage(self) -> float:
-        """What the index takes now for one live passage."""
+        """The bytes that the index takes now for each passage."""
         return self.bytes_after / self.passages if self.passages else 0.0
 
 
 def reindex(admin_url: str) -> Reindexed:
-    """Rebuild the index of words; readers and writers wait only for each other's transactions.
+    """Rebuild the index of words. Readers and writers go on; they wait only for each other's transactions.
 
     Args:
-        admin_url: URL of the role that owns the tables.
+        admin_url: The URL with which the role that owns the tables connects.
 
     Raises:
-        CannotAdminister: see `administering`.
+        CannotAdminister: the role may not administer the tables; see `administering`.
     """
     with administering(admin_url, autocommit=True) as connection:
 

@@ -20,7 +20,10 @@ class TextVector:
 
 
 class TextOwners(Protocol):
-    """Things of one kind that have texts, such as records. All vectors of one owner are made and stored together."""
+    """Reads the texts of things of one kind, such as records, and stores their vectors.
+
+    All vectors of one owner are made and stored together.
+    """
 
     topic: str  # of the outbox, where their ids are
 
@@ -34,4 +37,4 @@ class TextOwners(Protocol):
         """Replace the vectors of a locked owner by those of all its texts, in their order."""
 
     async def tell(self, transaction: Transaction, owner_id: UUID, error: str, *, failed: bool) -> None:
-        """Store the error with a locked owner; `failed` if a retry may not help."""
+        """Store the error with a locked owner; `failed` says that a retry would not help."""

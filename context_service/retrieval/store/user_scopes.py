@@ -15,13 +15,13 @@ SQL = SqlFile.of(__file__)
 def users_of(
     table: str, *, scope_kind: str, things: str, lock: Callable[[Transaction, Scope], Awaitable[object]]
 ) -> Owners:
-    """Return the scopes of a table with `tenant_id`, `scope_id` and `owner_user_id`.
+    """Return the owners of scopes in a table that has `tenant_id`, `scope_id` and `owner_user_id`.
 
     Args:
-        table: One of ours.
-        scope_kind: Of the scopes.
-        things: In the table, for the reason.
-        lock: See `Owners`.
+        table: The name of the table.
+        scope_kind: The kind of the scopes.
+        things: What the rows of the table are, for the reason in the log of the operator's access.
+        lock: Locks a scope for its writers; see `Owners`.
     """
     why = f"an operator compares the index of all {things} with what they say: it reads whose there are"
 

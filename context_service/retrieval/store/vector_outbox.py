@@ -19,5 +19,5 @@ BEHIND = SQL["behind"]
 
 
 def owing_topic(kind: str) -> str:
-    """Return the topic of the outbox for vectors of scopes of a kind."""
+    """Return the outbox topic for the vectors of scopes of a kind."""
     return f"vectors of {kind}"

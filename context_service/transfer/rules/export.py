@@ -89,7 +89,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The scope of an export."""
+    """The scope of an export: the whole tenant, or a part of it."""
 
     kind: ScopeKind
     id: str = ""  # of the context or user, or the name of the graph
@@ -97,7 +97,7 @@ class Scope:
 
 @dataclass(slots=True, kw_only=True)
 class _Place:
-    """The position of an export."""
+    """The position of an export, from which it can resume."""
 
     number: int = 0  # of the next piece
     seal: bytes = FIRST_SEAL
@@ -106,13 +106,13 @@ class _Place:
     counts: dict[str, int] = field(default_factory=dict)
 
     def piece(self, kind: archive.Kind, data: bytes, **says: object) -> bytes:
-        """Return the next piece."""
+        """Return the bytes of the next piece, and advance the position."""
         pieces, self.seal = archive.sealed(self.seal, {"piece": self.number, "kind": kind, **says}, data)
         self.number += 1
         return pieces
 
     def rows(self, table: str, lines: Sequence[str], **says: object) -> bytes:
-        """Return the next pieces, each with as many of these rows as it may have."""
+        """Return the next pieces, each with as many of these rows as fit in it."""
         self.count(table, len(lines))
         pieces: list[bytes] = []
         together: list[bytes] = []
@@ -128,7 +128,7 @@ class _Place:
         return b"".join(pieces)
 
     def count(self, what: str, more: int) -> None:
-        """Count rows, files and bytes."""
+        """Add to the counts of rows, files and bytes that the last piece states."""
         self.counts[what] = self.counts.get(what, 0) + more
 
 
@@ -139,9 +139,9 @@ class Exporting:
     """Exports archives, for administrators.
 
     Args:
-        database: Where rows are.
-        storage: Where files are.
-        graph: Where graphs are.
+        database: The database that holds the rows.
+        storage: The providers that hold the files.
+        graph: The client of the Entity Service, which holds the graphs.
         charge: Is charged for bytes that the reader has not received yet.
     """
 
@@ -154,11 +154,11 @@ class Exporting:
     async def messages(
         self, principal: Principal, scope: Scope, resume_token: str
     ) -> AsyncGenerator[tuple[bytes, str], None]:
-        """Yield bytes of an archive, a mebibyte at most, and the token that resumes after them, if there is one.
+        """Yield the bytes of an archive, up to a mebibyte at a time, with the token that resumes after them, if any.
 
         Raises:
-            PermissionDenied: the principal is bound.
-            ContextNotFound: there is none.
+            PermissionDenied: the key is bound, so it sees only a part of the tenant.
+            ContextNotFound: the context of the scope does not exist.
             InvalidPageToken: the token belongs to another export.
             Aborted: a large window changed meanwhile.
             BlobCorrupted, Unavailable: see `BlobStorage.read`.
@@ -173,6 +173,7 @@ class Exporting:
     async def _messages(
         self, principal: Principal, scope: Scope, resume_token: str
     ) -> AsyncGenerator[tuple[bytes, str], None]:
+        """Yield the archive in chunks, some with a resume token; only a limited part is read ahead of the caller."""
         binding = ("ExportArchive", principal.tenant_id, scope.kind, scope.id)
         place = _decode(binding, resume_token, _PARTS[scope.kind])
         charge, token = bytearray(), ""
@@ -192,12 +193,16 @@ class Exporting:
     async def _with_tokens(
         self, pieces: AsyncGenerator[_Output, None], binding: tuple[object, ...], place: _Place
     ) -> AsyncGenerator[ArchiveChunk, None]:
-        """Yield pieces with the resume token after them, while the position is that of the piece."""
+        """Yield pieces, each with the token that resumes after it, as long as the position is that of the piece."""
         async with aclosing(pieces):
             async for data, goes_on in pieces:
                 yield ArchiveChunk(data, _encode(binding, place) if goes_on else "")
 
     async def _pieces(self, principal: Principal, scope: Scope, place: _Place) -> AsyncGenerator[_Output, None]:
+        """Yield the pieces of an archive, from a position on: the manifest, the parts of the scope, and the end.
+
+        Each element also says whether an export can resume after it.
+        """
         tenant = self._database.of(principal)
         known = await rows.columns(tenant)
         parameters = await self._parameters(tenant, scope)
@@ -228,10 +233,10 @@ class Exporting:
             yield place.piece("end", orjson.dumps(document) + b"\n"), True
 
     async def _parameters(self, tenant: Tenant, scope: Scope) -> dict[str, Any]:
-        """Return the parameters that select the rows.
+        """Return the SQL parameters that select the rows of the scope.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context of the scope does not exist.
         """
         if scope.kind == "context":
             rows_found = await tenant.query(TREE, (tenant.tenant_id, scope.id))
@@ -273,6 +278,7 @@ class Exporting:
                 after: list[str] = after,
                 rows_max: int = rows_max,
             ) -> rows.Page:
+                """Read the next page of rows of this table."""
                 return await rows.page(
                     transaction,
                     table,
@@ -320,6 +326,7 @@ class Exporting:
             async def read(
                 transaction: Transaction, after: list[str] = after, rows_max: int = rows_max
             ) -> tuple[rows.Page, dict[str, Any]]:
+                """Read the next page of records and where their files are stored, in one snapshot."""
                 page = await rows.page(
                     transaction,
                     RECORDS,
@@ -374,7 +381,7 @@ class Exporting:
     async def _end_group(
         self, tenant: Tenant, known: Columns, plain: list[str], record_ids: list[str], place: _Place
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the records of a group that have no file, and the rows that belong to all its records."""
+        """Yield the records of a group that have no file, and the other rows of all records of the group."""
         if plain:
             yield place.rows(RECORDS.name, plain)
         ids = {"record_ids": [UUID(part_of_key) for part_of_key in record_ids]}
@@ -403,6 +410,11 @@ class Exporting:
     async def _file(
         self, tenant: Tenant, record_id: str, document: Mapping[str, Any], place: _Place
     ) -> AsyncGenerator[bytes, None]:
+        """Yield the pieces of a record's file; an empty file has one empty piece.
+
+        Raises:
+            Aborted: the record was removed meanwhile.
+        """
         rows_found = await tenant.query(FILE, (tenant.tenant_id, record_id))
         if not rows_found:
             raise Aborted("a record was removed while it was read; resume with the last token", record_id=record_id)
@@ -482,12 +494,12 @@ class _Reading:
 
     @property
     def is_within_first(self) -> bool:
-        """Whether it is among the tables of one snapshot, within which an export cannot resume."""
+        """Whether the position is within the tables of one snapshot, where an export cannot resume."""
         done: int = self.at[1]
         return 0 <= done < len(FIRST)
 
     async def batch(self, transaction: Transaction) -> list[_Raw]:
-        """Read the next rows, in one snapshot.
+        """Read the next rows of contexts, in one snapshot.
 
         Raises:
             Aborted: the windows of a context that is larger than a batch have changed.
@@ -568,7 +580,7 @@ def check_unbound(principal: Principal) -> None:
     """Refuse callers that see only a part of the tenant.
 
     Raises:
-        PermissionDenied: the key is bound.
+        PermissionDenied: the key is bound, so it sees only a part of the tenant.
     """
     if principal.bounds:
         raise PermissionDenied("exports and imports need a key without bounds, which sees the whole tenant")
@@ -579,7 +591,7 @@ def _encode(binding: tuple[object, ...], place: _Place) -> str:
 
 
 def _decode(binding: tuple[object, ...], token: str, parts: Sequence[str]) -> _Place:
-    """Return the position of a token.
+    """Return the position that a resume token stands for.
 
     Raises:
         InvalidPageToken: the token is malformed, or belongs to another export.
@@ -600,10 +612,10 @@ def _decode(binding: tuple[object, ...], token: str, parts: Sequence[str]) -> _P
 
 
 def _check_at(part: str, at: list[Any]) -> None:
-    """Refuse a position within a part that no export can have.
+    """Refuse a position that no export can have reached.
 
     Raises:
-        ValueError, TypeError, IndexError: it is malformed.
+        ValueError, TypeError, IndexError: the position is malformed.
     """
     after: Any = []
     if part in ("tenant", "users"):

@@ -24,12 +24,12 @@ class IncomingFile:
     """A file that is being read from an archive and stored, in a task of its own.
 
     Args:
-        first: Its first piece.
+        first: The first piece of the file.
         coming: The pieces after it; no other reader may use them until `read` returns.
-        writer: Stores the file.
-        provider: The provider that stores it.
-        tenant: The tenant.
-        size_bytes_max: Largest size.
+        writer: Writes the bytes of the file.
+        provider: The storage provider that gets the bytes.
+        tenant: The tenant that imports the file.
+        size_bytes_max: The largest size that the tenant's limits allow.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class IncomingFile:
         self._task = asyncio.create_task(self._store(first, coming, writer, provider, tenant, size_bytes_max))
 
     async def read(self) -> None:
-        """Wait until its last byte was read, whether it is stored yet or not.
+        """Wait until the last byte of the file was read from the archive, whether it is stored yet or not.
 
         Raises:
             ArchiveRefused: the file is incomplete.
@@ -62,7 +62,7 @@ class IncomingFile:
             await self._task
 
     async def written(self) -> WrittenBlob:
-        """Wait until it is durable, and return the blob.
+        """Wait until the file is durable, and return its blob.
 
         Raises:
             ArchiveRefused: its bytes do not have the declared size and hash.
@@ -74,12 +74,12 @@ class IncomingFile:
         return self._durable.result()
 
     async def keep(self) -> None:
-        """Keep the file: its record is committed."""
+        """Keep the file, because its record is committed."""
         self._is_kept.set()
         await self._task
 
     async def drop(self) -> None:
-        """Remove it, unless it is kept; harmless at any time."""
+        """Remove the file, unless it is kept. It may be called at any time."""
         await background.ended(self._task)
 
     async def _store(
@@ -91,6 +91,13 @@ class IncomingFile:
         tenant: Tenant,
         size_bytes_max: int,
     ) -> None:
+        """Store the file in the background, unless a live blob has the same content already.
+
+        It waits in the end until `keep` or `drop` is called: the bytes stay only if the file is kept.
+
+        Raises:
+            ArchiveRefused: the bytes do not have the declared size and hash.
+        """
         declared = Declared(size_bytes=self.size_bytes, sha256=self.sha256)
         try:
             async with aclosing(self._bytes(first, coming)) as chunks:
@@ -122,10 +129,10 @@ class IncomingFile:
 
 
 def file_of(piece: ArchivePiece) -> tuple[bytes, int]:
-    """Return the SHA-256 and the size of the file of a piece.
+    """Return the SHA-256 and the size that a piece declares for its file.
 
     Raises:
-        ArchiveRefused: they are missing or malformed.
+        ArchiveRefused: the hash or the size is missing or malformed.
     """
     sha256, size = piece.says.get("sha256"), piece.says.get("size")
     if isinstance(piece.says.get("blob"), dict):

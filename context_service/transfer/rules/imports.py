@@ -92,14 +92,14 @@ class Importing:
     """Imports archives, for administrators.
 
     Args:
-        database: Where rows are written.
-        writer: Writes files.
-        provider: Where files are stored.
-        graph: Where graphs are written.
-        limits: Of the tenants.
+        database: The database into which the rows are written.
+        writer: Writes the bytes of files.
+        provider: The storage provider that gets the files.
+        graph: The client of the Entity Service, which imports the graphs.
+        limits: The limits of tenants, such as the number of records.
         owed: Queues the work that follows from written rows.
         mend: Rebuilds the index of all users' data, or of one user's.
-        nesting_max: Of a document.
+        nesting_max: The deepest nesting that a JSON document may have.
         charge: Is charged for pieces that are not written yet.
     """
 
@@ -133,8 +133,8 @@ class Importing:
         """Return the state of an import.
 
         Raises:
-            ImportNotFound: there is none.
-            PermissionDenied: the principal is bound.
+            ImportNotFound: the import does not exist.
+            PermissionDenied: the key is bound, so it sees only a part of the tenant.
         """
         check_unbound(principal)
         run = await imports.read(self._database.of(principal), import_id)
@@ -149,13 +149,13 @@ class Importing:
 
         Args:
             import_id: Resumes an import. None is a dry run: everything is checked and compared, and nothing is written.
-            chunks: The bytes, cut anywhere.
-            principal: The caller.
-            offset_bytes: Where in the archive they begin.
+            chunks: The bytes of the archive, cut anywhere.
+            principal: The caller, an administrator of the tenant.
+            offset_bytes: Where in the archive `chunks` begins, in bytes.
 
         Raises:
-            PermissionDenied: the principal is bound.
-            ImportMoved: the import is at another byte.
+            PermissionDenied: the key is bound, so it sees only a part of the tenant.
+            ImportMoved: the import has reached another byte than `offset_bytes`.
             ArchiveRefused: a piece is malformed, or has values that cannot be stored.
             LimitExceeded, BlobTooLarge, StorageFull: as of any write. After `queued_items` the import can resume.
             HeldBytesExceeded: the service holds too many bytes for the caller, or a row is too large.
@@ -173,6 +173,14 @@ class Importing:
         principal: Principal,
         offset_bytes: int,
     ) -> Run:
+        """Load the state of the import, take all pieces, and finish it: update indexes, then mark it as done.
+
+        If a piece is refused, the pieces before it are written first, so that the import can resume there.
+
+        Raises:
+            ImportMoved: the import has reached another byte than `offset_bytes`.
+            ArchiveRefused: a piece is refused, or the archive is incomplete.
+        """
         tenant = self._database.of(principal)
         run = Run(import_id=None)
         if import_id is not None:
@@ -246,7 +254,7 @@ class Importing:
         await work.add(piece, counts)
 
     async def _file(self, work: _Import, first: ArchivePiece, coming: AsyncGenerator[ArchivePiece, None]) -> None:
-        """Read a file and its record, for one transaction, as an upload does."""
+        """Store a file and take its record, for one transaction, as an upload does."""
         _, size_bytes = file_of(first)
         if work.is_in_context or not work.has_manifest:
             raise first.refused("a file must come after the manifest, and outside of a context")
@@ -278,7 +286,7 @@ class Importing:
         await work.add(piece, file=file)
 
     async def keep_clearing(self, interval_s: float) -> None:
-        """Give up abandoned imports, until cancelled."""
+        """Give up abandoned imports, again and again until cancelled."""
         while True:
             await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
             try:
@@ -302,7 +310,7 @@ def _moved(run: Run) -> ImportMoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Waiting:
-    """A piece that waits for its transaction."""
+    """A piece that is read and waits to be written in the next transaction."""
 
     piece: ArchivePiece
     counts: Mapping[str, tuple[int, int]]  # of the lines of a graph
@@ -313,14 +321,14 @@ class _Import:
     """An import under way: its progress, and the pieces that wait for their transaction.
 
     Args:
-        run: The progress.
-        tenant: The tenant.
-        known: The columns of the tables.
-        limits: Of the tenant.
+        run: The progress so far, as it is stored.
+        tenant: The tenant that imports the archive.
+        known: The columns of all tables.
+        limits: The limits of the tenant.
         imported_by: The subject of the caller.
-        provider: Where files are stored.
+        provider: The storage provider that gets the files.
         owed: Queues the work that follows from written rows.
-        nesting_max: Of a document.
+        nesting_max: The deepest nesting that a JSON document may have.
         charge: Is charged for pieces until they are written.
         turn: Makes the turn that a transaction waits for.
         take_over: Removes the rows that other imports have begun to write of a context.
@@ -367,10 +375,10 @@ class _Import:
         self._erased: dict[str, bool] = {}  # by owners
 
     async def room(self, size_bytes: int) -> None:
-        """Wait until a piece of that size may be read, and charge for it; see `write`.
+        """Wait until a piece of this size may be read, and charge for its memory; raises the errors of `write`, too.
 
         Raises:
-            HeldBytesExceeded: it is past a limit.
+            HeldBytesExceeded: the bytes exceed a limit.
         """
         is_large = size_bytes > _LARGE_BYTES
         if is_large:
@@ -382,7 +390,10 @@ class _Import:
         self._held.set(self._incoming_bytes + self._waiting_bytes + self._writing_bytes)
 
     async def begin_file(self, size_bytes: int, begin: Callable[[], IncomingFile]) -> IncomingFile:
-        """Begin a file; first hand over the waiting pieces if all files together are too large; see `write`."""
+        """Begin to store a file.
+
+        If the waiting files together would be too large, the waiting pieces are written first; raises as `write`.
+        """
         files = [item.file.size_bytes for item in self._waiting if item.file]
         if self._waiting and sum(files) + size_bytes > FILES_TOGETHER_BYTES:
             await self._hand_over()
@@ -397,12 +408,12 @@ class _Import:
         *,
         file: IncomingFile | None = None,
     ) -> None:
-        """Take a piece, and begin to write those that wait when they are enough; see `write`.
+        """Take a piece, and begin to write the waiting pieces if there are enough; raises the errors of `write`.
 
         Args:
-            piece: Which.
-            counts: Of the lines of a graph.
-            file: Of the records.
+            piece: The piece to write, checked.
+            counts: For a piece of a graph, how many lines were written and how many existed, by kind.
+            file: For a piece of records, the file that belongs to its record.
         """
         if piece.kind == "manifest":
             self.has_manifest = True
@@ -422,17 +433,17 @@ class _Import:
             await self._hand_over()
 
     async def write(self) -> None:
-        """Write all pieces that wait; if one is refused, those before it.
+        """Write all waiting pieces; if one is refused, only those before it.
 
         Raises:
-            ArchiveRefused, LimitExceeded: of the first that is refused.
-            StorageFull, Unavailable, UploadExpired: of a file.
+            ArchiveRefused, LimitExceeded: the first piece that is refused, and why.
+            StorageFull, Unavailable, UploadExpired: a file could not be stored.
         """
         await self._hand_over()
         await self._settled()
 
     async def close(self) -> None:
-        """Stop everything that is under way."""
+        """Wait for the running transaction to end, and remove files that are not kept."""
         if self._writing is not None:
             await background.ended(self._writing)
         for file in self._files:
@@ -466,6 +477,7 @@ class _Import:
         refused: list[int] = []
 
         async def work(transaction: Transaction, count: int) -> Run:
+            """Make the files live, apply the first `count` pieces, and save the progress, all in one transaction."""
             run = copy.deepcopy(self.run)
             live_ids: list[UUID] = []
             for place, item in enumerate(waiting[:count]):
@@ -544,10 +556,10 @@ class _Import:
     async def _apply(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, counts: Mapping[str, tuple[int, int]]
     ) -> None:
-        """Apply a piece.
+        """Apply a piece: write its rows, or begin or end a context.
 
         Raises:
-            ArchiveRefused: it cannot be applied.
+            ArchiveRefused: the piece cannot be applied.
         """
         try:
             with rows.refusing_values(piece.refused):
@@ -561,6 +573,7 @@ class _Import:
     async def _apply_kind(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, counts: Mapping[str, tuple[int, int]]
     ) -> None:
+        """Apply a piece by its kind; kinds without an effect on rows only update the report."""
         if piece.number == 0 or piece.kind == "manifest":
             _manifest(run, piece)
         elif piece.kind == "rows":
@@ -603,7 +616,7 @@ class _Import:
             await self._follow_up(transaction, run, batch)
 
     async def _batch(self, transaction: Transaction, run: Run, piece: ArchivePiece, table: Table) -> _Batch | None:
-        """Read the rows of a piece, and the values that they get here; None if all their owners were erased."""
+        """Return the rows of a piece with their values here; None if the owners of all rows were erased."""
         names, parsed = await beside_the_loop(len(piece.data), self._parsed, piece, table)
         is_of_context = table.name in _OF_CONTEXT
         if not is_of_context and "owner_user_id" in names:
@@ -652,7 +665,7 @@ class _Import:
         return put
 
     async def _follow_up(self, transaction: Transaction, run: Run, batch: _Batch) -> None:
-        """Queue the work that follows from written rows, and write counts and names."""
+        """Queue the work that written rows need, such as embedding, and write counts and names."""
         await self._owed.queue(transaction, batch.table, batch.rows)
         if batch.table.name == "memory":
             await self._count_memories(transaction, batch.rows)
@@ -662,7 +675,7 @@ class _Import:
     async def _without_erased_owners(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, table: Table, parsed: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
-        """Return the rows without those of subjects that were erased here since the archive was begun."""
+        """Return the rows without those of subjects that were erased here after the archive was begun."""
         remaining = []
         for row in parsed:
             if await self._is_erased(transaction, run, row["owner_user_id"]):
@@ -692,7 +705,7 @@ class _Import:
         fixed_values: Mapping[str, Any],
         put: rows.Put,
     ) -> rows.Put:
-        """Write rows whose number another row has, or is too high, with the tenant's next numbers."""
+        """Write rows whose number is taken or too high, with the next numbers of the tenant."""
         taken_rows = [place for place, why in put.conflicts if why == "taken"]
         if not taken_rows:
             return put
@@ -715,10 +728,10 @@ class _Import:
         return rows.Put(written=put.written + second_put.written, present=put.present, conflicts=conflicts)
 
     def _parsed(self, piece: ArchivePiece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
-        """Return the names of the rows' values, and the rows.
+        """Return the column names of a piece's rows, and the rows.
 
         Raises:
-            ArchiveRefused: a row is malformed, or has a value that its table does not have.
+            ArchiveRefused: a row is malformed, or has a column that its table does not have.
         """
         allowed = {item.name: item for item in rows.carried(table, self._known)}
         documents = [item for item in allowed.values() if item.is_document]
@@ -758,6 +771,11 @@ class _Import:
             raise piece.refused(f"its rows lack the member {lacking[0]!r}", line=1)
 
     def _check_document(self, piece: ArchivePiece, table: Table, item: Column, text: object, line: int) -> None:
+        """Check a JSON document in a row: its nesting, its size and, for some columns, its form.
+
+        Raises:
+            ArchiveRefused: the document is malformed.
+        """
         if text is None:
             return
         if not isinstance(text, str):
@@ -776,6 +794,13 @@ class _Import:
             raise piece.refused(f"{item.name} is not a valid document: {error}", line=line) from None
 
     async def _begin_context(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
+        """Begin a context: check its header, and find out whether the context exists or was erased here.
+
+        Rows of an existing context are only compared, and rows of an erased one are skipped.
+
+        Raises:
+            ArchiveRefused: the header is malformed, or the context before it is incomplete.
+        """
         if run.open_context is not None:
             raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
         document = dict(piece.says, rows=1)
@@ -810,6 +835,14 @@ class _Import:
             _conflict(run, piece, CONTEXT, header, why)
 
     async def _end_context(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
+        """End a context: check its numbers, and write its header, which makes it visible.
+
+        If its external id is taken here, the context is written without one, and the conflict is reported.
+
+        Raises:
+            ArchiveRefused: no such context is open, or its numbers do not fit its messages.
+            ImportMoved: the context was created by another call meanwhile.
+        """
         if run.open_context is None or piece.says.get("context") != run.context_id:
             raise piece.refused("it ends a context that is not open")
         header, is_there = run.open_context, run.is_there
@@ -845,7 +878,7 @@ class _Import:
     async def _room(
         self, transaction: Transaction, records: list[dict[str, Any]], fixed_values: Mapping[str, Any]
     ) -> None:
-        """Refuse records for which the tenant has no room; existing records need none.
+        """Refuse records for which the tenant has no room; records that exist already need none.
 
         Raises:
             LimitExceeded: the tenant has less room, or a content is too large.
@@ -872,7 +905,7 @@ class _Import:
     async def _name_pages(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, pages: list[dict[str, Any]]
     ) -> None:
-        """Insert the names of pages, their slugs and aliases, for lookups."""
+        """Write the names by which pages are looked up: their slugs and aliases."""
         for page in await self._owed.pages(transaction, [str(row["page_id"]) for row in pages]):
             owner = Owner(
                 tenant_id=transaction.tenant_id,
@@ -887,7 +920,7 @@ class _Import:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Batch:
-    """The rows of a piece, and the values of columns that are not in them."""
+    """The rows of a piece, and the values for columns that the rows do not have."""
 
     piece: ArchivePiece
     table: Table
@@ -897,7 +930,7 @@ class _Batch:
 
 
 async def _durable_count(waiting: Sequence[_Waiting]) -> tuple[int, ContextKeepError | None]:
-    """Wait for the files of pieces; return how many pieces come before a failure, and the failure."""
+    """Wait until the files of pieces are durable; return how many pieces come before a failure, and the failure."""
     for place, item in enumerate(waiting):
         try:
             if item.file is not None:
@@ -908,10 +941,10 @@ async def _durable_count(waiting: Sequence[_Waiting]) -> tuple[int, ContextKeepE
 
 
 def _table_of(run: Run, piece: ArchivePiece) -> Table:
-    """Return the table of a piece of rows.
+    """Return the table whose rows a piece has.
 
     Raises:
-        ArchiveRefused: rows of the table are not allowed here.
+        ArchiveRefused: rows of this table are not allowed here.
     """
     table = CARRIED.get(str(piece.says.get("table")))
     if table is None or table is CONTEXT:
@@ -949,7 +982,7 @@ def _manifest(run: Run, piece: ArchivePiece) -> None:
 
 
 def _begun_at(run: Run) -> datetime | None:
-    """Return when an archive was begun; None if it does not name a time."""
+    """Return when an archive was begun; None if its manifest states no valid time."""
     try:
         begun_at = datetime.fromisoformat(run.manifest["begun_at"])
     except (KeyError, TypeError, ValueError):
@@ -958,10 +991,10 @@ def _begun_at(run: Run) -> datetime | None:
 
 
 def _check_header(piece: ArchivePiece, header: Mapping[str, Any]) -> None:
-    """Refuse a header that lacks values which all rows of its context get from it.
+    """Check that a context's header has the values that all rows of the context take from it.
 
     Raises:
-        ArchiveRefused: it is malformed.
+        ArchiveRefused: the header is malformed.
     """
     texts = ("owner_user_id", "app_id", "agent_bundle_id")
     ancestors = header.get("ancestors")
@@ -1026,5 +1059,5 @@ def _report_conflict(run: Run, piece: ArchivePiece, table: Table, row: Mapping[s
 
 
 def report_of(run: Run) -> Mapping[str, Any]:
-    """Return the report of an import that may not have begun."""
+    """Return the report of an import; an empty one if nothing was read yet."""
     return {"rows": {}, "conflicts": [], "left_out": [], **run.report}

@@ -37,7 +37,7 @@ from service_runtime.checks import check_count, check_size, check_text, utf8_byt
 
 
 class Column(NamedTuple):
-    """How much a column may hold; texts of a list each."""
+    """The limits of a column's values; for a list, of each text in it."""
 
     chars: int = 0
     size_bytes: int = 0
@@ -117,17 +117,17 @@ COLUMNS: Mapping[str, Mapping[str, Column]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowChecks:
-    """The checks, with the limits that are settings."""
+    """Checks imported rows against the configured limits, as the calls that write such rows do."""
 
     messages: MessageChecks
     records: FieldChecks
 
     def check(self, table: str, row: Mapping[str, Any]) -> None:
-        """Refuse a row that no call could have written.
+        """Refuse a row that no call of a client could have written.
 
         Raises:
-            InvalidArgument: a value has another form than those of its column.
-            LimitExceeded: one is too large.
+            InvalidArgument: a value does not have the form that its column requires.
+            LimitExceeded: a value is too large.
         """
         for name, column in COLUMNS.get(table, {}).items():
             _check_column(name, row.get(name), column)
@@ -190,7 +190,7 @@ def _record(row: Mapping[str, Any]) -> RecordInput:
 
 
 def _compact(text: str) -> str:
-    """Return a document without the spaces that Postgres writes into it; another text as it is."""
+    """Return a document without the spaces that Postgres writes into JSON; other text stays unchanged."""
     if not text.startswith(("{", "[")):
         return text
     try:

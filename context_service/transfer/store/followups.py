@@ -28,11 +28,11 @@ _OWE_DOCUMENTS = SQL.filled("owe", table="knowledge_document", id="document_id",
 
 
 class ImportFollowups:
-    """Queues and writes the data that belongs to imported rows.
+    """Queues the work that imported rows need, and writes the data that belongs to them.
 
     Args:
-        embeds_texts: An embedder makes vectors here.
-        queued_max: Items of a tenant that may wait in each queue.
+        embeds_texts: An embedder is configured here, so texts are queued for it.
+        queued_max: The most items of a tenant that may wait in each queue.
     """
 
     def __init__(self, *, embeds_texts: bool, queued_max: int = QUEUED_MAX) -> None:
@@ -43,10 +43,10 @@ class ImportFollowups:
         self._records_of_messages = queue_of_pointed_records(queued_max)
 
     async def prepare(self, transaction: Transaction, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-        """Set the states of rows to the work that must be done here, and check the queue limits for it.
+        """Set the states of rows to the work that is still to be done here, and check that the queues have room.
 
         Raises:
-            LimitExceeded: too much work of the tenant is queued.
+            LimitExceeded: too much work of the tenant is queued already.
         """
         for row in rows:
             if table.name == "wm_record":
@@ -84,12 +84,12 @@ class ImportFollowups:
             await transaction.query(statement, {"topic": topic, "ids": ids})
 
     async def here(self, transaction: Transaction, record_ids: Sequence[str]) -> set[str]:
-        """Return which of some records exist here."""
+        """Return the ids of the records that exist here."""
         rows = await transaction.query(_HERE, (transaction.tenant_id, list(record_ids)))
         return {row.id for row in rows}
 
     async def count_memories(self, transaction: Transaction, users: Sequence[str], scopes: Sequence[UUID]) -> None:
-        """Count the memories of users again."""
+        """Count the memories of users again, after an import."""
         named = {"users": list(users), "scopes": list(scopes)}
         await transaction.query(_COUNT_MEMORIES, named)
 
@@ -98,7 +98,7 @@ class ImportFollowups:
         return await transaction.query(_PAGES, (transaction.tenant_id, list(page_ids)))
 
     async def name_page(self, transaction: Transaction, page: Row, name_ids: Sequence[UUID]) -> bool:
-        """Insert the names of a page; False if another page has one of them."""
+        """Write the names of a page; return False if another page has one of them."""
         named = {
             "page_id": page.page_id,
             "owner_user_id": page.owner_user_id,

@@ -64,7 +64,7 @@ class Run:
 
 
 async def start(tenant: Tenant, import_id: UUID, *, imported_by: str) -> None:
-    """Begin an import, unless it is begun."""
+    """Begin an import, unless it was begun before."""
     await tenant.query(_START, (tenant.tenant_id, import_id, imported_by))
 
 
@@ -87,7 +87,7 @@ def _run(row: Row) -> Run:
 
 
 async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> bool:
-    """Store the progress of an import; False if another call has resumed it.
+    """Store the progress of an import; return False if another call has resumed the import meanwhile.
 
     Raises:
         ContextHeld: another import has begun to write the same context.
@@ -121,7 +121,7 @@ async def there(transaction: Transaction, context_id: str) -> str:
 
 
 async def erased_since(transaction: Transaction, begun_at: datetime | None) -> list[tuple[UUID, bytes]]:
-    """Return the ids and hashes of the erasures of subjects since a time; None returns all."""
+    """Return the ids and hashes of subjects erased since a time; None returns all erasures."""
     erasures = await transaction.query(_ERASED_SINCE, (transaction.tenant_id, begun_at))
     return [(row.erasure_id, bytes(row.subject_sha256)) for row in erasures]
 
@@ -162,9 +162,9 @@ async def clear(database: Database, tenant_id: UUID, *, for_s: float = CLEAR_S) 
     """Give up abandoned imports, remove the rows of their incomplete contexts, and delete old imports.
 
     Args:
-        database: Where they are.
-        tenant_id: The tenant.
-        for_s: Remove no rows after this time.
+        database: The database that holds the imports.
+        tenant_id: The tenant whose imports are cleaned up.
+        for_s: Stop removing rows after this number of seconds.
 
     Returns:
         How many unfinished contexts were removed, and whether there are more.

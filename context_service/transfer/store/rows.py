@@ -58,12 +58,12 @@ class Column(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text in an archive."""
+        """Whether an archive has the column's values as text."""
         return self.type in _AS_TEXT
 
     @property
     def is_document(self) -> bool:
-        """Whether it is JSON."""
+        """Whether the column's values are JSON documents."""
         return self.type in ("json", "jsonb")
 
 
@@ -71,7 +71,7 @@ Columns = Mapping[str, tuple[Column, ...]]
 
 
 class Page(NamedTuple):
-    """Rows of a table, as lines of JSON, and their keys."""
+    """Rows of a table as lines of JSON, with their keys."""
 
     lines: list[str]
     keys: list[list[str]]
@@ -79,7 +79,7 @@ class Page(NamedTuple):
 
 
 class ImportOrigin(NamedTuple):
-    """The origin of imported rows."""
+    """The import that wrote a row, and the caller that started it."""
 
     import_id: str
     imported_by: str  # the subject of the caller
@@ -103,7 +103,7 @@ async def columns(tenant: Tenant) -> Columns:
 
 
 def carried(table: Table, known: Columns) -> tuple[Column, ...]:
-    """Return the columns that rows of a table have in an archive."""
+    """Return the columns of a table that its rows have in an archive."""
     return tuple(
         column
         for column in known[table.name]
@@ -121,16 +121,16 @@ async def page(
     after: Sequence[str],
     rows_max: int = _ROWS_FIRST,
 ) -> Page:
-    """Return some rows of a table, in the order of their keys: about a mebibyte of them, or one.
+    """Read the next rows of a table, in the order of their keys: about a mebibyte, or one larger row.
 
     Args:
-        transaction: The transaction.
-        table: The table.
+        transaction: The transaction whose snapshot is read.
+        table: The table to read.
         known: The columns of all tables.
-        where: SQL over `t` that selects rows.
-        parameters: Of `where`.
+        where: A SQL condition over `t` that selects the rows.
+        parameters: The parameters of `where`, by name.
         after: The key of the last row that was read; empty at the beginning.
-        rows_max: Rows that the statement reads.
+        rows_max: The most rows that the statement reads.
     """
     statement = _page_sql(table, carried(table, known), where, bool(after))
     keys = {f"key{place}": part for place, part in enumerate(after)}
@@ -149,6 +149,10 @@ def next_rows_max(page: Page) -> int:
 
 @lru_cache(maxsize=512)
 def _page_sql(table: Table, columns: tuple[Column, ...], where: str, goes_on: bool) -> str:
+    """Return the statement that reads the next rows of a table; with `goes_on`, those after a key.
+
+    The inner query limits the rows, the outer ones limit the sum of their bytes.
+    """
     types = {column.name: column.type for column in columns}
     key = table.rest_of_key
     row_columns = ", ".join(f"{_stored(column)} AS {column.name}" for column in columns)
@@ -195,14 +199,14 @@ async def put(
     """Insert missing rows, and compare the existing ones.
 
     Args:
-        transaction: Of an administrator.
-        table: The table.
+        transaction: A transaction with the rights of an administrator.
+        table: The table to write to.
         known: The columns of all tables.
-        names: The members of each row, among those of `carried`.
+        names: The columns that each row has, some of those of `carried`.
         rows: A JSON array of objects, in UTF-8.
-        count: How many.
-        fixed_values: The values of the columns that rows do not say.
-        source: What they are of.
+        count: The number of rows in `rows`.
+        fixed_values: The values of columns that are not in the rows.
+        source: The import that the rows come from.
         compare_only: Write nothing, and count missing rows as written; see `Put`.
 
     Raises:
@@ -255,6 +259,7 @@ def _written(column: Column) -> str:
 
 @lru_cache(maxsize=512)
 def _put_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
+    """Return the statement that inserts rows, unless they exist, and counts the inserted ones."""
     authors = [column.name for column in row_columns if column.name in AUTHORS]
     claims = ", ".join(f"'{name}', g.{name}" for name in authors)
     source = f"""jsonb_build_object(
@@ -279,6 +284,10 @@ def _put_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
 
 @lru_cache(maxsize=512)
 def _compare_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
+    """Return the statement that finds the rows which are missing here or have other values.
+
+    Columns that background work changes are not compared.
+    """
     by_name = {column.name: column for column in row_columns}
     same_key = " AND ".join(
         f"t.{column} = {_cast(by_name[column]) if column in by_name else table.fixed_values[column]}"
@@ -303,7 +312,7 @@ def _compare_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
 
 @contextmanager
 def refusing_values(refused: Callable[[str], Exception]) -> Iterator[None]:
-    """Raise what `refused` makes of a reason, where Postgres refuses a value in the block."""
+    """Within the block, replace an error by which Postgres refuses a value with the error that `refused` returns."""
     try:
         yield
     except psycopg.IntegrityError as error:
@@ -314,11 +323,11 @@ def refusing_values(refused: Callable[[str], Exception]) -> Iterator[None]:
 
 
 async def number_after(transaction: Transaction, table: Table, numbers: Iterable[int]) -> None:
-    """Make the tenant's next numbers higher than those of imported rows."""
+    """Raise the tenant's next number above those of imported rows."""
     if kept_numbers := [number for number in numbers if number <= NUMBER_KEPT_MAX]:
         await transaction.query(_NUMBER_AFTER, (table.name, max(kept_numbers)))
 
 
 def key_of(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the key of a row of an archive."""
+    """Return the values of the key of an archived row."""
     return {name: row[name] for name in table.rest_of_key if name in row}

@@ -32,12 +32,12 @@ class Table:
 
     @property
     def is_renumbered(self) -> bool:
-        """Whether a row may get another `seq` here: it is numbered, and `seq` is not in its key."""
+        """Whether rows may get another `seq` here: the table is numbered, and `seq` is not part of its key."""
         return self.numbered and "seq" not in self.key
 
     @property
     def rest_of_key(self) -> tuple[str, ...]:
-        """The columns of the key that rows have in an archive; at least one."""
+        """The columns of the key that archived rows have; at least one."""
         return tuple(name for name in self.key if name not in self.fixed_values)
 
 
