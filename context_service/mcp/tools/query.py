@@ -26,13 +26,13 @@ class ProviderNames(Arguments):
 
 
 class WorkspaceOptions(Arguments):
-    """Options for the provider `workspace`, which searches files and records."""
+    """For the provider `workspace`."""
 
     node_ids: list[str] = Field([], description="Entities whose files are searched. Left out: all files.")
 
 
 class MemoryOptions(Arguments):
-    """Options for the provider `memory`, which searches the user's memories."""
+    """For the provider `memory`."""
 
     query_mode: Literal["recall", "reflect"] | None = Field(
         None, description="recall: a hit for each memory; reflect: one statement. Left out: the operator's choice."
@@ -40,7 +40,7 @@ class MemoryOptions(Arguments):
 
 
 class ProviderOptions(Arguments):
-    """Options that apply to one provider each."""
+    """Options of single providers."""
 
     workspace: WorkspaceOptions | None = None
     memory: MemoryOptions | None = None

@@ -87,7 +87,7 @@ async def _hits(response: pb.SearchWindowResponse) -> Document:
 
 
 class StateEntry(Arguments):
-    """An entry to set in the state of a window."""
+    """An entry to set."""
 
     section: Section
     key: str = Field("", description="Subject; replaces the entry of the same key.")
@@ -96,7 +96,7 @@ class StateEntry(Arguments):
 
 
 class StateEntryName(Arguments):
-    """An entry to remove from the state of a window."""
+    """An entry to remove."""
 
     section: Annotated[Section, WithJsonSchema({"type": "string"})]
     key: str = ""

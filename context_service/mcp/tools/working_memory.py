@@ -24,7 +24,7 @@ _UTF8_BYTES_MAX = 4  # of one character
 
 
 class OrderArguments(Arguments):
-    """One key by which the rows of a query are sorted."""
+    """One key of an order."""
 
     column: str
     descending: bool = False
