@@ -1,7 +1,7 @@
 """Answers of tools: messages as plain JSON values, never more than a model can read.
 
-Pages are read again with fewer rows until they fit, so that their next_page_token is right. A list without pages
-is cut; of a single row that is too large the long texts are.
+A page that is too large is read again with fewer rows, so that its next_page_token is right. A list without pages is
+cut. If a single row is too large, its long texts are cut.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """MCP over streamable HTTP, at /mcp and /mcp/query: stateless, so that any replica answers any request.
 
-It is one endpoint, whatever the ports that it is on.
+It is one endpoint, on whichever ports it is served.
 
-A request is authenticated by the service's own authenticator before the SDK sees it; its calls go through the border of
-gRPC's. The current entity is the header `x-entity-node-id`, the user for whom a key without one calls
-`x-subject-user-id`, the agent at /mcp/query `x-agent-id`.
+The service's own authenticator checks a request before the SDK sees it, and the SDK's calls pass the same checks as
+gRPC calls. Headers name the current entity (`x-entity-node-id`), the user for a key without a user
+(`x-subject-user-id`) and, at /mcp/query, the agent (`x-agent-id`).
 """
 
 from __future__ import annotations

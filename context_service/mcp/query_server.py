@@ -1,4 +1,4 @@
-"""The MCP server at `/mcp/query`: tools that read, and none that writes.
+"""The MCP server at `/mcp/query`: tools that read; none of them writes.
 
 Each agent has two tools, and one more for each of memories, pages and business knowledge that its policy allows. The
 answers are those of gRPC: as structured content, and as text for models that do not read structure.

@@ -1,4 +1,4 @@
-"""Composition of the room mcp: opens what only it needs, and returns its servicer and what others use."""
+"""Composition of the package mcp: opens its own resources, and returns its servicer and its exports."""
 
 from __future__ import annotations
 

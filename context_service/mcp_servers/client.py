@@ -1,8 +1,8 @@
-"""Asking MCP servers of others, over streamable HTTP: the only file that speaks the protocol as a client.
+"""The client for MCP servers of others, over streamable HTTP: the only file that speaks the protocol as a client.
 
-What a server is, is not trusted: where it is was checked and is connected to as checked, it is not followed anywhere,
-what it answers is bounded while it is read, and nothing that it says is written to a log. Each conversation is a
-connection of its own, which ends with it.
+Servers are not trusted. The address that was checked is the one that is connected to; redirects are not followed; the
+size of an answer is limited while it is read; and nothing that a server says is logged. Each conversation has a
+connection of its own.
 """
 
 from __future__ import annotations

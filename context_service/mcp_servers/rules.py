@@ -1,8 +1,8 @@
 """MCP servers of tenants, and which of their tools context query may ask.
 
-Administrators put servers, have their tools discovered, and approve single ones. A tool runs if it declares that it is
-read-only, if it or an administrator says that it is search-safe, if it is approved, and if nothing of that changed
-since: all of it is looked at again for each question, in the database and on the server itself.
+Administrators create servers, discover their tools, and approve single tools. A tool runs if it declares itself
+read-only, if it or an administrator declares it search-safe, if it is approved, and if none of this has changed since.
+All of it is checked again for each query, in the database and on the server itself.
 """
 
 from __future__ import annotations

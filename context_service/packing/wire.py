@@ -1,4 +1,4 @@
-"""Packs, their parts, receipts and entries of the state, as messages."""
+"""Renders packs, their parts, receipts and entries of the state as protobuf messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition of the room profiles: compression profiles, and what is learned for them."""
+"""Composition of the package profiles: compression profiles, and the learning of new versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query asks providers, and what they answer. Values only."""
+"""The queries that providers get, and their answers. Values only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition of the room query: opens what only it needs, and returns its servicer and what others use."""
+"""Composition of the package query: opens its own resources, and returns its servicer and its exports."""
 
 from __future__ import annotations
 

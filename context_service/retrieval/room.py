@@ -1,4 +1,4 @@
-"""Composition of the room retrieval: opens what only it needs, and returns its servicer and what others use."""
+"""Composition of the package retrieval: the reader of files, and the workers that make vectors."""
 
 from __future__ import annotations
 

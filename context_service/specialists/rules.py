@@ -1,4 +1,4 @@
-"""Specialists of tenants: each searches one folder of the workspace, as its administrators say how.
+"""Specialists of tenants: each searches one folder of the workspace, with instructions of an administrator.
 
 These settings never widen what a specialist may read: it reads as its caller.
 """

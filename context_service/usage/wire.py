@@ -1,4 +1,4 @@
-"""Windows in numbers, as messages."""
+"""Renders statistics and estimates of windows as protobuf messages."""
 
 from __future__ import annotations
 

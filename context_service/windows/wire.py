@@ -1,4 +1,4 @@
-"""Windows, their state and their events, as messages."""
+"""Renders windows, their state and their events as protobuf messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers say of memories, checked where it comes in."""
+"""Checks of the memories and questions that callers send."""
 
 from __future__ import annotations
 

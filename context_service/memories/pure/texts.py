@@ -1,4 +1,4 @@
-"""What a memory is found by, and what it says: pure."""
+"""The texts by which a memory is found, and the key of its statement. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Consolidating memories: what says the same becomes one, and what runs taught is promoted; a dry run first.
+"""Consolidates memories: merges those that say the same, and promotes lessons of runs; a dry run comes first.
 
-The plan of a dry run is the hash of all that it would do. Applying makes the plan again under a lock, and
-does it if it is the same: what the caller saw is what happens.
+The id of a plan is the hash of all its changes. Applying makes the plan again under a lock, and does it only if the
+hash is the same: so the caller gets exactly the changes that the dry run showed.
 """
 
 from __future__ import annotations

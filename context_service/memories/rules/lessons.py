@@ -1,4 +1,4 @@
-"""Lessons of windows, stored as experiences of their users: above both rooms."""
+"""Stores lessons of windows as memories of their users. It depends on both packages, so it stands above them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Memories: statements about a user that are kept, and found, across contexts.
 
-A memory, its passages and the answer of its request are one transaction: an acknowledged memory is found. Each is a
-document of its own in the one scope of its user, whatever app it is of: row-level security shows each caller its part.
+A memory, its passages and the answer of its request are written in one transaction, so that an acknowledged memory is
+found. All memories of a user are in one scope, for all apps: row-level security shows each caller its part.
 """
 
 from __future__ import annotations

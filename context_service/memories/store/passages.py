@@ -1,4 +1,4 @@
-"""Memories as a source of the index: each with the passages that it is found by."""
+"""The feed that verifies and rebuilds the passages of memories."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Packing: what steps are to a vendor. Values in, values out.
+"""Blocks: steps rendered for a vendor. Values in, values out.
 
-Between two folds a pack is the one before with more behind it, byte for byte, so a vendor's cache of the prompt holds.
+Between two folds each pack repeats the one before, byte for byte, and adds to its end, so a vendor's prompt cache
+holds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What turns become in windows: as `rendering` has it, or as something does that an operator installed."""
+"""Renders turns of windows: with `rendering`, or with an extension that an operator installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bodies of windows: from the cache as far as they are kept there, and the rest from the store."""
+"""The bodies of windows: the cached part comes from memory, and the rest from the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL of what a window shows: its blocks, summaries and state, and the account of its folds."""
+"""The SQL of the parts that a window shows: its blocks, summaries and state, and the receipts of its folds."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Profiles of compression: those that come with the service, and those that tenants register as data.
 
-A window keeps the version that it was opened with, so that it reads its log alike from whichever replica. A version
-never changes: what a process has compiled of one it keeps as long as there is room.
+A window keeps the version that it was opened with, so that every replica reads its log in the same way. A version
+never changes, so a process keeps compiled versions in memory as long as there is room.
 
-A tenant's patterns take time that is linear in the text, and still may take seconds of a MiB: they run on threads of
-their own, one at a time of a tenant, so that nobody waits for them who has no such profile.
+A tenant's patterns take time that is linear in the text, but still may take seconds for a MiB. They run on threads of
+their own, one at a time for a tenant, so that they delay no other tenant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The SQL of what windows teach: counts of profiles and apps, and which version of a profile follows from them."""
+"""The SQL of learning: counts of lookups by profile and app, and the version of a profile that follows from them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The SQL of profiles that tenants register: each content is a version, and a name stands for the one put last.
+"""The SQL of profiles that tenants register: each content is a version, and a name stands for the last version.
 
-What is learned of a profile is a version, too, for which no name stands: it has no content but other numbers.
+A learned version has no content of its own, only other numbers than its base, and no name stands for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The provider `knowledge-base-bedrock`: what knowledge bases of Amazon Bedrock find, the tenant's and the agent's."""
+"""The provider `knowledge-base-bedrock`: passages from Amazon Bedrock knowledge bases of the tenant and the agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The provider `brain`: what pages say that were compiled of the tenant's graph, facet by facet."""
+"""The provider `brain`: passages of the pages that are compiled from the tenant's graph, facet by facet."""
 
 from __future__ import annotations
 

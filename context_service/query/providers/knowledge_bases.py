@@ -1,4 +1,4 @@
-"""The provider `knowledge-base`: what the documents of knowledge bases say, those of the tenant and of the agent."""
+"""The provider `knowledge-base`: passages of documents in the knowledge bases of the tenant and of the agent."""
 
 from __future__ import annotations
 

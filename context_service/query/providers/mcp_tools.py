@@ -1,4 +1,4 @@
-"""The family `mcp`: the tools of a tenant's MCP servers that its administrators approved, a provider each."""
+"""The family `mcp`: each approved tool of a tenant's MCP servers is a provider."""
 
 from __future__ import annotations
 

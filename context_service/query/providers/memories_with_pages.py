@@ -1,8 +1,8 @@
-"""What cites a memory: a hit of `memory` brings the wiki pages that rest on it.
+"""The provider `memory` together with the wiki pages that cite the memories it finds.
 
-A page says more than one of its memories, and often with other words than the question has. If the pages cannot be read
-in time, the memories stay, and the status says STALE. Where policy forbids `wiki`, memories bring no
-page: a caller that may not see pages must not see them in this way either.
+A page says more than one of its memories, and often in other words than the question. If the pages cannot be read in
+time, the memories are returned alone with the state STALE. If the policy forbids `wiki`, no pages are returned: a
+caller that may not see pages must not see them in this way either.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The family `sub-agent`: specialists, each of which searches one folder of the workspace in several steps.
 
-Without a model the steps are queries that are made of the question. With one it searches and reads as it thinks fit,
-within its steps, and what it cites is what is found. In both cases hits are passages of records, in their own words,
-that the asking caller may read; what fails about a model leaves the queries.
+Without a model, the steps are queries that are derived from the question. With a model, the model decides what to
+search and read, within a number of steps, and the hits are those that it cites. In both cases the hits are passages of
+records, word for word, that the caller may read. If the model fails, the derived queries are used.
 """
 
 from __future__ import annotations

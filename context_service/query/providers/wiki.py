@@ -1,4 +1,4 @@
-"""The provider `wiki`: what the pages say that were compiled for the user. A page that is out of date says so."""
+"""The provider `wiki`: passages of the pages that were compiled for the user; outdated pages are marked."""
 
 from __future__ import annotations
 

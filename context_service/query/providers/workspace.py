@@ -1,4 +1,4 @@
-"""The provider `workspace`: what the files and documents of working memory say."""
+"""The provider `workspace`: passages of the files and documents in working memory."""
 
 from __future__ import annotations
 

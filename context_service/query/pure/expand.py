@@ -1,7 +1,7 @@
-"""The whole texts of hits of earlier answers, by their refs: as they are now, if the caller may read them now. Pure.
+"""The whole texts of hits of earlier answers, by their refs, as they are now and if the caller may read them. Pure.
 
-A ref is made up as easily as it is kept: it opens nothing, the provider that it is of asks again whose it is. Of one
-that is not there, is another's or is no ref at all, the answer is the same.
+Anyone can make up a ref, so a ref grants nothing: its provider checks access again. The answer is the same for a ref
+whose text is gone, for one that belongs to someone else, and for a malformed one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Hits of all providers as one list: scored by one scorer on their texts, the same fact once. Pure.
+"""Merges the hits of all providers into one list: one scorer scores all texts, and each fact appears once. Pure.
 
-Scores of different sources do not compare, and ranks let the weak drag the strong: so neither counts here. What a term
-of the question weighs is known of the hits themselves, how rare it is among them. With vectors, the cosine joins. How
-far a source is trusted, and how new a hit is, move only what the texts leave nearly equal.
+Scores of different providers cannot be compared, and fusing ranks would lift weak hits: so neither is used. The weight
+of a query term follows from how rare it is among the hits. If there are embeddings, their similarity is added. Trust
+and freshness decide only between hits whose texts score nearly the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Answers by a model, which may say nothing but what the hits say: what it writes is checked, or not used. Pure.
+"""Answers that a model writes: they may say only what the hits say, and are checked or not used. Pure.
 
-A model may be talked into things by the text of a hit, and invents. So of its text only what cites hits is kept, a
-number in it has to stand in a hit that it cites or in the question, and it links to nothing.
+The text of a hit may mislead a model, and models invent. So only sentences that cite hits are kept, each number must
+be in a cited hit or in the question, and links are not allowed.
 """
 
 from __future__ import annotations

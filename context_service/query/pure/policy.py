@@ -1,7 +1,7 @@
 """Which providers a query may ask, and which it asks by default, by tenant, template and agent. Pure.
 
-Each of them can only remove providers: one may be asked if the tenant enables it and, for an agent, if its template and
-the agent allow it, too. The defaults are those of the agent, else of its template, else of the tenant, else of the
+Each level can only remove providers. A provider may be asked if the tenant enables it and, for an agent, if the agent
+and its template allow it. The defaults are those of the agent, else of its template, else of the tenant, else of the
 provider itself.
 """
 

@@ -1,6 +1,6 @@
 """Answers without a model: quotations of the best hits, numbered. Pure.
 
-Whatever a hit says is quoted line by line, so that no text of a source can pass for ours.
+The text of a hit is quoted line by line, so that it cannot pass for a text of the service.
 """
 
 from __future__ import annotations

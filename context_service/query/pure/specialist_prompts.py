@@ -1,8 +1,7 @@
-"""The steps of a specialist: queries made of a question, or what a model asks for next, read from its text. Pure.
+"""The steps of a specialist: queries derived from a question, or the next step of a model, parsed from its text. Pure.
 
-What a model is shown are passages with numbers, each line of them quoted; what it may do is search, read on, or cite
-numbers. So whatever a passage talks it into, nothing comes of it but other searches of the same folder, and what it
-cites was shown to it.
+A model sees numbered passages with each line quoted, and may search, read on, or cite numbers. So a passage that
+misleads the model can only cause other searches of the same folder, and every citation was shown to the model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A short-lived cache for rows that every query needs and that rarely change.
 
-What this process changes it forgets at once; what another replica changes is seen when the moment is over. While the
-source does not answer, what was known last stands in for a while, so that a busy database silences no one else.
+A process sees its own changes at once, and those of other replicas after the short time. If the source does not
+answer, the last known value is used for a while, so that a busy database does not stop queries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Asking many providers at once: each within its deadline, all within the call's, and none waited for that is late.
+"""Asks many providers at the same time: each within its deadline, all within the call's; late ones are not awaited.
 
-Only asyncio: whom it asks, and what their answers mean, is others' business. What does not end when it is cancelled is
-kept by a reaper until it does; a provider of which many go on like that is not asked again before some of them end.
+This file knows only asyncio, not providers or their answers. A search that does not end when it is cancelled is kept
+by a reaper until it ends. A provider with many such searches is not asked again until some of them have ended.
 """
 
 from __future__ import annotations

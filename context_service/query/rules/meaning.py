@@ -1,7 +1,7 @@
 """Similarity of hits to a query by embeddings, where there is an embedder.
 
-What is a passage of ours has a vector already, and its provider has compared it. Of what has none the best by words are
-embedded, a few, since each takes long; the same text is not embedded again soon.
+Passages of this service have vectors already, and their providers have compared them. Of the other hits, only a few,
+the best by words, are embedded, because each takes long; the vectors are cached for a while.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The policies of tenants and of their agents: read for each question, and what an administrator says of a provider."""
+"""The policies of tenants and agents, read for each query, and the tenants' settings for providers."""
 
 from __future__ import annotations
 

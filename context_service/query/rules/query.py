@@ -1,7 +1,8 @@
 """Context query: one query goes to all providers at once, and their answers become one list.
 
-Rule, select, ask, check, fuse: one step each, in that order. Nothing is written. A native provider acts for the caller,
-under the policies of the database; the answer of an installed one is checked as any text from outside.
+The steps are: read the policy, select providers, ask them, check their answers, merge the hits. Nothing is written. A
+provider of the service acts for the caller, under the database's row-level security; the answer of an installed
+provider is checked like any text from outside.
 """
 
 from __future__ import annotations

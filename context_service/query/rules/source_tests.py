@@ -1,4 +1,4 @@
-"""The operator's harness: a question asked as anybody would, kept with all that came back, to compare and ask again."""
+"""Tests of queries for operators: a query runs as for any caller, and its whole answer is stored for comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL of kept tests of sources: administrators' alone, who see those of all users of the tenant."""
+"""The SQL of stored tests of queries. Only administrators see them, and they see those of all users of the tenant."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The program that reads one file: `python -m context_service.retrieval.documents.child KIND CHARSET LIMITS…`.
 
-The file comes in at descriptor 0. A line of JSON goes out at 1, `{"is_cut": …}` and then the text, or `{"reason":
-…, "detail": …}`. What it needs is imported first; then it confines itself; then it reads.
+The file comes in at descriptor 0. A line of JSON, `{"is_cut": …}` or `{"reason": …, "detail": …}`, goes out at
+descriptor 1, and then the text. The program first imports what it needs, then confines itself, then reads the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts of HTML: what a reader sees of a page, by the parser of the standard library."""
+"""Reads the visible text of HTML, with the parser of the standard library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kinds of files have a text, and why one may not be read."""
+"""The kinds of files that have a text, and the reasons why a file may have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of Office files: XML in a zip file, read as a stream, so that no tree of it is ever there."""
+"""Reads the texts of Office files: XML in a zip file, parsed as a stream, so that no tree is held in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of PDF files, by PDFium. It is built without a language: scripts in a file are bytes to it."""
+"""Reads the texts of PDF files, with PDFium. It is built without a scripting language, so scripts in a file cannot run."""
 
 from __future__ import annotations
 

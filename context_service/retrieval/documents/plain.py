@@ -1,4 +1,4 @@
-"""Texts of files that are texts: as they are, and JSON as its leaves."""
+"""Reads text files: plain text unchanged, and JSON as its values."""
 
 from __future__ import annotations
 

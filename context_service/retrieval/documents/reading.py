@@ -1,4 +1,4 @@
-"""The text of a file, read in a child process. That there is none is an answer, and no error."""
+"""Reads the text of a file in a child process. A file without text is a normal result, not an error."""
 
 from __future__ import annotations
 

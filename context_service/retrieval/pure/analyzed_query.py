@@ -1,4 +1,4 @@
-"""What a question asks for: its terms, the dates it names, and whether it asks when, how many or where."""
+"""Analyzes a query: its terms, the dates that it names, and whether it asks for a time, a number or a place."""
 
 from __future__ import annotations
 

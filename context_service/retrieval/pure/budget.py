@@ -1,4 +1,4 @@
-"""What of the best goes into a prompt: as much as fits, nothing twice, and not all of it from tools."""
+"""Selects the best items for a prompt: as many as fit, none twice, and not all of them results of tools."""
 
 from __future__ import annotations
 

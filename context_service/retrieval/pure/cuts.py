@@ -1,7 +1,7 @@
-"""Cutting of texts into passages, so that a search finds a few sentences and not a whole document.
+"""Cuts texts into passages, so that a search finds a few sentences and not a whole document.
 
-A passage ends where a paragraph ends, else a line, else a sentence, as far on as it may; where there is none of these,
-as in base64, between words or anywhere. Passages tile their text: nothing is left out, and nothing is in two.
+A passage ends at the end of a paragraph, else of a line, else of a sentence, as late as it may. Where there is none of
+these, as in base64, it ends between words or anywhere. Passages tile their text: nothing is left out or repeated.
 """
 
 from __future__ import annotations

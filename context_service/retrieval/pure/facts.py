@@ -1,7 +1,7 @@
-"""Whether two texts say the same fact: equal stems, numbers, dates and negations, in their order. Pure.
+"""Decides whether two texts state the same fact: equal stems, numbers, dates and negations, in the same order. Pure.
 
-Two that differ in anything that might matter stay two: merging loses one, not merging only repeats it. So
-all words count but articles, "before" and "not" as well, and signs such as `<` and `%`.
+Texts that differ in anything that might matter stay apart: a wrong merge loses a fact, and a missed one only repeats
+it. So all words count except articles, even "before" and "not", and signs such as `<` and `%` count, too.
 """
 
 from __future__ import annotations

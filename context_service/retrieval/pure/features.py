@@ -3,9 +3,9 @@
 The candidates are the rows that have a term of the question, and the rows directly after them, since an answer seldom
 repeats the words of its question. Each feature is a number for each, nearly all of them between 0 and 1.
 
-BM25 counts how often terms are in a document, which is a passage (`turn`), it with the one before (`prev`), with
-the ones before and after (`win`), or a session (`sess`). What a scope is as a whole, and in how many documents a term
-is, is known of the rows and counters (`matching`).
+BM25 counts how often terms occur in a document. A document is a passage (`turn`), a passage with the one before it
+(`prev`), with both neighbours (`win`), or a session (`sess`). The totals of a scope, and the number of documents with
+a term, come from the rows and counters (`matching`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Several orders of the same things made one. Pure."""
+"""Merges several rankings of the same items into one. Pure."""
 
 from __future__ import annotations
 

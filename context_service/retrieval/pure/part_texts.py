@@ -1,4 +1,4 @@
-"""What a part of a message is found by: its text, or what its JSON says, as lines."""
+"""The text by which a part of a message is found: its own text, or the values of its JSON as lines."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Markdown as sections, and sections as what a page is found by. Values in, values out.
+"""Cuts Markdown into sections, and sections into the pieces by which a page is found. Values in, values out.
 
-A section begins at a heading that is marked by `#`, and ends at the next one, whatever its level; a fenced block is
-text. Each is cut by itself, and found by the page's title and by the headings above it, too: a paragraph that says
-"within 30 days" stands below "Refunds".
+A section begins at a heading that is marked by `#`, and ends at the next one of any level; a fenced block counts as
+text. Each section is cut by itself. It is also found by the page's title and the headings above it, because a
+paragraph that says "within 30 days" may stand below "Refunds".
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Words that a scope does not have, and those of it that may be meant: by a prefix, or by a slip of the hand.
+"""Finds the words of a scope that may be meant by an unknown word: by a common prefix, or by a typing error.
 
-A slip is a letter too many, too few or another, or two letters that changed places (the distance of Damerau and
-Levenshtein, each place changed once). Numbers are never taken for others: error 4712 is not error 4713; but the
-beginning of a long row of letters and digits is one of it, as of a commit.
+A typing error ("slip") is an extra, missing or wrong letter, or two swapped letters (Damerau-Levenshtein distance,
+each place changed once). Numbers are never replaced by others: error 4712 is not error 4713. But the beginning of a long word of letters and digits stands for the word, as with commit ids.
 
 A caller chooses the words on both sides, so the work for one word is bounded: `relatives` takes at most some 5 ms, and
 `meant` lets its caller give the event loop back between two words.

@@ -1,8 +1,8 @@
 """The terms of a text: what a passage is found by.
 
-A term is a word in small letters, as its English stem, without the words that say nothing. Scripts that put no spaces
-between words give pairs of letters instead, as in the search of records. The index keeps a term as a number of
-`MASK_BITS` bits, made of its scope and the term: see `mask`.
+A term is a word in lower case, reduced to its English stem; stop words are left out. Scripts without spaces between
+words give pairs of letters instead, as in the search of records. The index stores a term as a number of `MASK_BITS`
+bits, made of its scope and the term: see `mask`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A text as pieces that are found: cut at sentences and paragraphs, each with its terms, and each once."""
+"""Cuts a text into the pieces by which it is found: at sentences and paragraphs, each piece once, with its terms."""
 
 from __future__ import annotations
 

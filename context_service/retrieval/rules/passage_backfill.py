@@ -1,4 +1,4 @@
-"""Vectors for passages that have none of the embedder's model: from before there was one, or of another model.
+"""Queues vectors for passages that have none of the current model: they are older, or have one of another model.
 
 Scope by scope the work is queued, as a write queues it, and the services do it. Only a few scopes are queued at a time,
 so that new writes do not wait for many. It can be stopped at any time; a new start continues with the rest.

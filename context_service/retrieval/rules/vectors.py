@@ -1,12 +1,12 @@
 """Vectors of texts, made in the background after a write.
 
-A write that changes a text owes its vector: a row in the outbox, in its own transaction. The worker claims rows, asks
-the embedder, and stores what it made in a transaction that locks the owner of the text and strikes the row out. The
-order of locks is the same everywhere: the owner, then its row. Work is never given up: what fails is tried again, ever
-more rarely, and the owner says why.
+A write that changes a text queues its vector in the same transaction, as a row of the outbox. The worker claims rows,
+calls the embedder, and stores the vectors in a transaction that locks the text's owner and removes the row. Locks are
+always taken in the same order: the owner, then its row. Failed work is retried for ever, at growing intervals, and the
+owner has the error.
 
-What owns texts that change is of a room's knowing: records are, and each room that comes with more brings its
-`TextOwners`. Passages never change, and are many: they have a worker of their own (`passage_vectors`).
+Texts that change belong to other packages, such as records: each package brings its `TextOwners`. Passages never
+change, and there are many: they have a worker of their own (`passage_vectors`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Comparison of the index with its sources: differences are counted, and a rebuild corrects them.
 
-A scope is gone through in pages of its sources. Each page is compared in one snapshot, or, in a rebuild, in one
-transaction that locks the scope for other writers; between two pages they have their turn. So writers never wait
-for long, however large a scope is, and their writes are not differences. Equal rows are not written, so a new
-start only reads, and readers find correct rows all the time.
+A scope is read in pages of its sources. Each page is compared in one snapshot or, in a rebuild, in one transaction
+that locks the scope for other writers; between two pages those writers have their turn. So writers never wait long,
+however large a scope is, and their writes do not count as differences. Equal rows are not written, so a restarted
+rebuild only reads them, and readers find correct rows all the time.
 """
 
 from __future__ import annotations

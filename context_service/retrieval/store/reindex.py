@@ -1,7 +1,7 @@
-"""A rebuild of the index of words while it is read and written, for an operator, as the owner of the tables.
+"""Rebuilds the index of words while it is read and written, for an operator, as the owner of the tables.
 
-A GIN index keeps the pages that passages took which are gone. It levels off (docs/benchmarks.md, "The index of words"),
-and is small again after this.
+A GIN index keeps the pages of passages that were deleted. Its size levels off (docs/benchmarks.md, "The index of
+words"), and a rebuild makes it small again.
 """
 
 from __future__ import annotations

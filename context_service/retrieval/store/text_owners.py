@@ -1,4 +1,4 @@
-"""What a room implements so that its texts get vectors (`rules.vectors`)."""
+"""The protocol that a package implements so that its texts are embedded (`rules.vectors`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of the index whose scopes are users': which there are, and whose."""
+"""The owners of scopes that belong to users, for the check of the index."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How steps ended, as callers say it: ranges of steps, each with a score. Values in, values out.
 
-Rules see only whether a call failed. What a caller says stands above that: a fold that chooses lines asks it.
+Rules see only whether a call failed. A caller's score has priority: a fold that chooses lines uses it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What vendors billed for packs: it is kept with the window, and teaches how counts meet bills."""
+"""Bills of vendors for packs: they are stored with the window, and calibrate the counts of tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL of how steps ended. Writers hold the window's lock; readers act for their principal."""
+"""The SQL of the outcomes of steps. Writers hold the window's lock; readers act for their principal."""
 
 from __future__ import annotations
 

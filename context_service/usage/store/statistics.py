@@ -1,4 +1,4 @@
-"""The SQL of what a window has, in numbers: sums of what it shows, of its log and of its breaks."""
+"""The SQL of a window's statistics: sums over its shown parts, its log and its breaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL of what vendors billed: with the windows that it was billed for, and what it teaches."""
+"""The SQL of bills, which are stored with their windows, and of the calibration that follows from them."""
 
 from __future__ import annotations
 

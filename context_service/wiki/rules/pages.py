@@ -1,4 +1,4 @@
-"""The rules of wiki pages: put whole, version by version; each is a user's own.
+"""The rules of wiki pages: each belongs to a user, and each write replaces the whole page with a new version.
 
 A put of unchanged content makes no new version; it only renews `as_of`. A writer that passes the version that it has
 read (`expected_version`) overwrites no other version.

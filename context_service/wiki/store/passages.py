@@ -1,4 +1,4 @@
-"""Wiki pages as a source of the index: what the newest version of each says."""
+"""The feed that verifies and rebuilds the passages of wiki pages, from the newest version of each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What windows count for metrics: packs, breaks of their prefix, what folds take away, what bills say.
+"""Counts what happens to windows, for metrics: packs, breaks of their prefix, folds, lookups and bills.
 
-Sums of a process, under words of ours: of no tenant, window or context, and of profiles the names of those that come
-with the service. A number here is for dashboards; what happened to one window its receipts say.
+Metrics are sums over this process, with labels from a fixed list: no tenant, window or context, and only names of
+profiles that come with the service. They are for dashboards; the receipts of a window say what happened to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Watching: what changes of a window, told as it happens, from the places on that a watcher has reached.
+"""Streams the changes of a window as they happen, from the position that a watcher has reached.
 
-The lookout says that there is more; what it is a watcher reads with its own eyes, behind its own walls: the breaks of
-the prefix with their accounts, then what came into the state, then the window as it is.
+The lookout only says that there is more. A watcher then reads the changes itself, with the rights of its principal:
+the breaks of the prefix with their receipts, then new entries of the state, then the window as it is.
 """
 
 from __future__ import annotations

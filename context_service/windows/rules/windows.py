@@ -1,4 +1,4 @@
-"""The rules of windows as such: they are opened, read, listed and closed. `packs` has what they are for."""
+"""Opens, reads, lists and closes windows; `packing` packs them."""
 
 from __future__ import annotations
 

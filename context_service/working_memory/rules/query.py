@@ -1,8 +1,8 @@
-"""Questions about records without SQL: columns, a condition, groups, an order, a limit.
+"""Answers queries for rows of records without SQL: columns, a condition, groups, an order, a limit.
 
-A question becomes one read-only statement. Its inner part selects the rows and gives each named field an alias, so that
-a group and a column of the same path are the same expression to Postgres; its outer part aggregates, orders and cuts.
-Each value of the caller is a parameter of the statement, and each name is looked up in the tables below.
+A query becomes one read-only statement. Its inner part selects the rows and gives each named field an alias, so that
+Postgres sees the same expression for a group and a column of the same path. Its outer part aggregates, orders and
+cuts. Each value of the caller is a parameter of the statement, and each name is looked up in the tables below.
 """
 
 from __future__ import annotations

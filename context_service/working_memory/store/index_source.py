@@ -1,4 +1,4 @@
-"""Texts of records as a source of the index: the passages that are in it, at the current places of their records.
+"""The feed that verifies the passages of records, at the current places of the records.
 
 A check of the index reads each file only once, when it was indexed, and compares the index with itself: passages that
 belong to no record of the node are surplus, and the number of a record's passages shows whether some are missing.
