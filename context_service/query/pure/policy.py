@@ -129,7 +129,7 @@ class Policy:
     def target(self) -> SearchRoots | None:
         """The nodes below which the workspace is searched: those of the agent, else its template, else the tenant.
 
-        None: None if the query has no agent and the tenant names no nodes. A query of an agent always has a target.
+        None if the query has no agent and the tenant names no nodes. A query of an agent always has a target.
         """
         for rules in self.rules:
             if rules.node_ids:

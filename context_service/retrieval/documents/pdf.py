@@ -1,4 +1,4 @@
-"""Reads the texts of PDF files, with PDFium. It is built without a scripting language, so scripts in a file cannot run."""
+"""Reads the texts of PDF files with PDFium, built without a scripting language: scripts in a file cannot run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Finds the words of a scope that may be meant by an unknown word: by a common prefix, or by a typing error.
 
 A typing error ("slip") is an extra, missing or wrong letter, or two swapped letters (Damerau-Levenshtein distance,
-each place changed once). Numbers are never replaced by others: error 4712 is not error 4713. But the beginning of a long word of letters and digits stands for the word, as with commit ids.
+each place changed once). Numbers are never replaced by others: error 4712 is not error 4713. But the beginning of a
+long word of letters and digits stands for the word, as with commit ids.
 
 A caller chooses the words on both sides, so the work for one word is bounded: `relatives` takes at most some 5 ms, and
 `meant` lets its caller give the event loop back between two words.

@@ -43,7 +43,7 @@ class Meaning:
     ) -> tuple[Near | None, Matching]:
         """Return the similarity of passages to a query, and the rows with those added that are near but share no word.
 
-        None: The similarity is None if no passage has a vector: then only words count.
+        The similarity is None if no passage has a vector: then only words count.
 
         Args:
             vector: The vector of the query.
