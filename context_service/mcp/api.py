@@ -33,7 +33,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
 
     Args:
         services: The servicers that the tools call, and the limits of their answers.
-        names: Looks up the caller's current entity.
+        names: Resolves the name of the current entity to the id of its node.
         nesting_max: The deepest nesting that a tool's JSON arguments may have.
         read_only: Tools that write are neither listed nor called.
     """
