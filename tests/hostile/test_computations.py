@@ -164,7 +164,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "a piece of an archive: 1 MiB": (
         "context_service.transfer.pure:pieces",
         "context_service.transfer.rules.imports:_Import._begin_context",
-        "context_service.transfer.rules.imports:_Import._rows",
+        "context_service.transfer.rules.imports:_Import._batch",
     ),
     "what a window reads or shows at a time: limits of `windows.config`": (
         "context_service.packing.api:PackingServicer.ExplainPack",

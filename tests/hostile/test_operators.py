@@ -141,7 +141,7 @@ async def test_a_job_says_how_far_it_is_and_one_whose_process_ends_is_lost(
         failing = await jobs.start("FSCK", options, principal=operator)
         while (failed := await jobs.get(failing.id, principal=operator)).state == "RUNNING":
             pass
-        assert (failed.state, failed.error) == ("FAILED", "the log says what went wrong")
+        assert (failed.state, failed.error) == ("FAILED", "unexpected error: see the log of the service")
         go_on.set()
         while (read := await jobs.get(started.id, principal=operator)).state == "RUNNING":
             pass
