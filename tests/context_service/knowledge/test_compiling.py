@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -700,7 +701,7 @@ async def test_what_pages_say_of_a_user_goes_with_the_user_and_a_compile_makes_t
     assert erasure.removed["context.compiled_page"] == 2
     tables = ("compiled_page", "facet", "page_dependency", "passage")
     assert not [table for table in tables if "sesquipedalian" in of_tenant(world, table)]
-    assert "ada" not in of_tenant(world, "page_dependency")
+    assert not re.search(r"\bada\b", of_tenant(world, "page_dependency"))  # an id may have these letters, too
     assert await titles(world) == ["Orrery"]
     page = await the_page(world, shop)
     assert [one.slug for one in page.facets] == ["note"] and page.stale
