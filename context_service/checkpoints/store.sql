@@ -50,7 +50,7 @@ ORDER BY number DESC
 LIMIT 1;
 
 -- prune
--- What no checkpoint shows, and nobody else.
+-- Delete the blocks that neither the window nor a checkpoint shows.
 DELETE FROM context.window_block b
 WHERE b.tenant_id = %(tenant_id)s AND b.window_id = %(window_id)s AND b.epoch_to IS NOT NULL AND NOT EXISTS (
     SELECT FROM context.window_checkpoint c
@@ -87,7 +87,7 @@ ORDER BY seq
 LIMIT {{ids_max}};
 
 -- undo
--- Whatever says that it happened behind the checkpoint is undone; of what the window is the checkpoint has the rest.
+-- Undo the rows that were written after the checkpoint. The rest of the window is in the checkpoint's own row.
 WITH c AS (
     SELECT number, epoch, block_count, entry_count FROM context.window_checkpoint
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND number = %(number)s

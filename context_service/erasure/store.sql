@@ -173,7 +173,7 @@ SELECT
     );
 
 -- known
--- A database that was restored from before an erasure: who may be whom it erased, and that it is done again.
+-- Find erasures that a database restored from an older backup does not have, so that they are done again.
 SELECT erasure_id FROM context.subject_erasure WHERE tenant_id = %s AND erasure_id = ANY (%s::uuid[]);
 
 -- still_open

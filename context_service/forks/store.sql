@@ -43,8 +43,8 @@ WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND number = %(n
 RETURNING ended_at;
 
 -- newest
--- Entries that hold: of what is in every pack all, and of the newest of all so many of each section. Of those there are
--- more the longer the log is, and most of them are not looked at.
+-- Read the entries that hold: all entries of the sections that every pack shows whole, and the newest few of each other
+-- section. A long log has many of the latter, and most of them are never shown.
 SELECT number, seq, section, key, text, value, ref FROM context.window_entry
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND section = ANY (%(whole)s::text[])
 UNION ALL
@@ -67,7 +67,7 @@ SELECT coalesce(run_context_id, context_id) AS context_id, coalesce(run_window_i
 FROM context.context_window WHERE tenant_id = %s AND context_id = %s AND window_id = %s;
 
 -- inherit
--- A model is told of all of them by what stands in front.
+-- The state text at the front of the pack tells the model about all of them.
 WITH w AS (
     UPDATE context.context_window
     SET entry_count = %(count)s, state_text = %(state_text)s, state_pieces = %(state_pieces)s,

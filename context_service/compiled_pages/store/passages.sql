@@ -7,7 +7,7 @@ SELECT {{any}}::integer;
 
 -- tenants_page
 SELECT %(scope_of_tenant)s::uuid, '' AS user_id
-WHERE {{any}} AND %(scope_of_tenant)s::uuid > %(behind)s
+WHERE {{any}} AND %(scope_of_tenant)s::uuid > %(after)s
     AND (%(only)s::uuid IS NULL OR %(scope_of_tenant)s::uuid = %(only)s)
 LIMIT %(count)s;
 
@@ -18,6 +18,6 @@ SELECT %(scope_of_tenant)s::uuid WHERE {{any}} AND %(scope_of_tenant)s::uuid = A
 SELECT f.seq, f.page_id, f.written_at, f.heading, f.text, f.graph_name, f.agent_bundle_id, f.app_id, p.title, p.aliases
 FROM context.facet f
     JOIN context.compiled_page p ON p.tenant_id = f.tenant_id AND p.page_id = f.page_id
-WHERE f.tenant_id = %(tenant_id)s AND f.seq > %(behind)s
+WHERE f.tenant_id = %(tenant_id)s AND f.seq > %(after)s
 ORDER BY f.seq
 LIMIT %(count)s;

@@ -11,7 +11,7 @@ LEFT JOIN LATERAL (
         passage_count, tokens, size_bytes, place, created_by, created_at, updated_at, parts::text AS parts,
         metadata::text AS metadata, imported::text AS imported_json
     FROM context.artifact a
-    WHERE a.tenant_id = c.tenant_id AND a.context_id = c.context_id AND a.place > %(behind)s
+    WHERE a.tenant_id = c.tenant_id AND a.context_id = c.context_id AND a.place > %(after)s
     ORDER BY place
     LIMIT %(count)s
 ) a ON true

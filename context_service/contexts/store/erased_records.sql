@@ -35,6 +35,6 @@ WHERE NOT EXISTS (
 );
 
 -- forget
--- Nobody has to read, for a context that is gone, that the record is gone, too.
+-- The context is gone, so no reader needs to know that the record is gone, too.
 DELETE FROM context.message_record
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND record_id = ANY (%(ids)s::uuid[]);

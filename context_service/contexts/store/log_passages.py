@@ -36,7 +36,7 @@ CONTEXTS = Owners(
     page=_of_all("""
         SELECT context_id, owner_user_id
         FROM context.context
-        WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL AND context_id > %(behind)s
+        WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL AND context_id > %(after)s
             AND (%(only)s::uuid IS NULL OR context_id = %(only)s)
         ORDER BY context_id
         LIMIT %(count)s

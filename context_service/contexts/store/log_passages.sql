@@ -19,7 +19,7 @@ LEFT JOIN LATERAL (
             row_number() OVER (ORDER BY seq) AS place
         FROM (
             SELECT * FROM context.message m
-            WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.seq > %(behind)s
+            WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.seq > %(after)s
             ORDER BY seq
             LIMIT %(count)s
         ) wanted

@@ -12,7 +12,7 @@ LEFT JOIN (
     FROM context.message_record r
     WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(scope_id)s AND r.seq IN (
         SELECT DISTINCT seq FROM context.message_record
-        WHERE tenant_id = %(tenant_id)s AND context_id = %(scope_id)s AND seq > %(behind)s
+        WHERE tenant_id = %(tenant_id)s AND context_id = %(scope_id)s AND seq > %(after)s
         ORDER BY seq
         LIMIT %(count)s
     )

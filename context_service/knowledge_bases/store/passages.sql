@@ -3,7 +3,7 @@ SELECT count(*) FROM context.knowledge_base WHERE tenant_id = %(tenant_id)s;
 
 -- bases_page
 SELECT base_id, '' AS user_id FROM context.knowledge_base
-WHERE tenant_id = %(tenant_id)s AND base_id > %(behind)s
+WHERE tenant_id = %(tenant_id)s AND base_id > %(after)s
     AND (%(only)s::uuid IS NULL OR base_id = %(only)s)
 ORDER BY base_id
 LIMIT %(count)s;
@@ -22,7 +22,7 @@ LEFT JOIN LATERAL (
     SELECT document_id, seq, created_at, name, content_type, text, page_starts, passage_count, graph_name,
         agent_bundle_id, app_id
     FROM context.knowledge_document
-    WHERE tenant_id = %(tenant_id)s AND base_id = b.base_id AND seq > %(behind)s AND passage_count > 0
+    WHERE tenant_id = %(tenant_id)s AND base_id = b.base_id AND seq > %(after)s AND passage_count > 0
     ORDER BY seq
     LIMIT %(count)s
 ) d ON true

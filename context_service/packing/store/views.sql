@@ -1,6 +1,6 @@
 -- add
--- All of it or nothing, in one round trip. What was worked out is of the window as it was: if another call has written
--- meanwhile, nothing is. The row of the window is the lock; a twin waits here, and then finds it otherwise.
+-- Write everything or nothing, in one round trip. If another call has written to the window since it was read, write
+-- nothing. The row of the window is the lock: a twin of this call waits here, and then finds the window changed.
 WITH w AS (
     UPDATE context.context_window
     SET block_count = block_count + %(blocks)s, step_count = step_count + %(steps_added)s,
@@ -198,7 +198,7 @@ ORDER BY step_from;
 SELECT state_text FROM context.context_window WHERE tenant_id = %s AND window_id = %s;
 
 -- mask
--- Its tokens are those of what is seen; both forms stay where they are, for neither is written again then.
+-- `tokens` are those of the form that is shown. Both forms stay in the row, so unmasking writes neither again.
 UPDATE context.window_block
 SET is_masked = true, masked_epoch = %s, tokens = masked_tokens, masked_tokens = tokens
 WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s);
@@ -268,7 +268,7 @@ SET epoch = epoch + 1, folded_step = step_count, first_number = first_number + %
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s;
 
 -- prepare
--- Of a window that is another one, what was worked out is void; what was appended to it meanwhile changes nothing.
+-- Store the prepared fold only if the window is still the one that it was made for; appended messages do not matter.
 UPDATE context.context_window SET prepared = %(prepared)s, prepared_epoch = epoch
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND closed_at IS NULL
     AND (epoch, retracted_count, config::text) = (%(epoch)s, %(retracted_count)s, %(config)s)
@@ -322,7 +322,8 @@ WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.section 
     );
 
 -- begin_anew
--- What is made of the log again; pins, and what callers said, stay. A checkpoint may have words of what was retracted.
+-- Delete everything that can be read from the log again. Pins and entries of callers stay. Checkpoints go, too: they may
+-- contain words of retracted messages.
 WITH blocks AS (
     DELETE FROM context.window_block WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 ), checkpoints AS (
@@ -356,7 +357,7 @@ SET epoch = epoch + 1, reached_seq = 0, first_number = 0, block_count = 0, step_
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s;
 
 -- retracted_since
--- What was taken back since a window looked: of all that was, the newest, as many as are more.
+-- Read what was retracted since the window was last read: the newest retractions, as many as were added.
 SELECT c.retracted, r.count, r.seq
 FROM (
     SELECT last_seq - message_count AS retracted

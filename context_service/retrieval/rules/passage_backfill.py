@@ -66,7 +66,7 @@ class PassageBackfill:
         """Return how many vectors the scopes of a tenant lack, and which scopes these are (`owed_vectors`)."""
         scopes: list[tuple[UUID, int, str]] = []
         last_id = _FIRST_ID
-        while rows := await tenant.query(LACKING, {**self._parameters, "behind": last_id, "count_max": BATCH}):
+        while rows := await tenant.query(LACKING, {**self._parameters, "after": last_id, "count_max": BATCH}):
             scopes += [(row.scope_id, row.passages, row.owed) for row in rows if row.passages]
             last_id = rows[-1].scope_id
         return scopes

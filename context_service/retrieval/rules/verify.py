@@ -245,7 +245,7 @@ class Verifying:
         named = _named(transaction.tenant_id, scope)
         expected, after, finished = _expected(scope, origins, walked)
         upto = origins[-1].seq if origins else None
-        parameters = {**named, "behind": walked.compared_seq, "upto": upto, "kinds": sorted(source.kinds)}
+        parameters = {**named, "after": walked.compared_seq, "upto": upto, "kinds": sorted(source.kinds)}
         rows = await transaction.query(ROWS, parameters)
         found = {(row.seq, row.ordinal): _as_written(row) for row in rows}
         differences = [
@@ -295,7 +295,7 @@ class Verifying:
         mend: bool,
     ) -> int:
         """Compare the ends of sessions, from the one after `after` up to a given one."""
-        rows = await transaction.query(SESSIONS, {**named, "behind": after, "upto": upto})
+        rows = await transaction.query(SESSIONS, {**named, "after": after, "upto": upto})
         differences = {row.session: (row.places, row.last_length) for row in rows if row.places or row.last_length}
         wrong = [
             session
@@ -341,7 +341,7 @@ class Verifying:
         strays: set[Scope] = set()
         for listed in LISTED:
             after = UUID(int=0)
-            while rows := await tenant.query(listed, {"behind": after, "count": _SCOPES}):
+            while rows := await tenant.query(listed, {"after": after, "count": _SCOPES}):
                 after = rows[-1].scope_id
                 for kind, sources in self._by_kind.items():
                     there = [row for row in rows if row.scope_kind == kind]

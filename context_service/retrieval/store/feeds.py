@@ -71,12 +71,12 @@ class PassageFeed:
 
     async def scopes(self, tenant: Tenant, *, after: UUID, count: int) -> list[OwnedScope]:
         """Return scopes that have an owner, sorted by id, at most `count`."""
-        named = {**self._named(tenant), "behind": after, "only": None, "count": count}
+        named = {**self._named(tenant), "after": after, "only": None, "count": count}
         return self._owned(await tenant.query(self.owners.page, named))
 
     async def scope(self, tenant: Tenant, scope_id: UUID) -> OwnedScope | None:
         """Return a scope, or None if it has no owner."""
-        named = {**self._named(tenant), "behind": _FIRST, "only": scope_id, "count": 1}
+        named = {**self._named(tenant), "after": _FIRST, "only": scope_id, "count": 1}
         return next(iter(self._owned(await tenant.query(self.owners.page, named))), None)
 
     async def owned(self, tenant: Tenant, scope_ids: Collection[UUID]) -> set[UUID]:
@@ -91,7 +91,7 @@ class PassageFeed:
     async def origins(self, transaction: Transaction, scope: Scope, *, after: int) -> list[IndexedText] | None:
         """Return the next texts after a `seq`, in order; an empty list at the end; None if the owner is gone."""
         scoped = {"scope_id": scope.id, "scope_kind": scope.kind}
-        rows = await transaction.query(self.rows, {**scoped, **self.limits, "behind": after})
+        rows = await transaction.query(self.rows, {**scoped, **self.limits, "after": after})
         if self.has_header and not rows:
             return None
         by_seq = groupby(rows, key=lambda row: row.seq)

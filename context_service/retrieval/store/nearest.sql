@@ -30,7 +30,7 @@ WITH near AS MATERIALIZED (
     UNION ALL
     SELECT n.seq, n.ordinal FROM near n
     UNION ALL
-    SELECT behind.seq, behind.ordinal
+    SELECT following.seq, following.ordinal
     FROM near n
         CROSS JOIN LATERAL (
             SELECT v.session, v.place FROM context.passage v
@@ -41,7 +41,7 @@ WITH near AS MATERIALIZED (
             SELECT v.seq, v.ordinal FROM context.passage v
             WHERE {{of_scope}} AND v.session = here.session AND v.place = here.place + 1
             LIMIT 1
-        ) behind
+        ) following
 ), told AS MATERIALIZED (
     SELECT {{told}}
     FROM context.passage_vector v

@@ -3,7 +3,7 @@
 SELECT s.scope_id, l.passages, l.owed
 FROM (
     SELECT DISTINCT scope_id FROM context.passage_scope
-    WHERE tenant_id = %(tenant_id)s AND scope_kind = %(scope_kind)s AND scope_id > %(behind)s
+    WHERE tenant_id = %(tenant_id)s AND scope_kind = %(scope_kind)s AND scope_id > %(after)s
     ORDER BY scope_id
     LIMIT %(count_max)s
 ) s

@@ -69,7 +69,7 @@ RETURNING seq;
 
 -- advance
 -- Passages before the first without a vector need not be read again, unless something was written meanwhile.
-UPDATE context.outbox o SET payload = {{vector_outbox.behind}}
+UPDATE context.outbox o SET payload = {{vector_outbox.rest}}
 WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND {{vector_outbox.first}} < %(seq)s;
 
 -- done

@@ -352,7 +352,7 @@ class Passages:
 
     async def _newest_texts(self, principal: Principal, scope: Scope, *, after: int) -> list[str]:
         tenant = self._database.of(principal, context_id=scope.context_id)
-        newest = {**_named(principal.tenant_id, scope), "behind": after, "rows_max": READ_WHOLE}
+        newest = {**_named(principal.tenant_id, scope), "after": after, "rows_max": READ_WHOLE}
         return [row.text for row in await tenant.query(_NEWEST_TEXTS, newest)]
 
     async def words_like(
@@ -510,9 +510,9 @@ async def _dropped(
 ) -> tuple[int, bool]:
     """Delete rows step by step; return how many were deleted, and whether none is left."""
     count, after = 0, _FIRST
-    while gone := await tenant.query(statement, {**named, "behind": after, "step": DROP_STEP}):
+    while gone := await tenant.query(statement, {**named, "after": after, "step": DROP_STEP}):
         count += len(gone)
-        after = max(row.behind for row in gone)
+        after = max(row.after for row in gone)
         if until is not None and time.monotonic() >= until:
             return count, False
     return count, True

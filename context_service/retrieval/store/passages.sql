@@ -321,7 +321,7 @@ FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
     ) p;
 
 -- newest_texts
-SELECT p.text FROM context.passage p WHERE {{in_scope}} AND p.seq > %(behind)s
+SELECT p.text FROM context.passage p WHERE {{in_scope}} AND p.seq > %(after)s
 ORDER BY p.seq DESC, p.ordinal DESC
 LIMIT %(rows_max)s;
 
@@ -363,11 +363,11 @@ WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(s
 DELETE FROM {{table}} WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM {{table}}
     WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-        AND seq >= %(behind)s
+        AND seq >= %(after)s
     ORDER BY seq, ordinal
     LIMIT %(step)s
 ))
-RETURNING seq AS behind
+RETURNING seq AS after
 
 -- drop_passages
 {{dropping(context.passage)}};
@@ -379,11 +379,11 @@ RETURNING seq AS behind
 DELETE FROM context.passage_session WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM context.passage_session
     WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-        AND session >= %(behind)s
+        AND session >= %(after)s
     ORDER BY session
     LIMIT %(step)s
 ))
-RETURNING session AS behind;
+RETURNING session AS after;
 
 -- drop_owed
 DELETE FROM context.outbox WHERE tenant_id = %s AND topic = %s AND subject_id = %s;

@@ -15,7 +15,7 @@ IS_OWED = SQL["is_owed"]
 FIRST = SQL["first"]
 OF_PASSAGES = SQL["of_passages"]
 TOGETHER = SQL["together"]
-BEHIND = SQL["behind"]
+REST = SQL["rest"]
 
 
 def owing_topic(kind: str) -> str:

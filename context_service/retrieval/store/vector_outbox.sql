@@ -28,8 +28,8 @@ jsonb_strip_nulls(jsonb_build_object(
     'below_from', least((o.payload ->> 'below_from')::bigint, (excluded.payload ->> 'below_from')::bigint),
     'below_to', greatest((o.payload ->> 'below_to')::bigint, (excluded.payload ->> 'below_to')::bigint)))
 
--- behind
--- The rest of the row `o` when all before a `seq` is done.
+-- rest
+-- What remains of the row `o` once everything before a `seq` is done.
 CASE
     WHEN %(seq)s < 0 THEN o.payload || jsonb_build_object('below_from', %(seq)s::bigint)
     ELSE jsonb_build_object('seq_from', %(seq)s::bigint)

@@ -3,7 +3,7 @@ tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_k
 
 -- rows
 SELECT {{named_columns}} FROM context.passage
-WHERE {{in_scope}} AND seq > %(behind)s AND (%(upto)s::bigint IS NULL OR seq <= %(upto)s) AND kind = ANY (%(kinds)s);
+WHERE {{in_scope}} AND seq > %(after)s AND (%(upto)s::bigint IS NULL OR seq <= %(upto)s) AND kind = ANY (%(kinds)s);
 
 -- nobodys
 SELECT seq, ordinal FROM context.passage WHERE {{in_scope}} AND kind <> ALL (%(kinds)s);
@@ -32,7 +32,7 @@ FROM json_to_recordset(%(passages)s::json) g (
 -- sessions
 -- The ends of sessions, after which the next passages are placed. Their sizes are counted from the rows.
 SELECT session, places, last_length FROM context.passage_session
-WHERE {{in_scope}} AND session > %(behind)s AND (%(upto)s::bigint IS NULL OR session <= %(upto)s);
+WHERE {{in_scope}} AND session > %(after)s AND (%(upto)s::bigint IS NULL OR session <= %(upto)s);
 
 -- put_sessions
 INSERT INTO context.passage_session AS s (
@@ -148,8 +148,8 @@ WITH counted AS (
 SELECT count(*) AS different FROM different;
 
 -- others
--- What a scope has that is another user's than its own: whoever looks at it as its owner does not see that, and could
--- write nothing in its place.
+-- Rows of a scope that belong to another user than the scope does. The owner of the scope cannot see them, and could not
+-- write others in their place.
 {{in_scope}} AND owner_user_id NOT IN ('', %(owner_user_id)s)
 
 -- count_others
@@ -172,7 +172,7 @@ WHERE p.tenant_id = %(tenant_id)s AND p.scope_id > {{scope_id}} ORDER BY p.scope
 -- scopes_of(table)
 -- The scopes that a table has, one look-up of the primary key each.
 WITH RECURSIVE s AS (
-    ({{next_scope({{table}}, %(behind)s)}})
+    ({{next_scope({{table}}, %(after)s)}})
     UNION ALL
     SELECT n.scope_id FROM s CROSS JOIN LATERAL ({{next_scope({{table}}, s.scope_id)}}) n
 )

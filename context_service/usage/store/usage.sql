@@ -23,7 +23,7 @@ SELECT bill_ratios AS ratios FROM context.context_window WHERE tenant_id = %s AN
 UPDATE context.context_window SET bill_ratios = %s WHERE tenant_id = %s AND window_id = %s;
 
 -- lock_calibration
--- A write, though nothing is other than it was: whoever learns locks what is known.
+-- Write the row although nothing changes: the write locks it for the call that learns from it.
 INSERT INTO context.token_calibration AS c (tenant_id, model_sha, profile)
 VALUES (%s, %s, %s)
 ON CONFLICT (tenant_id, model_sha, profile) DO UPDATE SET updated_at = now()

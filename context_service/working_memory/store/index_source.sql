@@ -4,7 +4,7 @@ WHERE tenant_id = %(tenant_id)s AND passage_count > 0;
 
 -- nodes_page
 SELECT DISTINCT entity_node_id, '' AS user_id FROM context.wm_record
-WHERE tenant_id = %(tenant_id)s AND entity_node_id > %(behind)s AND passage_count > 0
+WHERE tenant_id = %(tenant_id)s AND entity_node_id > %(after)s AND passage_count > 0
     AND (%(only)s::uuid IS NULL OR entity_node_id = %(only)s)
 ORDER BY entity_node_id
 LIMIT %(count)s;
@@ -17,7 +17,7 @@ WHERE tenant_id = %(tenant_id)s AND entity_node_id = ANY (%(ids)s) AND passage_c
 SELECT r.id, r.seq, r.created_at, r.graph_name, r.agent_bundle_id, r.app_id, p.ordinal, p.text
 FROM (
     SELECT * FROM context.wm_record
-    WHERE tenant_id = %(tenant_id)s AND entity_node_id = %(scope_id)s AND seq > %(behind)s AND passage_count > 0
+    WHERE tenant_id = %(tenant_id)s AND entity_node_id = %(scope_id)s AND seq > %(after)s AND passage_count > 0
     ORDER BY seq
     LIMIT %(count)s
 ) r

@@ -7,7 +7,7 @@ SELECT set_config('enable_sort', 'off', true), set_config('hnsw.iterative_scan',
     set_config('transaction_read_only', 'on', true);
 
 -- records
--- Cut where the answer is full, behind one record at least.
+-- Cut the answer where it is full, after at least one record.
 SELECT {{read}}, content_json, content_text
 FROM (
     SELECT r.*, found.place, row_number() OVER by_place AS row_place, sum(r.bytes) OVER by_place AS bytes_so_far
@@ -33,8 +33,8 @@ ORDER BY place;
 )
 
 -- words
--- What is asked, known when the statement is planned. Null without a word that counts: joined with the tenant's, a query
--- without words would be all records. The functions are those that made what it is compared with.
+-- The text query, which is known when the statement is planned. It is null if no word counts: together with the tenant's
+-- term, a query without words would match all records. The same functions made the indexed text.
 nullif(
     context.search_asked(%(language)s::text, %(terms)s::text[], %(are_not)s::boolean[], %(behind_or)s::boolean[]), ''
 )

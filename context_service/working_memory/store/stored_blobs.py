@@ -76,7 +76,7 @@ async def rows(tenant: Tenant, *, provider: str = "", with_parts: bool = False) 
     """
     after = UUID(int=0)
     while True:
-        parameters = {"provider": provider, "with_parts": with_parts, "behind": after, "count_max": _PAGE}
+        parameters = {"provider": provider, "with_parts": with_parts, "after": after, "count_max": _PAGE}
         page = [_blob_row(row) for row in await tenant.query(_LIST_BLOBS, parameters)]
         for blob in page:
             yield blob

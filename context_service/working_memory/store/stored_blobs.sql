@@ -2,7 +2,7 @@
 -- `part` is a piece of an unfinished upload; the other two states promise nothing.
 SELECT b.id, b.provider, b.key, b.state, b.size_bytes, b.sha256, b.crc32c, b.damaged_at IS NOT NULL AS damaged
 FROM context.blob b
-WHERE b.tenant_id = %(tenant_id)s AND b.id > %(behind)s AND b.state IN ('live', 'part')
+WHERE b.tenant_id = %(tenant_id)s AND b.id > %(after)s AND b.state IN ('live', 'part')
     AND (b.state = 'live' OR %(with_parts)s) AND (%(provider)s = '' OR b.provider = %(provider)s)
 ORDER BY b.id
 LIMIT %(count_max)s;
@@ -45,7 +45,7 @@ SELECT id FROM context.wm_record WHERE tenant_id = %s AND blob_id = %s ORDER BY 
 SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'live' FOR UPDATE;
 
 -- move_records
--- Where the bytes are is no part of what the caller said of the record, so its version stays.
+-- The version stays, since the place of the bytes is not a field that callers write.
 WITH moved AS (
     UPDATE context.wm_record SET blob_id = %(to_id)s, provider = %(provider)s
     WHERE tenant_id = %(tenant_id)s AND blob_id = %(from_id)s

@@ -5,7 +5,7 @@ r.tenant_id = %(tenant_id)s AND r.passage_count IS NULL AND r.text_state IN ('NO
 -- page
 SELECT r.id, r.name, r.content_type, r.memory_type, r.size_bytes, r.blob_id IS NULL AS is_inline
 FROM context.wm_record r
-WHERE {{unread}} AND r.id > %(behind)s AND (r.blob_id IS NOT NULL OR r.size_bytes > 0)
+WHERE {{unread}} AND r.id > %(after)s AND (r.blob_id IS NOT NULL OR r.size_bytes > 0)
 ORDER BY r.id
 LIMIT %(count_max)s;
 

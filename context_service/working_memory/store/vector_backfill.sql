@@ -16,7 +16,7 @@ SELECT count(*) AS records FROM context.wm_record r WHERE {{lacking}};
 
 -- lock
 SELECT r.id FROM context.wm_record r
-WHERE {{lacking}} AND r.id > %(behind)s
+WHERE {{lacking}} AND r.id > %(after)s
 ORDER BY r.id LIMIT %(count_max)s
 FOR NO KEY UPDATE OF r;
 

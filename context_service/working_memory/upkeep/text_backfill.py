@@ -67,7 +67,7 @@ class TextBackfill:
 
     async def _unread(self, tenant: Tenant, after: UUID) -> tuple[UUID | None, list[UUID]]:
         """Return the last record of the page (None at the end), and the records of the page that must be read."""
-        rows = await tenant.query(PAGE, {**self._named(tenant), "behind": after, "count_max": BATCH})
+        rows = await tenant.query(PAGE, {**self._named(tenant), "after": after, "count_max": BATCH})
         return (rows[-1].id if rows else None), [row.id for row in rows if _owes(row)]
 
     async def _owe(self, tenant: Tenant, ids: list[UUID]) -> int:

@@ -63,7 +63,7 @@ class Backfill:
 
     async def _owe_batch(self, tenant: Tenant, after: UUID) -> tuple[UUID | None, int]:
         """Return the last record of the batch (None at the end), and how many vectors were queued."""
-        parameters = {**self._parameters, "behind": after, "count_max": BATCH}
+        parameters = {**self._parameters, "after": after, "count_max": BATCH}
 
         async def work(transaction: Transaction) -> tuple[UUID | None, int]:
             ids = [row.id for row in await transaction.query(LOCK, parameters)]

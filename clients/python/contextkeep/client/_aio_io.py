@@ -327,6 +327,6 @@ async def _in_thread(function: Callable[..., _T], *args: Any) -> _T:
         while not running.done():
             with suppress(asyncio.CancelledError):  # cancelled again: the answer is the same
                 await asyncio.wait([running])
-        # Nobody awaits it any more: read its error, so that it is not logged
+        # No caller awaits it any more: read its error, so that it is not logged
         running.cancelled() or running.exception()
         raise
