@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from bench.document import save
-from context_service.contexts.model import Message
+from bench.long_run.workload import message_at
 from context_service.kernel.parts import Part, ToolResult
 from context_service.packing.pure.task_state import Entry, after, entries_of
 from context_service.profiles.pure.profiles import profile
@@ -52,22 +52,7 @@ def state_of(*said: tuple[str, str]) -> list[Entry]:
                 tool_call_id="c1", content_json=orjson.dumps(text).decode(), is_error=speaker == "tool error"
             )
             parts = (Part(tool_result=result),)
-        message = Message(
-            message_id=f"m{number}",
-            seq=number,
-            role=role,
-            content="" if parts else text,
-            parts=parts,
-            name="",
-            agent_id="",
-            metadata_json="",
-            created_at=_NOW,
-            said_at=_NOW,
-            tokens=0,
-            task_id=None,
-            reference_task_ids=(),
-        )
-        read += entries_of(message, rules)
+        read += entries_of(message_at(_NOW, number, role, "" if parts else text, *parts), rules)
     return after([], read)[0]
 
 

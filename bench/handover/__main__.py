@@ -8,10 +8,9 @@ writes the packs and the questions as text, for readers who know nothing else.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 from statistics import fmean
 
@@ -24,7 +23,7 @@ from bench.handover.rivals import RIVALS
 from bench.handover.scoring import Score, scored
 from bench.handover.story import QUESTIONS, STEPS, Story, Told
 from bench.handover.support import Support
-from bench.long_run.measured import READ, WRITTEN
+from bench.long_run.measured import Account
 from bench.long_run.ours import Folding
 from bench.long_run.prepared import Prepared, prepared
 from bench.long_run.strategies import Shown, Strategy
@@ -36,27 +35,11 @@ ASKED_AT = (200, 1_000, STEPS)
 _HEADER = f"{'':46}{'answered':>9}{'present':>9}{'stale':>7}{'lifted':>7}{'orders':>7}{'prefix':>8}{'cost':>9}"
 
 
-@dataclass(slots=True)
-class Row:
+@dataclass
+class Row(Account):
     """The figures of one strategy over one story."""
 
-    name: str
     scores: list[Score] = field(default_factory=list)
-    over: int = 0
-    tokens: int = 0
-    covered: int = 0
-    cost: float = 0.0
-    steps: int = 0
-
-    @property
-    def prefix(self) -> float:
-        """The share of tokens that a prompt cache holds."""
-        return self.covered / self.tokens
-
-    @property
-    def cost_a_step(self) -> float:
-        """Tokens at base price."""
-        return self.cost / self.steps
 
 
 def main() -> None:
@@ -99,20 +82,11 @@ def main() -> None:
 
 def run(strategy: Strategy, ready: Prepared, told: Told, folder: Path | None) -> Row:
     """Run a story through a strategy, and score the packs of the steps in `ASKED_AT`."""
-    row, before = Row(name=strategy.name), list[Hashable]()
+    row = Row(name=strategy.name)
     asked_at = {min(step, len(ready.steps)) for step in ASKED_AT}
     for step in ready.steps:
         pack = strategy.after(step)
-        keys = [part.key for part in pack]
-        tokens = sum(part.tokens for part in pack)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(keys, before, strict=False)))
-        covered = sum(part.tokens for part in pack[:same])
-        row.steps += 1
-        row.over += tokens > strategy.limit
-        row.tokens += tokens
-        row.covered += covered
-        row.cost += READ * covered + WRITTEN * (tokens - covered)
-        before = keys
+        row.add(strategy, pack)
         if step.number in asked_at:
             row.scores.append(scored(strategy, pack, told, step.number, step.made.block.seq_to))
             if folder:

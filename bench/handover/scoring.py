@@ -16,7 +16,7 @@ from statistics import fmean
 import orjson
 
 from bench.handover.story import QUESTIONS, Fact, Speaker, Told
-from bench.long_run.prepared import text_of
+from bench.long_run.prepared import strings
 from bench.long_run.strategies import Shown, Strategy
 
 _SPEAKER = re.compile(r"\b(user|assistant|tool|system)(?: ([\w.]+))?:")
@@ -120,10 +120,9 @@ def is_contradicted(fact: Fact, statements: Sequence[Statement]) -> bool:
 def statements_of(part: Shown, *, is_state: bool) -> Iterator[Statement]:
     """Yield the statements of a part of a pack: a message is one, and each line of a text is one."""
     if isinstance(part.of, str):
-        heading: Speaker | None = None
         for line in part.of.split("\n"):
             match = _SPEAKER.search(line)
-            speaker = Speaker(role=match[1], name=match[2] or "") if match else heading
+            speaker = Speaker(role=match[1], name=match[2] or "") if match else None
             is_ended = bool(_ENDED.search(line))
             yield Statement(
                 text=line,
@@ -135,19 +134,7 @@ def statements_of(part: Shown, *, is_state: bool) -> Iterator[Statement]:
     for piece in part.of.pieces:
         message = orjson.loads(piece.json)
         speaker = Speaker(role=message["role"], name=message.get("name", ""))
-        text = text_of(part.of) if len(part.of.pieces) == 1 else "\n".join(_strings(message))
-        yield Statement(text=text, speaker=speaker, is_verbatim=True, is_current=False)
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
+        yield Statement(text="\n".join(strings(message)), speaker=speaker, is_verbatim=True, is_current=False)
 
 
 def _has(statement: Statement, needles: Sequence[str]) -> bool:

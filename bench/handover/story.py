@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import orjson
 
-from bench.long_run.workload import Workload
+from bench.long_run.workload import Workload, message_at
 from context_service.contexts.model import Message
 from context_service.kernel.parts import Part, ToolCall, ToolResult
 
@@ -412,21 +412,5 @@ class Story(ABC):
         """Append a message of a speaker to the log, some seconds after the last one, and return its `seq`."""
         seq = len(self._messages) + 1
         self._now += timedelta(seconds=self.random.randrange(5, 90))
-        self._messages.append(
-            Message(
-                message_id=f"m{seq}",
-                seq=seq,
-                role=speaker.role,
-                content=content,
-                parts=parts,
-                name=speaker.name,
-                agent_id="",
-                metadata_json="",
-                created_at=self._now,
-                said_at=self._now,
-                tokens=0,
-                task_id=None,
-                reference_task_ids=(),
-            )
-        )
+        self._messages.append(message_at(self._now, seq, speaker.role, content, *parts, name=speaker.name))
         return seq

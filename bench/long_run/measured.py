@@ -39,17 +39,37 @@ class Sample:
 
 
 @dataclass
-class Measured:
-    """The figures of a strategy over a workload."""
+class Account:
+    """What the packs of a strategy cost.
+
+    Attributes:
+        over: Packs over the limit.
+        tokens: The tokens of all packs.
+        covered: Those of them in the prefix that the pack before has, too.
+        cost: The tokens at base price.
+    """
 
     name: str
     steps: int = 0
-    over: int = 0  # packs over the limit
-    tokens: int = 0  # of all packs
-    covered: int = 0  # of those, in the prefix that the pack before has, too
+    over: int = 0
+    tokens: int = 0
+    covered: int = 0
     cost: float = 0.0
-    savings: dict[int, float] = field(default_factory=dict)
-    samples: list[Sample] = field(default_factory=list)
+    _keys: list[Hashable] = field(default_factory=list)  # of the last pack
+
+    def add(self, strategy: Strategy, pack: Sequence[Shown]) -> int:
+        """Count the next pack, and return its tokens."""
+        keys = [part.key for part in pack]
+        tokens = sum(part.tokens for part in pack)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(keys, self._keys, strict=False)))
+        covered = sum(part.tokens for part in pack[:same])
+        self.steps += 1
+        self.over += tokens > strategy.limit
+        self.tokens += tokens
+        self.covered += covered
+        self.cost += READ * covered + (WRITTEN if strategy.is_cached else PLAIN) * (tokens - covered)
+        self._keys = keys
+        return tokens
 
     @property
     def prefix(self) -> float:
@@ -60,6 +80,14 @@ class Measured:
     def cost_a_step(self) -> float:
         """Return tokens at base price."""
         return self.cost / self.steps
+
+
+@dataclass
+class Measured(Account):
+    """The figures of a strategy over a workload."""
+
+    savings: dict[int, float] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
 
     def always(self, kind: str) -> float:
         """Return the share of the probes of a kind that are in the packs of all samples."""
@@ -79,26 +107,17 @@ def measured(strategy: Strategy, prepared: Prepared, *, every: int, progress: Ca
         progress: Called with the share that is done.
     """
     figures = Measured(name=strategy.name)
-    raw, before = prepared.head.tokens, list[Hashable]()
+    raw = prepared.head.tokens
     last = len(prepared.steps)
     for step in prepared.steps:
         pack = strategy.after(step)
         raw += step.made.block.tokens
-        keys = [item.key for item in pack]
-        tokens = sum(item.tokens for item in pack)
-        same = sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(keys, before, strict=False)))
-        covered = sum(item.tokens for item in pack[:same])
-        figures.steps += 1
-        figures.over += tokens > strategy.limit
-        figures.tokens += tokens
-        figures.covered += covered
-        figures.cost += READ * covered + (WRITTEN if strategy.is_cached else PLAIN) * (tokens - covered)
+        tokens = figures.add(strategy, pack)
         if step.number in SAVINGS_AT or step.number == last:
             figures.savings[step.number] = 1 - tokens / raw
         if step.number % every == 0 or step.number in ASKED_AT or step.number == last:
             is_asked = step.number in ASKED_AT or step.number == last
             figures.samples.append(sampled(strategy, pack, prepared, step.number, is_asked=is_asked))
-        before = keys
         if step.number % 50 == 0:
             progress(step.number / last)
     return figures

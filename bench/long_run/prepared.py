@@ -129,18 +129,19 @@ def prepared(
 
 def text_of(block: Block) -> str:
     """Return the text of a block, as a model reads it."""
-    return "\n".join(text for piece in block.pieces for text in _strings(orjson.loads(piece.json)))
+    return "\n".join(text for piece in block.pieces for text in strings(orjson.loads(piece.json)))
 
 
-def _strings(value: object) -> Iterator[str]:
+def strings(value: object) -> Iterator[str]:
+    """Yield the texts in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for entry in value.values():
-            yield from _strings(entry)
+            yield from strings(entry)
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
+            yield from strings(item)
 
 
 class Index:

@@ -71,6 +71,25 @@ class Workload:
     probes: Sequence[Probe]
 
 
+def message_at(at: datetime, seq: int, role: str, content: str, *parts: Part, name: str = "") -> Message:
+    """Return a message of a log, written and said at one time."""
+    return Message(
+        message_id=f"m{seq}",
+        seq=seq,
+        role=role,
+        content=content,
+        parts=parts,
+        name=name,
+        agent_id="",
+        metadata_json="",
+        created_at=at,
+        said_at=at,
+        tokens=0,
+        task_id=None,
+        reference_task_ids=(),
+    )
+
+
 class Log(ABC):
     """A log while it is made: the actions of an agent, and the planted facts.
 
@@ -321,23 +340,7 @@ class Log(ABC):
         """Append a message to the log, some time after the last one, and return its `seq`."""
         seq = len(self.messages) + 1
         self._now += timedelta(seconds=self.random.randrange(1, 2 * self.pause_s))
-        self.messages.append(
-            Message(
-                message_id=f"m{seq}",
-                seq=seq,
-                role=role,
-                content=content,
-                parts=parts,
-                name="",
-                agent_id="",
-                metadata_json="",
-                created_at=self._now,
-                said_at=self._now,
-                tokens=0,
-                task_id=None,
-                reference_task_ids=(),
-            )
-        )
+        self.messages.append(message_at(self._now, seq, role, content, *parts))
         return seq
 
     @property

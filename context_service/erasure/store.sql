@@ -173,7 +173,7 @@ SELECT
     );
 
 -- known
--- Find erasures that a database restored from an older backup does not have, so that they are done again.
+-- Find the erasures that this database knows. A database restored from an older backup lacks some; they are done again.
 SELECT erasure_id FROM context.subject_erasure WHERE tenant_id = %s AND erasure_id = ANY (%s::uuid[]);
 
 -- still_open

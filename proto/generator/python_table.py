@@ -277,8 +277,8 @@ INPUTS: Mapping[str, Input] = {
         "recall_for_message({})",
         takes_none=True,
         imports={"typing": "Literal"},
-        comment="What to recall for the message; False: nothing. By default a message of a user in a context that "
-        "existed before recalls passages, and other messages recall nothing.",
+        comment="Options of the recall for the message; False recalls nothing. By default a message of a user in a "
+        "context that existed before recalls passages, and other messages recall nothing.",
     ),
     "SampleNode": _given("SampleNode", 'sample_node("{place}", {})', "_messages as messages"),
     "StateEntryInput": _given("StateEntryInput", 'state_entry({}, field="{place}")'),

@@ -148,7 +148,7 @@ def message_inputs(messages: Iterable[MessageInput | str]) -> list[message_pb.Me
 
 
 def recall_for_message(options: RecallOptions | Literal[False] | None) -> contexts_pb.RecallOptions | None:
-    """Return the options of recall for a message that is sent. False: nothing; None: the default of the service.
+    """Return the options of recall for a message to send: False recalls nothing, None takes the service's default.
 
     Raises:
         InvalidArgument: it is something else, or a value cannot travel.

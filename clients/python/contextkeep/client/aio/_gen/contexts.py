@@ -54,8 +54,8 @@ class Contexts(Noun):
             get_or_create: Instead of `context_id`. Names the one context that the owner has for this id in the app and
                 agent bundle of `context`. The first caller creates it. The id becomes one of its `external_ids`.
             standalone: Check the message and store nothing. The answer has no context.
-            recall: What to recall for the message; False: nothing. By default a message of a user in a context that
-                existed before recalls passages, and other messages recall nothing.
+            recall: Options of the recall for the message; False recalls nothing. By default a message of a user in a
+                context that existed before recalls passages, and other messages recall nothing.
             subject_user_id: The user for whom a key without a user calls.
             request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
