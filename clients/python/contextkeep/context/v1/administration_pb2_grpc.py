@@ -121,7 +121,7 @@ class AdministrationServicer:
     """
 
     def GetCaller(self, request, context):
-        """Describes the caller's key or token: its tenant, scopes, user, bounds and expiry. Any valid key may call it, even a
+        """Describe the caller's key or token: its tenant, scopes, user, bounds and expiry. Any valid key may call it, even a
         key of a context.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -129,7 +129,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListKeys(self, request, context):
-        """Lists keys, newest first, including revoked and expired ones. It shows only the first 12 characters of a key. With
+        """List keys, newest first, including revoked and expired ones. It shows only the first 12 characters of a key. With
         a context, it lists the short-lived keys of IssueContextKey instead, which no other list contains.
 
         Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
@@ -139,7 +139,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateKey(self, request, context):
-        """Creates a key, and shows it once: the service stores only its hash. A key cannot grant what it does not have: the
+        """Create a key, and show it once: the service stores only its hash. A key cannot grant what it does not have: the
         new key has only scopes, apps, graphs, agent bundle and user of the caller's key, and expires no later. It stays
         valid if the caller's key is revoked. Only a stored key can create keys: a token of an issuer, the key of the
         environment and an anonymous caller in development get PERMISSION_DENIED. A repeat creates another key, because the
@@ -152,7 +152,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeKey(self, request, context):
-        """Revokes a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
+        """Revoke a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
         accepting the key within seconds. A caller may revoke its own key.
 
         Reasons: KEY_NOT_FOUND, PERMISSION_DENIED (the scope is missing, or the caller's key is not a stored one),
@@ -163,7 +163,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAdministrativeCalls(self, request, context):
-        """Lists the calls of administrators, newest first: the caller, the method, the address and the result. These are the
+        """List the calls of administrators, newest first: the caller, the method, the address and the result. These are the
         calls of both services that need the scope `admin` and that changed something, or tried to. The service keeps them
         for 400 days. They contain no content and no keys. A bound caller sees the calls of callers with the same bounds.
         The log also has a line for each of them, and for every other call that writes.
@@ -175,7 +175,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetUsage(self, request, context):
-        """Returns how much the tenant stores, and its limits. The limits are those in effect: the tenant's own, or else those
+        """Return how much the tenant stores, and its limits. The limits are those in effect: the tenant's own, or else those
         of the settings.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -183,7 +183,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTenants(self, request, context):
-        """Lists all tenants of all databases by id, with their database, usage and own limits. If a database does not answer,
+        """List all tenants of all databases by id, with their database, usage and own limits. If a database does not answer,
         its tenants are still in the list, marked with `is_away`.
 
         Reasons: PERMISSION_DENIED, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
@@ -193,7 +193,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetTenantLimits(self, request, context):
-        """Sets the limits of a tenant that `update_mask` names. The services apply them within seconds. Data that is already
+        """Set the limits of a tenant that `update_mask` names. The services apply them within seconds. Data that is already
         stored stays.
 
         Reasons: TENANT_NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT, UNAVAILABLE (the tenant's database does not
@@ -204,7 +204,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListBackgroundWork(self, request, context):
-        """Lists the background work that waits, by kind and database, for all tenants together. Background work makes
+        """List the background work that waits, by kind and database, for all tenants together. Background work makes
         embeddings, parses files, and deletes bytes and contexts. Work that failed for good is shown at its object, such as
         in `text_error` of a record.
         """
@@ -213,7 +213,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RetryBackgroundWork(self, request, context):
-        """Retries the failed work of a kind now, up to 10,000 items per database. Without this call, each retry waits longer
+        """Retry the failed work of a kind now, up to 10,000 items per database. Without this call, each retry waits longer
         than the one before. A repeat is harmless.
 
         Reasons: PERMISSION_DENIED, INVALID_ARGUMENT.
@@ -223,7 +223,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StartJob(self, request, context):
-        """Starts a job, and answers at once. The process that took the call runs it, one job of a kind at a time, and reports
+        """Start a job, and answer at once. The process that took the call runs it, one job of a kind at a time, and reports
         the progress once a second. If the process dies, the job is LOST. Start it again by hand: the finished part stays
         finished.
 
@@ -235,7 +235,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetJob(self, request, context):
-        """Reads a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND,
+        """Read a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND,
         PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -243,7 +243,7 @@ class AdministrationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListJobs(self, request, context):
-        """Lists the jobs that operators of the caller's tenant started, newest first. The service keeps the last 1,000.
+        """List the jobs that operators of the caller's tenant started, newest first. The service keeps the last 1,000.
         Reasons: PERMISSION_DENIED, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -62,7 +62,7 @@ class AgentTemplatesServicer:
     """
 
     def PutAgentTemplate(self, request, context):
-        """Creates a template of agents, or replaces it. The change takes effect at once for all agents that use the template.
+        """Create a template of agents, or replace it. The change takes effect at once for all agents that use the template.
         Needs the scope `admin`.
 
         Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (limit `templates`: 1,000 per tenant), PERMISSION_DENIED,
@@ -73,21 +73,21 @@ class AgentTemplatesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetAgentTemplate(self, request, context):
-        """Reads a template. Reasons: AGENT_TEMPLATE_NOT_FOUND.
+        """Read a template. Reasons: AGENT_TEMPLATE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListAgentTemplates(self, request, context):
-        """Lists the templates by id. Reasons: INVALID_PAGE_TOKEN.
+        """List the templates by id. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteAgentTemplate(self, request, context):
-        """Deletes a template that no agent uses. Needs the scope `admin`.
+        """Delete a template that no agent uses. Needs the scope `admin`.
 
         Reasons: AGENT_TEMPLATE_NOT_FOUND, AGENT_TEMPLATE_IN_USE (FAILED_PRECONDITION), PERMISSION_DENIED,
         REQUEST_ID_REUSED.

@@ -62,7 +62,7 @@ class AgentsServicer:
     """
 
     def PutAgent(self, request, context):
-        """Creates an agent, or replaces it. Needs the scope `admin`, because an agent must not decide which providers it may
+        """Create an agent, or replace it. Needs the scope `admin`, because an agent must not decide which providers it may
         query.
 
         Reasons: INVALID_ARGUMENT, AGENT_TEMPLATE_NOT_FOUND, LIMIT_EXCEEDED (limit `agents`: 10,000 per tenant),
@@ -73,7 +73,7 @@ class AgentsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetAgent(self, request, context):
-        """Reads an agent that the caller may name.
+        """Read an agent that the caller may name.
 
         Reasons: AGENT_NOT_FOUND (no such agent, or the caller may not name it).
         """
@@ -82,14 +82,14 @@ class AgentsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAgents(self, request, context):
-        """Lists the agents that the caller may name, by id. Reasons: INVALID_PAGE_TOKEN.
+        """List the agents that the caller may name, by id. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteAgent(self, request, context):
-        """Deletes an agent. Its files stay. Needs the scope `admin`. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED,
+        """Delete an agent. Its files stay. Needs the scope `admin`. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED,
         REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

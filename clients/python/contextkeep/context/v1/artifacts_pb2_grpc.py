@@ -54,7 +54,7 @@ class ArtifactsServicer:
     """
 
     def PutArtifact(self, request, context):
-        """Writes an artifact, the result of a task. The same `artifact_id` again creates the next version. With `append`, the
+        """Write an artifact, the result of a task. The same `artifact_id` again creates the next version. With `append`, the
         parts are added to the newest version as a chunk.
 
         When the call returns, the next call finds the texts of the artifact, as passages of the kind "artifact". It no
@@ -70,7 +70,7 @@ class ArtifactsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetArtifact(self, request, context):
-        """Reads a version of an artifact with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND,
+        """Read a version of an artifact with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND,
         INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -93,7 +93,7 @@ class ChatHistoryServicer:
     """
 
     def GetChatHistory(self, request, context):
-        """Returns the messages of a conversation, oldest first. A node without messages returns an empty list.
+        """Return the messages of a conversation, oldest first. A node without messages returns an empty list.
 
         If a rule fails on a node, the node gives no message and is counted in `nodes_failed`; with `strict` the call
         fails. With a `format`, the answer is the body for the API of a model's vendor, with the results of tools after
@@ -108,7 +108,7 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StreamChatHistory(self, request, context):
-        """Streams the messages of a conversation, oldest first. Use it for histories that are too large for one answer of
+        """Stream the messages of a conversation, oldest first. Use it for histories that are too large for one answer of
         GetChatHistory. Reasons: those of GetChatHistory.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -116,7 +116,7 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AssembleContext(self, request, context):
-        """Lists the nodes that a mapping reads, in the order of the mapping, each with its messages. For each rule without a
+        """List the nodes that a mapping reads, in the order of the mapping, each with its messages. For each rule without a
         message, the answer has the reason. Use it to see why GetChatHistory leaves out a message, or which node and rule
         gave it.
 
@@ -133,7 +133,7 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FetchEntityHistory(self, request, context):
-        """Lists the events of an entity by time. These are the changes of its node, its status and the rest of its timeline,
+        """List the events of an entity by time. These are the changes of its node, its status and the rest of its timeline,
         its edges in both directions, and its working memory records, including purged ones.
 
         The service stores no separate history for this call. It therefore knows only the last change of a node, no edges
@@ -147,7 +147,7 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RegisterMapping(self, request, context):
-        """Registers rules under a name. The rules are compiled and checked at once. An error names the field, the line and
+        """Register rules under a name. The rules are compiled and checked at once. An error names the field, the line and
         the column.
 
         Registering the same rules again succeeds and costs nothing, so an app can register at every start. Different rules
@@ -166,14 +166,14 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetMapping(self, request, context):
-        """Reads the mapping that GetChatHistory would use. Reasons: MAPPING_NOT_FOUND.
+        """Read the mapping that GetChatHistory would use. Reasons: MAPPING_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMappings(self, request, context):
-        """Lists the mappings that the caller sees, by app and name. Mappings from files of the service and built-in mappings
+        """List the mappings that the caller sees, by app and name. Mappings from files of the service and built-in mappings
         come last. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -181,7 +181,7 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def TestMapping(self, request, context):
-        """Tests rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request
+        """Test rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request
         need not exist. For each node, the answer has its messages and the rule that decided, with the value, the error and
         the time of every expression that ran.
 
@@ -198,7 +198,7 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteMapping(self, request, context):
-        """Removes a mapping from the scope in which it is registered, and returns it. Every replica forgets it within one
+        """Remove a mapping from the scope in which it is registered, and return it. Every replica forgets it within one
         second. After that, its name means the mapping of the next scope, if there is one. An app that registers the
         mapping at its start creates it again.
 

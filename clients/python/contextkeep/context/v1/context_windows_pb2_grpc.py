@@ -124,7 +124,7 @@ class WindowsServicer:
     """
 
     def OpenWindow(self, request, context):
-        """Opens a window on a context. Its format and its model cannot be changed later.
+        """Open a window on a context. Its format and its model cannot be changed later.
 
         Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), INVALID_ARGUMENT (an unknown model without
         `context_tokens`; a number out of range), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: system prompt, tools and goal do
@@ -135,21 +135,21 @@ class WindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetWindow(self, request, context):
-        """Reads a window and lists its forks. Reasons: WINDOW_NOT_FOUND.
+        """Read a window and list its forks. Reasons: WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListWindows(self, request, context):
-        """Lists the windows of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """List the windows of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CloseWindow(self, request, context):
-        """Closes a window, so that it packs no more. The stored data of its packs are removed, with its system prompt, tools
+        """Close a window, so that it packs no more. The stored data of its packs are removed, with its system prompt, tools
         and goal. Closing a closed window changes nothing.
 
         Reasons: WINDOW_NOT_FOUND, REQUEST_ID_REUSED.
@@ -159,7 +159,7 @@ class WindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateWindow(self, request, context):
-        """Changes the fields of a window that the request sets, all or none. A new system prompt, new tools or a new goal
+        """Change the fields of a window that the request sets, all or none. A new system prompt, new tools or a new goal
         break the prefix, and have a receipt ("updated"). After a new goal the window folds at once if there is something
         to fold, with a second receipt ("goal"); the answer is the window before that fold. A new `config` or budget
         applies from the next pack on and breaks nothing; a pack that exceeds the new budget folds. Setting the same values
@@ -174,7 +174,7 @@ class WindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Pin(self, request, context):
-        """Pins a text after the system prompt of every pack. The text stays word for word, and no fold cuts it. The pin of a
+        """Pin a text after the system prompt of every pack. The text stays word for word, and no fold cuts it. The pin of a
         ref is removed when its message is retracted. Pinning breaks the prefix, and has a receipt ("pinned").
 
         Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, REF_NOT_FOUND, ERASED, BUDGET_TOO_SMALL, INVALID_ARGUMENT, LIMIT_EXCEEDED
@@ -185,7 +185,7 @@ class WindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Unpin(self, request, context):
-        """Removes a pin, with a receipt ("unpinned"). Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, PIN_NOT_FOUND,
+        """Remove a pin, with a receipt ("unpinned"). Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, PIN_NOT_FOUND,
         REQUEST_ID_REUSED, ABORTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -193,7 +193,7 @@ class WindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PatchState(self, request, context):
-        """Adds, replaces and removes entries of the state of the work, all or none. The state also has entries that rules
+        """Add, replace and remove entries of the state of the work, all or none. The state also has entries that rules
         read from the log. An entry of the request replaces the earlier entry with the same key, whatever its source, and a
         later entry from the log replaces it in turn.
 
@@ -210,7 +210,7 @@ class WindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetState(self, request, context):
-        """Lists the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
+        """List the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
         page also has the counts of tools and entities over all steps that the window has read. If a message was retracted,
         the counts are missing until the next pack. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
@@ -219,7 +219,7 @@ class WindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Expand(self, request, context):
-        """Returns the original of a ref that a pack, a receipt or a recall has shown. Reasons: WINDOW_NOT_FOUND,
+        """Return the original of a ref that a pack, a receipt or a recall has shown. Reasons: WINDOW_NOT_FOUND,
         REF_NOT_FOUND (NOT_FOUND: this context has no such ref, even if another context has it), ERASED (NOT_FOUND: the
         message was retracted), INVALID_ARGUMENT.
         """
@@ -228,7 +228,7 @@ class WindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SearchWindow(self, request, context):
-        """Finds passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
+        """Find passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
         Reasons: those of SearchContext, and WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -236,7 +236,7 @@ class WindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchWindow(self, request, context):
-        """Streams the changes of a window from a position on: first stored changes, then new ones. Every break of the prefix
+        """Stream the changes of a window from a position on: first stored changes, then new ones. Every break of the prefix
         comes with its receipt, in order. A vendor's cache of packs of an earlier epoch is then no longer valid, and the
         receipt says why. New entries of the state follow, and last the window itself: how far it has read its log, its
         prompt and its goal. The service checks every 0.2 seconds. If several changes happen between two checks, all breaks
@@ -701,7 +701,7 @@ class PackingServicer:
     """
 
     def Pack(self, request, context):
-        """Returns the messages for the next call of the model. The call first catches up with the log, which is a write. The
+        """Return the messages for the next call of the model. The call first catches up with the log, which is a write. The
         same log always gives the same pack.
 
         The window folds when the pack exceeds 97 % of the limit (`config` changes this and the other numbers). A fold
@@ -729,14 +729,14 @@ class PackingServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExplainPack(self, request, context):
-        """Lists the parts of a window, as in its last pack. Reasons: WINDOW_NOT_FOUND.
+        """List the parts of a window, as in its last pack. Reasons: WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetLineage(self, request, context):
-        """Lists every break of the prefix with its receipt, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """List every break of the prefix with its receipt, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -886,7 +886,7 @@ class FoldingServicer:
     """
 
     def Fold(self, request, context):
-        """Folds a window now, as `Pack` does when it must, and returns the receipt. With `dry_run` it changes nothing and
+        """Fold a window now, as `Pack` does when it must, and return the receipt. With `dry_run` it changes nothing and
         returns the receipt that a fold would have. Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS
         (FAILED_PRECONDITION: there is nothing to fold), ABORTED, WINDOW_BEHIND.
         """
@@ -895,7 +895,7 @@ class FoldingServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PrepareFold(self, request, context):
-        """Prepares a fold before it is needed, in parallel with the calls of a model, and stores it with the window. Packs
+        """Prepare a fold before it is needed, in parallel with the calls of a model, and store it with the window. Packs
         stay the same, byte for byte. The call first catches up with the log. A prepared fold replaces an earlier one. It
         becomes invalid with any new epoch or config: after a fold, a new prompt, new tools, a new goal or budget, a pin,
         or a retracted message.
@@ -908,7 +908,7 @@ class FoldingServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CommitFold(self, request, context):
-        """Commits the prepared fold, without choosing lines again, and returns the receipt. All messages that came after the
+        """Commit the prepared fold, without choosing lines again, and return the receipt. All messages that came after the
         preparation stay verbatim. The state of the work is written as it is now, with those messages. If no message came,
         the result is that of `Fold`. If too many came, the next pack folds again.
 
@@ -1069,7 +1069,7 @@ class CheckpointsServicer:
     """
 
     def CreateCheckpoint(self, request, context):
-        """Stores the current state of a window as a checkpoint, to which `Rollback` can return. The window first reads its
+        """Store the current state of a window as a checkpoint, to which `Rollback` can return. The window first reads its
         log. A checkpoint takes one row, however long the log is, and does not change packs. A step that waits for results
         is not in it.
 
@@ -1085,14 +1085,14 @@ class CheckpointsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListCheckpoints(self, request, context):
-        """Lists the checkpoints of a window, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """List the checkpoints of a window, newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Rollback(self, request, context):
-        """Rolls a window back to a checkpoint, completely or not at all. The next pack is the same as at the checkpoint, byte
+        """Roll a window back to a checkpoint, completely or not at all. The next pack is the same as at the checkpoint, byte
         for byte, with the current prompt, tools and goal. Later folds, pins and state entries of callers are undone, and
         later checkpoints are deleted. The prefix breaks, with a receipt ("rolled_back").
 
@@ -1110,7 +1110,7 @@ class CheckpointsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReportResponse(self, request, context):
-        """Reports whether the model's response to a pack was usable. A valid response changes nothing. A response is
+        """Report whether the model's response to a pack was usable. A valid response changes nothing. A response is
         `invalid` if, for example, it does not have the requested form or rests on facts that do not exist. Then the window
         is rolled back to its newest checkpoint from before the pack, and relevant passages that the last messages of the
         pack no longer show are recalled, once. The answer is the pack for the next attempt.
@@ -1300,7 +1300,7 @@ class ForksServicer:
     """
 
     def ForkWindow(self, request, context):
-        """Forks a window: gives a part of the work its own context and window, for example for another agent. A window can
+        """Fork a window: give a part of the work its own context and window, for example for another agent. A window can
         have several forks at once. The new context is a child of the window's context. It begins with the task, as the
         message of a user. Callers who see the parent context see it too, also with a key of IssueContextKey, and it is
         closed and deleted with its parent.
@@ -1319,7 +1319,7 @@ class ForksServicer:
         raise NotImplementedError('Method not implemented!')
 
     def MergeWindow(self, request, context):
-        """Merges a fork: writes its result as one message to the log of its parent. The message is the result of a tool. It
+        """Merge a fork: write its result as one message to the log of its parent. The message is the result of a tool. It
         has the last message of the fork's assistant, then the decisions, values, changes and errors in the state of the
         fork. Each of these has a ref, such as "f3:m57/0", with which `Expand` of any window of the parent returns the
         original. The message is cut to `tokens_max`. Its lines do not become rules in the parent.
@@ -1448,7 +1448,7 @@ class CompressionProfilesServicer:
     """
 
     def PutProfile(self, request, context):
-        """Registers a compression profile under a name of the tenant. A profile is data: it says which lines of a log are
+        """Register a compression profile under a name of the tenant. A profile is data: it says which lines of a log are
         worth keeping. The same content again is the same version; other content creates a new version. The name means the
         newest version; a window keeps the version with which it was opened. An app can register its profile at every
         start.
@@ -1462,7 +1462,7 @@ class CompressionProfilesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListProfiles(self, request, context):
-        """Lists compression profiles by name, or all versions of one profile, newest first. The list includes built-in
+        """List compression profiles by name, or all versions of one profile, newest first. The list includes built-in
         profiles. Callers who may see the app of a learned version get that version too. Reasons: INVALID_ARGUMENT,
         INVALID_PAGE_TOKEN, PERMISSION_DENIED (`with_evidence` needs `admin`).
         """
@@ -1471,7 +1471,7 @@ class CompressionProfilesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetLearning(self, request, context):
-        """Freezes, resumes or undoes the learning of a profile from windows with `learning`. After an undo, new windows get
+        """Freeze, resume or undo the learning of a profile from windows with `learning`. After an undo, new windows get
         the profile as it was registered, and all counts are deleted. Open windows keep their version. A request with only
         the profile and the app changes nothing and returns the current state. Needs `admin`.
 
@@ -1632,7 +1632,7 @@ class UsageServicer:
     """
 
     def RecordUsage(self, request, context):
-        """Records what the vendor billed for a call of the model with a pack. The bill is stored with the window, and
+        """Record what the vendor billed for a call of the model with a pack. The bill is stored with the window, and
         calibrates the counts of tokens. From the last 128 calls of the tenant with the same model and compression profile,
         the service takes the ratio of `input_tokens` to `pack_tokens` that 95 of 100 calls did not exceed. This ratio is
         the `token_factor`, and budgets use it from then on. The bytes of the current epoch stay as they are. A ratio
@@ -1647,7 +1647,7 @@ class UsageServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RecordOutcome(self, request, context):
-        """Records whether steps succeeded. Rules cannot see this: they only see whether a call failed. When a fold chooses
+        """Record whether steps succeeded. Rules cannot see this: they only see whether a call failed. When a fold chooses
         lines, lines of successful steps get the additional weight `importance_weights.success` (0.05; increase it if
         outcomes should count more). The call first catches up with the log. A later outcome of the same steps replaces the
         earlier one. A rollback deletes the outcomes of later steps; so does a retraction after which the window reads its
@@ -1663,7 +1663,7 @@ class UsageServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EstimateCost(self, request, context):
-        """Estimates the cost of the next packs and their folds, with the vendor's prompt cache warm. For comparison, it also
+        """Estimate the cost of the next packs and their folds, with the vendor's prompt cache warm. For comparison, it also
         estimates a sliding window, which drops the older half whenever it is full. The costs of answers are not included.
         Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
         """
@@ -1672,7 +1672,7 @@ class UsageServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WindowStats(self, request, context):
-        """Returns the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill. It also
+        """Return the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill. It also
         shows how much consecutive packs had in common. Reasons: WINDOW_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

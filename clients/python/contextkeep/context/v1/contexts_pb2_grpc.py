@@ -162,7 +162,7 @@ class ContextsServicer:
     """
 
     def SendMessage(self, request, context):
-        """Writes one message. Without a `context_id`, it creates a context.
+        """Write one message. Without a `context_id`, it creates a context.
 
         When the call returns, the message is stored and indexed: the next call finds it by its words. `seq` has no gaps. A
         repeat with the same `message_id` and the same message writes nothing and gets the first answer. Secrets are
@@ -182,14 +182,14 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AppendMessages(self, request, context):
-        """Writes up to 500 messages in the given order, all or none. Reasons: those of SendMessage.
+        """Write up to 500 messages in the given order, all or none. Reasons: those of SendMessage.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Recall(self, request, context):
-        """Finds the passages of a context that are relevant to a text, within a budget of tokens. The ranking uses words,
+        """Find the passages of a context that are relevant to a text, within a budget of tokens. The ranking uses words,
         neighboring passages, authors and dates. If the service has an embedder, it also uses meaning. If the embedder
         fails or takes too long, the ranking uses words alone, and `by_meaning` has the error.
 
@@ -205,7 +205,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SearchContext(self, request, context):
-        """Finds passages of a context by the words of a query, best first. The ranking is that of `Recall`, without a budget
+        """Find passages of a context by the words of a query, best first. The ranking is that of `Recall`, without a budget
         of tokens.
 
         Reasons: those of Recall.
@@ -215,7 +215,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContext(self, request, context):
-        """Reads a context with its newest messages, sorted oldest first.
+        """Read a context with its newest messages, sorted oldest first.
 
         Reasons: CONTEXT_NOT_FOUND.
         """
@@ -224,7 +224,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContextsByExternalId(self, request, context):
-        """Lists the contexts that have an id of another system, newest first. Several contexts may have the same id. Reasons:
+        """List the contexts that have an id of another system, newest first. Several contexts may have the same id. Reasons:
         INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -232,14 +232,14 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListContexts(self, request, context):
-        """Lists contexts, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """List contexts, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateContext(self, request, context):
-        """Replaces the fields that `update_mask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
+        """Replace the fields that `update_mask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
         expires_at and recall_profile. The new value replaces the old one as a whole. A field that the mask names and the
         request leaves empty becomes empty.
 
@@ -251,7 +251,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CloseContext(self, request, context):
-        """Closes a context and all its forks. A closed context is read and recalled as before, and refuses new messages.
+        """Close a context and all its forks. A closed context is read and recalled as before, and refuses new messages.
         Closing a closed context changes nothing.
 
         Reasons: CONTEXT_NOT_FOUND.
@@ -261,7 +261,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMessages(self, request, context):
-        """Lists the messages of a context by their `seq`, without retracted messages.
+        """List the messages of a context by their `seq`, without retracted messages.
 
         A page ends at `page_size` messages or 2 MiB. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
@@ -270,14 +270,14 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetMessage(self, request, context):
-        """Reads one message. Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (also of a retracted message).
+        """Read one message. Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (also of a retracted message).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetractMessages(self, request, context):
-        """Hides messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
+        """Hide messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
         and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing.
 
         Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (one of them does not exist; no message is retracted),
@@ -288,7 +288,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SyncHistory(self, request, context):
-        """Copies a chat history from the entity graph into a context. Call it regularly, so that recall finds the sessions of
+        """Copy a chat history from the entity graph into a context. Call it regularly, so that recall finds the sessions of
         the graph.
 
         The service reads the graph as the caller, by a mapping (see GetChatHistory), in the order of the mapping. The id
@@ -308,7 +308,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def IssueContextKey(self, request, context):
-        """Creates a short-lived key that reaches only this context and its forks, in both services. Give it to an agent that
+        """Create a short-lived key that reaches only this context and its forks, in both services. Give it to an agent that
         must not reach another context, even after a prompt injection. The key has at most the rights of the caller's key,
         and cannot create keys. It ends with the caller's credential: with a JWT when the token expires, and for an
         anonymous caller in development after one hour.
@@ -321,7 +321,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WaitForIndex(self, request, context):
-        """Waits until the messages up to a `seq` are fully indexed, and returns the state of the index. Words are indexed
+        """Wait until the messages up to a `seq` are fully indexed, and return the state of the index. Words are indexed
         when a message is acknowledged; vectors are added later. Without an embedder the call does not wait for vectors.
         After `timeout_s` the call returns with `is_complete` unset; `index.error` has the error of the embedder, if there
         is one.
@@ -333,7 +333,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteContext(self, request, context):
-        """Deletes a context and its forks permanently. When the call returns, every caller gets CONTEXT_NOT_FOUND, the keys
+        """Delete a context and its forks permanently. When the call returns, every caller gets CONTEXT_NOT_FOUND, the keys
         of the context have ended, and the id of `get_or_create` is free. The rest is removed after the call, in steps: the
         messages, the index, the external ids, the stored answers of repeated calls, and the records that were uploaded for
         the context and that nothing else refers to. The receipt shows the progress.
@@ -349,7 +349,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetErasure(self, request, context):
-        """Reads the current state of a receipt. A receipt is kept for one year after everything was removed. It has counts
+        """Read the current state of a receipt. A receipt is kept for one year after everything was removed. It has counts
         and times, and no content.
 
         Reasons: ERASURE_NOT_FOUND.
@@ -359,7 +359,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchContext(self, request, context):
-        """Streams the events of a context from a position on: first stored events, then new ones.
+        """Stream the events of a context from a position on: first stored events, then new ones.
 
         Messages come first, each once, in the order of `seq`. The changes follow in the order of their numbers: retracted
         messages, tasks and artifacts that are new or changed, and the header after UpdateContext or CloseContext. A change

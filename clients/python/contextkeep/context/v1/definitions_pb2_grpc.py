@@ -74,7 +74,7 @@ class DefinitionsServicer:
     """
 
     def PutDefinition(self, request, context):
-        """Writes the next version of a definition as a draft. A draft changes no page until it is approved. If the rules
+        """Write the next version of a definition as a draft. A draft changes no page until it is approved. If the rules
         equal those of the newest version, the call writes no new version, unless that version is retired. The service
         keeps the newest 50 versions and the approved one.
 
@@ -90,7 +90,7 @@ class DefinitionsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ApproveDefinition(self, request, context):
-        """Approves a version of a definition: from the next compile on, pages use it. The version that was approved before is
+        """Approve a version of a definition: from the next compile on, pages use it. The version that was approved before is
         retired. Its pages stay, and are marked as out of date, until they are compiled again. Needs the scope `admin`, in
         the Entity Service too: the first approval starts the change log of the tenant's graphs there (StartChanges).
 
@@ -102,7 +102,7 @@ class DefinitionsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RetireDefinition(self, request, context):
-        """Retires a version of a definition. If the version was approved, no search finds the pages of the definition any
+        """Retire a version of a definition. If the version was approved, no search finds the pages of the definition any
         more. Needs the scope `admin`.
 
         Reasons: DEFINITION_NOT_FOUND (there is no such version, or the call names no version and none is approved),
@@ -113,21 +113,21 @@ class DefinitionsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetDefinition(self, request, context):
-        """Reads a version of a definition. Reasons: DEFINITION_NOT_FOUND.
+        """Read a version of a definition. Reasons: DEFINITION_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListDefinitions(self, request, context):
-        """Lists the versions of definitions. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """List the versions of definitions. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def TestDefinition(self, request, context):
-        """Compiles and answers the page of one node by rules that need not be stored. It sees the graph as the caller does.
+        """Compile and answer the page of one node by rules that need not be stored. It sees the graph as the caller does.
         It stores nothing.
 
         Reasons: INVALID_ARGUMENT (the violation names the field; for an expression, the metadata have `rule`, `line` and

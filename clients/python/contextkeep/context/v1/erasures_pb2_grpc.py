@@ -76,7 +76,7 @@ class ErasuresServicer:
     """
 
     def PlanErasure(self, request, context):
-        """Counts the data of a subject by kind, and lists the holds that forbid its erasure. It also lists data that no
+        """Count the data of a subject by kind, and list the holds that forbid its erasure. It also lists data that no
         erasure finds, because nothing in it says whose it is. It changes nothing. It counts existing rows, which takes
         about a second for several million rows.
 
@@ -87,7 +87,7 @@ class ErasuresServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Erase(self, request, context):
-        """Starts the erasure of a subject, and answers a receipt at once. The services then continue by themselves in small
+        """Start the erasure of a subject, and answer a receipt at once. The services then continue by themselves in small
         steps that do not block other work; they also continue if a process is killed.
 
         They delete: the subject's keys; contexts with all child contexts; memories, wiki pages and tests of sources;
@@ -108,7 +108,7 @@ class ErasuresServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetSubjectErasure(self, request, context):
-        """Reads the current state of a receipt. A receipt does not name the erased subject; it has only numbers, times and
+        """Read the current state of a receipt. A receipt does not name the erased subject; it has only numbers, times and
         ids that the service made. The service keeps receipts for good, so that erasures can be repeated on a database that
         was restored from an older backup.
 
@@ -119,7 +119,7 @@ class ErasuresServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PutHold(self, request, context):
-        """Forbids the erasure of a subject, or of a context and its child contexts. While the hold exists, Erase and
+        """Forbid the erasure of a subject, or of a context and its child contexts. While the hold exists, Erase and
         DeleteContext fail with LEGAL_HOLD, expired data (`expires_at`) stays, and a running erasure pauses. The hold
         forbids nothing else: RetractMessages, purges of records and deletions of memories still work. Several holds of the
         same subject or context all count, and each must be released. A tenant has up to 1,000.
@@ -132,7 +132,7 @@ class ErasuresServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ReleaseHold(self, request, context):
-        """Releases a hold. ListAdministrativeCalls shows who released it, and when. Reasons: HOLD_NOT_FOUND,
+        """Release a hold. ListAdministrativeCalls shows who released it, and when. Reasons: HOLD_NOT_FOUND,
         PERMISSION_DENIED, REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -140,7 +140,7 @@ class ErasuresServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListHolds(self, request, context):
-        """Lists holds, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+        """List holds, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

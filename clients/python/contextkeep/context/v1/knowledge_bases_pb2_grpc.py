@@ -85,7 +85,7 @@ class KnowledgeBasesServicer:
     """
 
     def PutKnowledgeBase(self, request, context):
-        """Creates a knowledge base, or replaces its settings; its documents stay. Needs the scope `admin`.
+        """Create a knowledge base, or replace its settings; its documents stay. Needs the scope `admin`.
 
         Reasons: INVALID_ARGUMENT (a field is not valid, or the base exists with another app, agent bundle or graph),
         LIMIT_EXCEEDED (limit `knowledge_bases`: 200 per tenant), PERMISSION_DENIED (the scope is missing; the key is
@@ -96,21 +96,21 @@ class KnowledgeBasesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetKnowledgeBase(self, request, context):
-        """Reads a knowledge base, with the number of its documents in each state. Reasons: KNOWLEDGE_BASE_NOT_FOUND.
+        """Read a knowledge base, with the number of its documents in each state. Reasons: KNOWLEDGE_BASE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListKnowledgeBases(self, request, context):
-        """Lists the knowledge bases that the caller sees, by name. Reasons: INVALID_PAGE_TOKEN.
+        """List the knowledge bases that the caller sees, by name. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteKnowledgeBase(self, request, context):
-        """Deletes a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
+        """Delete a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
         that the base used stay in working memory. Needs the scope `admin`.
 
         Reasons: KNOWLEDGE_BASE_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
@@ -120,7 +120,7 @@ class KnowledgeBasesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AddDocument(self, request, context):
-        """Adds a document to a knowledge base: bytes, or a record of working memory.
+        """Add a document to a knowledge base: bytes, or a record of working memory.
 
         After the answer, the document is stored. The service parses it in the background, in a separate sandboxed process;
         `state` shows the progress. If the document cannot be parsed, its `error` says why, and other documents do not wait
@@ -136,14 +136,14 @@ class KnowledgeBasesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListDocuments(self, request, context):
-        """Lists the documents of a knowledge base. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, KNOWLEDGE_BASE_NOT_FOUND.
+        """List the documents of a knowledge base. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, KNOWLEDGE_BASE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RemoveDocument(self, request, context):
-        """Deletes a document for good, with its index entries. A record that it follows stays in working memory.
+        """Delete a document for good, with its index entries. A record that it follows stays in working memory.
 
         Reasons: INVALID_ARGUMENT, KNOWLEDGE_BASE_NOT_FOUND, DOCUMENT_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
         """

@@ -79,7 +79,7 @@ class McpServersServicer:
     """
 
     def PutMcpServer(self, request, context):
-        """Creates an MCP server, or replaces it. A tenant has up to 50.
+        """Create an MCP server, or replace it. A tenant has up to 50.
 
         Reasons: ADDRESS_REFUSED (FAILED_PRECONDITION: the service may not connect to the address; it also checks the
         addresses of a host name at each connection), SECRETS_KEY_MISSING (FAILED_PRECONDITION), LIMIT_EXCEEDED,
@@ -90,14 +90,14 @@ class McpServersServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMcpServers(self, request, context):
-        """Lists the MCP servers by id. Reasons: INVALID_PAGE_TOKEN.
+        """List the MCP servers by id. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteMcpServer(self, request, context):
-        """Deletes an MCP server, its secret and its stored tools. Reasons: MCP_SERVER_NOT_FOUND, PERMISSION_DENIED,
+        """Delete an MCP server, its secret and its stored tools. Reasons: MCP_SERVER_NOT_FOUND, PERMISSION_DENIED,
         REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -105,7 +105,7 @@ class McpServersServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DiscoverMcpTools(self, request, context):
-        """Fetches the tools of a server, and stores up to 200 definitions of up to 64 KiB. It approves none of them. An
+        """Fetch the tools of a server, and store up to 200 definitions of up to 64 KiB. It approves none of them. An
         approved tool whose definition changed or that is gone does not run until an administrator approves it again. If
         the call fails, nothing changes.
 
@@ -118,14 +118,14 @@ class McpServersServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMcpTools(self, request, context):
-        """Lists the tools as the last discovery found them. Reasons: INVALID_PAGE_TOKEN.
+        """List the tools as the last discovery found them. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ApproveMcpTool(self, request, context):
-        """Allows context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
+        """Allow context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
         tools.
 
         Reasons: MCP_TOOL_NOT_FOUND, MCP_TOOL_NOT_DECLARED (FAILED_PRECONDITION: the tool does not declare that it is
@@ -138,7 +138,7 @@ class McpServersServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UnapproveMcpTool(self, request, context):
-        """Removes the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
+        """Remove the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
         says so.
 
         Reasons: MCP_TOOL_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.

@@ -49,7 +49,7 @@ class ObservingServicer:
     """
 
     def GetRecentCalls(self, request, context):
-        """Returns statistics of the tenant's calls to this process in the last hour. For each minute, they have the number of
+        """Return statistics of the tenant's calls to this process in the last hour. For each minute, they have the number of
         calls, their results and their durations. The process keeps them in memory of a fixed size, for the 100 tenants
         that called last, and loses them on a restart. The answer contains nothing of other tenants, and no names.
         """

@@ -75,7 +75,7 @@ class PagesServicer:
     """
 
     def PutPage(self, request, context):
-        """Writes a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
+        """Write a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
 
         After the answer, the page is stored and a search by words finds its sections; the text of the version before is
         not found any more. The service keeps the newest 50 versions, up to 16 MiB together. A put of unchanged content
@@ -94,7 +94,7 @@ class PagesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetPage(self, request, context):
-        """Reads the newest version of a page, or an older version that is still kept.
+        """Read the newest version of a page, or an older version that is still kept.
 
         Reasons: INVALID_ARGUMENT (both `page_id` and `slug`, or neither), SUBJECT_REQUIRED, PAGE_NOT_FOUND (there is no
         such page, or it does not have this version, or no longer has it), LIMIT_EXCEEDED, PERMISSION_DENIED.
@@ -104,7 +104,7 @@ class PagesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListPages(self, request, context):
-        """Lists the newest versions of a user's pages by slug, without their Markdown.
+        """List the newest versions of a user's pages by slug, without their Markdown.
 
         Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED.
         """
@@ -113,7 +113,7 @@ class PagesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListPageVersions(self, request, context):
-        """Lists the kept versions of a page, newest first.
+        """List the kept versions of a page, newest first.
 
         Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED, PAGE_NOT_FOUND, PERMISSION_DENIED.
         """
@@ -122,7 +122,7 @@ class PagesServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeletePage(self, request, context):
-        """Deletes a page for good, with all its versions.
+        """Delete a page for good, with all its versions.
 
         Reasons: INVALID_ARGUMENT, SUBJECT_REQUIRED, PAGE_NOT_FOUND, VERSION_CONFLICT, PERMISSION_DENIED,
         REQUEST_ID_REUSED.

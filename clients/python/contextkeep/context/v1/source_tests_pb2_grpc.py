@@ -71,7 +71,7 @@ class SourceTestsServicer:
     """
 
     def RunSourceTest(self, request, context):
-        """Asks a question as QueryContext does, and stores the answer with the hits of each provider before merging. It
+        """Ask a question as QueryContext does, and store the answer with the hits of each provider before merging. It
         writes nothing else.
 
         Reasons: those of QueryContext; INVALID_ARGUMENT (both `question` and `replay_of`, or neither; `expand_refs`),
@@ -82,21 +82,21 @@ class SourceTestsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSourceTests(self, request, context):
-        """Lists the stored tests without their answers, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """List the stored tests without their answers, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSourceTest(self, request, context):
-        """Reads a test with its answer. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+        """Read a test with its answer. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CompareSourceTests(self, request, context):
-        """Compares two tests: the ranks of their hits, and the status of each provider. Reasons: INVALID_ARGUMENT,
+        """Compare two tests: the ranks of their hits, and the status of each provider. Reasons: INVALID_ARGUMENT,
         SOURCE_TEST_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -104,7 +104,7 @@ class SourceTestsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSourceTest(self, request, context):
-        """Removes a test. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+        """Remove a test. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

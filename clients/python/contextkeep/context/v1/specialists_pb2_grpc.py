@@ -59,7 +59,7 @@ class SpecialistsServicer:
     """
 
     def PutSpecialist(self, request, context):
-        """Creates a specialist, or replaces it. A tenant has up to 50.
+        """Create a specialist, or replace it. A tenant has up to 50.
 
         A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
         several queries of a question. If the service has a model, the model instead searches and reads the specialist's
@@ -74,14 +74,14 @@ class SpecialistsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSpecialists(self, request, context):
-        """Lists the specialists by id. Reasons: INVALID_PAGE_TOKEN.
+        """List the specialists by id. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSpecialist(self, request, context):
-        """Deletes a specialist; the content of its folder stays. Reasons: SPECIALIST_NOT_FOUND, PERMISSION_DENIED,
+        """Delete a specialist; the content of its folder stays. Reasons: SPECIALIST_NOT_FOUND, PERMISSION_DENIED,
         REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -75,7 +75,7 @@ class TasksServicer:
     """
 
     def CreateTask(self, request, context):
-        """Creates a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
+        """Create a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
         one in the same context and name the old task in `reference_task_ids`.
 
         Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT,
@@ -87,7 +87,7 @@ class TasksServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateTask(self, request, context):
-        """Replaces the fields of a task that `update_mask` names: status, metadata_json. An ended task does not change. No
+        """Replace the fields of a task that `update_mask` names: status, metadata_json. An ended task does not change. No
         task returns to TASK_STATE_SUBMITTED; every other change of state is allowed.
 
         Reasons: TASK_NOT_FOUND, TASK_ENDED (FAILED_PRECONDITION), CONTEXT_CLOSED, VERSION_CONFLICT (ABORTED), and those of
@@ -98,21 +98,21 @@ class TasksServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetTask(self, request, context):
-        """Reads a task with its newest messages, sorted oldest first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
+        """Read a task with its newest messages, sorted oldest first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListTasks(self, request, context):
-        """Lists the tasks of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """List the tasks of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTask(self, request, context):
-        """Ends a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
+        """End a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
         not notified: it reads the state with GetTask.
 
         Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED (the task ended in another state), CONTEXT_CLOSED,

@@ -67,14 +67,14 @@ class ToolsServicer:
     """
 
     def ListTools(self, request, context):
-        """Lists the tools that the caller's key may call, by name.
+        """List the tools that the caller's key may call, by name.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListResources(self, request, context):
-        """Lists the working memory records of an entity as resources, newest first. The tool `wm_read` reads their text.
+        """List the working memory records of an entity as resources, newest first. The tool `wm_read` reads their text.
 
         Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
         """
@@ -83,7 +83,7 @@ class ToolsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExecuteTool(self, request, context):
-        """Calls a tool. Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
+        """Call a tool. Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
 
         Reasons: TOOL_NOT_FOUND, INVALID_ARGUMENT (the arguments do not match the tool's schema; `violations` has the
         fields), NODE_NOT_FOUND (of an `external_id`), PERMISSION_DENIED (the key lacks the tool's scope, or tools that

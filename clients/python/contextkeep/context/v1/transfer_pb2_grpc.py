@@ -61,7 +61,7 @@ class TransferServicer:
     """
 
     def ExportArchive(self, request, context):
-        """Exports a tenant, a context with its forks, a user or a graph as the bytes of one archive. An export that broke off
+        """Export a tenant, a context with its forks, a user or a graph as the bytes of one archive. An export that broke off
         can continue after a message with a `resume_token`: keep all bytes up to that message, and call again with the
         token.
 
@@ -82,7 +82,7 @@ class TransferServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ImportArchive(self, request_iterator, context):
-        """Imports an archive into the caller's tenant. Send one message with a header, then the bytes of the archive, split
+        """Import an archive into the caller's tenant. Send one message with a header, then the bytes of the archive, split
         at any point into messages of up to 1 MiB. Ids, `seq`s and times stay the same. The tenant, the location of files
         and the search index are those of this installation.
 
@@ -100,7 +100,7 @@ class TransferServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetImport(self, request, context):
-        """Reads the progress of an import, and its conflicts. The service keeps this for 30 days. It gives up an import that
+        """Read the progress of an import, and its conflicts. The service keeps this for 30 days. It gives up an import that
         did not continue for 7 days, and removes the rows of an unfinished context. Reasons: IMPORT_NOT_FOUND (NOT_FOUND),
         PERMISSION_DENIED, INVALID_ARGUMENT.
         """

@@ -160,7 +160,7 @@ class WorkingMemoryServicer:
     """
 
     def InsertWMRecord(self, request, context):
-        """Writes a record with inline content, JSON or text, or without content.
+        """Write a record with inline content, JSON or text, or without content.
 
         Reasons: INVALID_ARGUMENT, RECORD_EXISTS (the id is taken), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
         """
@@ -169,14 +169,14 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FetchWMRecord(self, request, context):
-        """Reads a record with its inline content. Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED.
+        """Read a record with its inline content. Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateWMRecord(self, request, context):
-        """Changes the fields that `update_mask` names. It may name any field of WMRecordInput except `working_memory_id`.
+        """Change the fields that `update_mask` names. It may name any field of WMRecordInput except `working_memory_id`.
         Each field is replaced as a whole; `metadata_json` is not merged. A named field that is empty is cleared, or gets
         its default. `content_json` and `content_text` are one content: naming either replaces it. The answer has inline
         content only if the mask names it.
@@ -190,7 +190,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FetchWMRecordsByEntity(self, request, context):
-        """Lists the records of an entity, newest first.
+        """List the records of an entity, newest first.
 
         Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node has this `external_id`), UNAVAILABLE (the Entity Service does
         not answer; only with an `external_id`).
@@ -200,7 +200,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FetchWMManifest(self, request, context):
-        """Lists the entities below a root node that have records, with their records by memory type. The root comes first,
+        """List the entities below a root node that have records, with their records by memory type. The root comes first,
         then the others in the order of the walk (`created_at`, then the order of writing), each with its path in the
         graph. The groups have the number of records and their total size. An entity that the walk reaches in several ways
         appears once, with the shortest path. If the root is not a node that the caller sees, the answer has the records of
@@ -220,7 +220,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SearchWMRecords(self, request, context):
-        """Finds records of the tenant, of all entities: by words, by a vector, or by both. The best come first.
+        """Find records of the tenant, of all entities: by words, by a vector, or by both. The best come first.
 
         TEXT searches name, description and content. Content means inline text, the texts and numbers of inline JSON, and
         uploaded files that are text by content type, name or memory type and are valid UTF-8; of each, the first 50,000
@@ -251,7 +251,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def QueryWMRecords(self, request, context):
-        """Answers a structured query over the tenant's records, of all entities. A query has columns, a condition, groups, an
+        """Answer a structured query over the tenant's records, of all entities. A query has columns, a condition, groups, an
         order and a limit; it is not SQL. The service runs it as one read-only statement, within the deadline of the call.
 
         A column is one of these. A field of WMRecord by its name in this proto, except `content_json` and `content_text`;
@@ -277,7 +277,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteWMRecord(self, request, context):
-        """Archives a record: lists leave it out, and reads without `include_archived` fail with RECORD_ARCHIVED.
+        """Archive a record: lists leave it out, and reads without `include_archived` fail with RECORD_ARCHIVED.
         RestoreWMRecord restores it until its retention ends (a setting; default: 30 days after it was archived or
         expired). Then, or at once with `purge`, the service deletes it for good. It deletes the bytes after its grace
         period (7 days), if no other record shares them. The log of the record stays.
@@ -291,7 +291,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RestoreWMRecord(self, request, context):
-        """Restores an archived record, or one past its `expires_at`, which the call removes. A repeat is harmless.
+        """Restore an archived record, or one past its `expires_at`, which the call removes. A repeat is harmless.
 
         Reasons: RECORD_NOT_FOUND (it never existed, or it was purged).
         """
@@ -300,7 +300,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListWMRecordActions(self, request, context):
-        """Lists the log of a record, oldest first. Every change of a record writes an entry in the same transaction. Entries
+        """List the log of a record, oldest first. Every change of a record writes an entry in the same transaction. Entries
         are never changed or deleted, and stay readable after a purge of the record.
 
         Reasons: RECORD_NOT_FOUND (it never existed), INVALID_PAGE_TOKEN.
@@ -310,7 +310,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UploadBlob(self, request_iterator, context):
-        """Stores a file: first the header, then the bytes in chunks of up to 1 MiB.
+        """Store a file: first the header, then the bytes in chunks of up to 1 MiB.
 
         After the answer, the bytes are durable and the record is visible; before that, nothing is. A wrong size or
         checksum, an early end and a cancelled call store nothing. If you know the size, declare it: without a declared
@@ -327,7 +327,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StartUpload(self, request, context):
-        """Starts a resumable upload, which survives broken connections and restarts. Use it for files that take long to send:
+        """Start a resumable upload, which survives broken connections and restarts. Use it for files that take long to send:
         StartUpload, AppendUpload for each part in order, FinishUpload. After an error, in this process or another,
         GetUpload says where to continue.
 
@@ -341,7 +341,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AppendUpload(self, request_iterator, context):
-        """Adds one part to an upload: first the header, then the bytes in chunks of up to 1 MiB.
+        """Add one part to an upload: first the header, then the bytes in chunks of up to 1 MiB.
 
         After the answer, the part is durable. A call that fails has added nothing or the whole part: ask GetUpload. A part
         has from 1 byte to `part_bytes_max` (64 MiB), and an upload has up to 10,000 parts. Each part begins where the one
@@ -357,7 +357,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetUpload(self, request, context):
-        """Returns the progress of an upload; for one that finished within the last day, its record.
+        """Return the progress of an upload; for one that finished within the last day, its record.
 
         Reasons: UPLOAD_NOT_FOUND (it never existed, it expired, or it finished longer ago).
         """
@@ -366,7 +366,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FinishUpload(self, request, context):
-        """Joins the parts to one blob and writes the record, both or neither. A repeat is harmless for a day: it answers as
+        """Join the parts to one blob and write the record, both or neither. A repeat is harmless for a day: it answers as
         the first time. The call reads and writes all bytes once more, so give it a long deadline (a call without a
         deadline has 60 s). The log of the record shows the id of the upload as request id.
 
@@ -379,7 +379,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetBlob(self, request, context):
-        """Reads a file: first its record, then its bytes in chunks of up to 1 MiB.
+        """Read a file: first its record, then its bytes in chunks of up to 1 MiB.
 
         The service checks every MiB against its crc32c while it reads. A difference ends the stream with BLOB_CORRUPTED:
         discard the bytes that came before. The client checks the sha256 of a whole blob. A read of an empty blob from
@@ -393,7 +393,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContent(self, request, context):
-        """Returns the bytes of a blob or of inline content, up to 3 MiB; no bytes for a record without content. The record in
+        """Return the bytes of a blob or of inline content, up to 3 MiB; no bytes for a record without content. The record in
         the answer has no `content_json` or `content_text`.
 
         Reasons: those of GetBlob; ANSWER_TOO_LARGE (use GetBlob).
@@ -403,7 +403,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateDownloadUrl(self, request, context):
-        """Creates a URL from which anyone can download the blob directly from the provider, until it expires. Use it for
+        """Create a URL from which anyone can download the blob directly from the provider, until it expires. Use it for
         browsers and large files. Protect the URL like the bytes: the service cannot revoke it; even a purge of the record
         stops it only after BLOB_DELETE_GRACE_S. The service does not check the downloaded bytes; compare them with the
         record's sha256.
@@ -417,7 +417,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteBlob(self, request, context):
-        """Archives the record of a blob, as DeleteWMRecord does. A repeat is harmless. Reasons: RECORD_NOT_FOUND,
+        """Archive the record of a blob, as DeleteWMRecord does. A repeat is harmless. Reasons: RECORD_NOT_FOUND,
         BLOB_NOT_FOUND, RECORD_HAS_NO_BLOB.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -425,7 +425,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListBlobs(self, request, context):
-        """Lists the blobs of an entity, newest first.
+        """List the blobs of an entity, newest first.
 
         Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node has this `external_id`), UNAVAILABLE (the Entity Service does
         not answer; only with an `external_id`).

@@ -26,7 +26,7 @@ export interface AgentTemplateFields {
 /** The calls of `agentTemplates` that are one method each. */
 export class AgentTemplates extends Noun<AppClient> {
   /**
-   * Creates a template of agents, or replaces it. The change takes effect at once for all agents that use the template.
+   * Create a template of agents, or replace it. The change takes effect at once for all agents that use the template.
    * Needs the scope `admin`.
    *
    * Throws InvalidArgument, LimitExceeded (limit `templates`: 1,000 per tenant), PermissionDenied,
@@ -53,7 +53,7 @@ export class AgentTemplates extends Noun<AppClient> {
   }
 
   /**
-   * Reads a template. Throws AgentTemplateNotFound.
+   * Read a template. Throws AgentTemplateNotFound.
    *
    * @param templateId The template to read.
    */
@@ -65,7 +65,7 @@ export class AgentTemplates extends Noun<AppClient> {
     return agentTemplateOf(answer.template!);
   }
 
-  /** Lists the templates by id. Throws InvalidPageToken. */
+  /** List the templates by id. Throws InvalidPageToken. */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<AgentTemplate> {
     const request = {
       pageSize: options.pageSize,
@@ -79,7 +79,7 @@ export class AgentTemplates extends Noun<AppClient> {
   }
 
   /**
-   * Deletes a template that no agent uses. Needs the scope `admin`.
+   * Delete a template that no agent uses. Needs the scope `admin`.
    *
    * Throws AgentTemplateNotFound, AgentTemplateInUse (FailedPrecondition), PermissionDenied,
    * RequestIdReused.

@@ -36,7 +36,7 @@ export interface AgentFields {
 /** The calls of `agents` that are one method each. */
 export class Agents extends Noun<AppClient> {
   /**
-   * Creates an agent, or replaces it. Needs the scope `admin`, because an agent must not decide which providers it may
+   * Create an agent, or replace it. Needs the scope `admin`, because an agent must not decide which providers it may
    * query.
    *
    * Throws InvalidArgument, AgentTemplateNotFound, LimitExceeded (limit `agents`: 10,000 per tenant),
@@ -65,7 +65,7 @@ export class Agents extends Noun<AppClient> {
   }
 
   /**
-   * Reads an agent that the caller may name.
+   * Read an agent that the caller may name.
    *
    * Throws AgentNotFound (no such agent, or the caller may not name it).
    *
@@ -81,7 +81,7 @@ export class Agents extends Noun<AppClient> {
   }
 
   /**
-   * Lists the agents that the caller may name, by id. Throws InvalidPageToken.
+   * List the agents that the caller may name, by id. Throws InvalidPageToken.
    *
    * @param options.templateId Only agents of this template. Empty: all.
    */
@@ -100,7 +100,7 @@ export class Agents extends Noun<AppClient> {
   }
 
   /**
-   * Deletes an agent. Its files stay. Needs the scope `admin`. Throws AgentNotFound, PermissionDenied,
+   * Delete an agent. Its files stay. Needs the scope `admin`. Throws AgentNotFound, PermissionDenied,
    * RequestIdReused.
    *
    * @param agentId The agent to delete.

@@ -10,7 +10,7 @@ import { type ArchivePart, type ImportedArchive, archivePartOf, importedArchiveO
 /** The calls of `archives` that are one method each. */
 export class GeneratedArchives extends Noun<AppClient> {
   /**
-   * Exports a tenant, a context with its forks, a user or a graph as the bytes of one archive. An export that broke off
+   * Export a tenant, a context with its forks, a user or a graph as the bytes of one archive. An export that broke off
    * can continue after a message with a `resumeToken`: keep all bytes up to that message, and call again with the
    * token.
    *
@@ -42,7 +42,7 @@ export class GeneratedArchives extends Noun<AppClient> {
   }
 
   /**
-   * Reads the progress of an import, and its conflicts. The service keeps this for 30 days. It gives up an import that
+   * Read the progress of an import, and its conflicts. The service keeps this for 30 days. It gives up an import that
    * did not continue for 7 days, and removes the rows of an unfinished context. Throws ImportNotFound (NotFound),
    * PermissionDenied, InvalidArgument.
    */

@@ -11,7 +11,7 @@ import { type ArtifactInput, artifactInput } from "../inputs.js";
 /** The calls of `artifacts` that are one method each. */
 export class Artifacts extends Noun<AppClient> {
   /**
-   * Writes an artifact, the result of a task. The same `artifactId` again creates the next version. With `append`, the
+   * Write an artifact, the result of a task. The same `artifactId` again creates the next version. With `append`, the
    * parts are added to the newest version as a chunk.
    *
    * When the call returns, the next call finds the texts of the artifact, as passages of the kind "artifact". It no
@@ -45,7 +45,7 @@ export class Artifacts extends Noun<AppClient> {
   }
 
   /**
-   * Reads a version of an artifact with its parts. Throws ContextNotFound, TaskNotFound, ArtifactNotFound,
+   * Read a version of an artifact with its parts. Throws ContextNotFound, TaskNotFound, ArtifactNotFound,
    * InvalidArgument.
    *
    * @param options.contextId Empty means the context of the task. Required with `ref`.
@@ -68,7 +68,7 @@ export class Artifacts extends Noun<AppClient> {
   }
 
   /**
-   * Reads a version of an artifact with its parts. Throws ContextNotFound, TaskNotFound, ArtifactNotFound,
+   * Read a version of an artifact with its parts. Throws ContextNotFound, TaskNotFound, ArtifactNotFound,
    * InvalidArgument.
    *
    * @param contextId Empty means the context of the task. Required with `ref`.

@@ -12,7 +12,7 @@ import { type BlobEntry, type DownloadUrl, blobEntryOf, downloadUrlOf } from "..
 /** The calls of `blobs` that are one method each. */
 export class GeneratedBlobs extends Noun<AppClient> {
   /**
-   * Creates a URL from which anyone can download the blob directly from the provider, until it expires. Use it for
+   * Create a URL from which anyone can download the blob directly from the provider, until it expires. Use it for
    * browsers and large files. Protect the URL like the bytes: the service cannot revoke it; even a purge of the record
    * stops it only after BLOB_DELETE_GRACE_S. The service does not check the downloaded bytes; compare them with the
    * record's sha256.
@@ -38,7 +38,7 @@ export class GeneratedBlobs extends Noun<AppClient> {
   }
 
   /**
-   * Archives the record of a blob, as DeleteWMRecord does. A repeat is harmless. Throws RecordNotFound,
+   * Archive the record of a blob, as DeleteWMRecord does. A repeat is harmless. Throws RecordNotFound,
    * BlobNotFound, RecordHasNoBlob.
    */
   async delete(blob: BlobName, options: CallOptions = {}): Promise<string> {
@@ -50,7 +50,7 @@ export class GeneratedBlobs extends Noun<AppClient> {
   }
 
   /**
-   * Lists the blobs of an entity, newest first.
+   * List the blobs of an entity, newest first.
    *
    * Throws InvalidPageToken, NodeNotFound (no node has this `externalId`), Unavailable (the Entity Service does
    * not answer; only with an `externalId`).

@@ -8,7 +8,7 @@ import { type ChangePage, changePageOf } from "../entity-graph.js";
 /** The calls of `changes` that are one method each. */
 export class Changes extends NodeNoun {
   /**
-   * Starts the change log of the tenant, and answers the current place in it for changes.list. A caller that reads
+   * Start the change log of the tenant, and answer the current place in it for changes.list. A caller that reads
    * everything after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers
    * the place that the log has reached. Before the first call, writes of the tenant log no changes and cost nothing
    * extra. Needs the scope `admin`.
@@ -24,7 +24,7 @@ export class Changes extends NodeNoun {
   }
 
   /**
-   * Lists the changes after a place: nodes and edges that any call wrote, changed, archived, restored or deleted.
+   * List the changes after a place: nodes and edges that any call wrote, changed, archived, restored or deleted.
    * Setting a node's input or output counts as a change of the node; envelopes and embeddings do not.
    *
    * The order is that of the transactions that wrote them, up to the oldest transaction that still runs. So no late

@@ -20,7 +20,7 @@ import { type FacetFields, facetFields } from "../inputs.js";
 /** The calls of `compiledPages` that are one method each. */
 export class CompiledPages extends Noun<AppClient> {
   /**
-   * Compiles pages from the graph by the approved definitions. It sees the graph as the caller does. Each node whose
+   * Compile pages from the graph by the approved definitions. It sees the graph as the caller does. Each node whose
    * type a definition names has a page. The stream reports the progress; everything that it counts is stored. Needs the
    * scope `compile`, and `read` for the graph.
    *
@@ -55,7 +55,7 @@ export class CompiledPages extends Noun<AppClient> {
   }
 
   /**
-   * Reads a compiled page, with the facets that the caller may see.
+   * Read a compiled page, with the facets that the caller may see.
    *
    * Throws CompiledPageNotFound (there is no such page, it is outside the key's bounds, or its definition is no
    * longer approved).
@@ -71,7 +71,7 @@ export class CompiledPages extends Noun<AppClient> {
   }
 
   /**
-   * Lists compiled pages, without their facets. Throws InvalidArgument, InvalidPageToken, NodeNotFound (no node
+   * List compiled pages, without their facets. Throws InvalidArgument, InvalidPageToken, NodeNotFound (no node
    * has this `externalId`), Unavailable (the Entity Service does not answer; only with an `externalId`).
    *
    * @param options.definitionName Only pages of this definition. Empty: all.
@@ -92,7 +92,7 @@ export class CompiledPages extends Noun<AppClient> {
   }
 
   /**
-   * Adds a facet by hand to a compiled page, or replaces the added facet with the same slug. The facet has the access
+   * Add a facet by hand to a compiled page, or replace the added facet with the same slug. The facet has the access
    * rules of the page, stays when the page is compiled again, and is deleted with the page.
    *
    * Throws InvalidArgument, CompiledPageNotFound, LimitExceeded (also the limit `facets`: 32 added facets per

@@ -143,7 +143,7 @@ export interface ContextsSyncHistoryOptions {
 /** The calls of `contexts` that are one method each. */
 export class GeneratedContexts extends Noun<AppClient> {
   /**
-   * Writes one message. Without a `contextId`, it creates a context.
+   * Write one message. Without a `contextId`, it creates a context.
    *
    * When the call returns, the message is stored and indexed: the next call finds it by its words. `seq` has no gaps. A
    * repeat with the same `messageId` and the same message writes nothing and gets the first answer. Secrets are
@@ -176,7 +176,7 @@ export class GeneratedContexts extends Noun<AppClient> {
     return sentOf(answer);
   }
 
-  /** Writes up to 500 messages in the given order, all or none. Throws those of contexts.send. */
+  /** Write up to 500 messages in the given order, all or none. Throws those of contexts.send. */
   async append(
     messages: (MessageInput | string)[],
     options: AppendOptions & ContextOptions & WriteOptions = {},
@@ -194,7 +194,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Finds the passages of a context that are relevant to a text, within a budget of tokens. The ranking uses words,
+   * Find the passages of a context that are relevant to a text, within a budget of tokens. The ranking uses words,
    * neighboring passages, authors and dates. If the service has an embedder, it also uses meaning. If the embedder
    * fails or takes too long, the ranking uses words alone, and `byMeaning` has the error.
    *
@@ -231,7 +231,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Finds passages of a context by the words of a query, best first. The ranking is that of `contexts.recall`, without a budget
+   * Find passages of a context by the words of a query, best first. The ranking is that of `contexts.recall`, without a budget
    * of tokens.
    *
    * Throws those of Recall.
@@ -261,7 +261,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Reads a context with its newest messages, sorted oldest first.
+   * Read a context with its newest messages, sorted oldest first.
    *
    * Throws ContextNotFound.
    *
@@ -278,7 +278,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Lists the contexts that have an id of another system, newest first. Several contexts may have the same id. Reasons:
+   * List the contexts that have an id of another system, newest first. Several contexts may have the same id. Reasons:
    * InvalidPageToken.
    *
    * @param externalId No context, one or several may have this id.
@@ -297,7 +297,7 @@ export class GeneratedContexts extends Noun<AppClient> {
     );
   }
 
-  /** Lists contexts, newest first. Throws InvalidArgument, InvalidPageToken. */
+  /** List contexts, newest first. Throws InvalidArgument, InvalidPageToken. */
   list(options: ContextFilter & ContextOptions = {}): Rows<Context> {
     const request = {
       agentId: options.agentId,
@@ -321,7 +321,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Replaces the fields that `updateMask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
+   * Replace the fields that `updateMask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
    * expires_at and recall_profile. The new value replaces the old one as a whole. A field that the mask names and the
    * request leaves empty becomes empty.
    *
@@ -355,7 +355,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Closes a context and all its forks. A closed context is read and recalled as before, and refuses new messages.
+   * Close a context and all its forks. A closed context is read and recalled as before, and refuses new messages.
    * Closing a closed context changes nothing.
    *
    * Throws ContextNotFound.
@@ -371,7 +371,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Lists the messages of a context by their `seq`, without retracted messages.
+   * List the messages of a context by their `seq`, without retracted messages.
    *
    * A page ends at `pageSize` messages or 2 MiB. Throws ContextNotFound, InvalidPageToken.
    *
@@ -399,7 +399,7 @@ export class GeneratedContexts extends Noun<AppClient> {
     );
   }
 
-  /** Reads one message. Throws ContextNotFound, MessageNotFound (also of a retracted message). */
+  /** Read one message. Throws ContextNotFound, MessageNotFound (also of a retracted message). */
   async getMessage(contextId: string, messageId: string, options: ContextOptions = {}): Promise<ChatMessage> {
     const request = {
       contextId,
@@ -411,7 +411,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Hides messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
+   * Hide messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
    * and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing.
    *
    * Throws ContextNotFound, MessageNotFound (one of them does not exist; no message is retracted),
@@ -435,7 +435,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Copies a chat history from the entity graph into a context. Call it regularly, so that recall finds the sessions of
+   * Copy a chat history from the entity graph into a context. Call it regularly, so that recall finds the sessions of
    * the graph.
    *
    * The service reads the graph as the caller, by a mapping (see history.get), in the order of the mapping. The id
@@ -470,7 +470,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Creates a short-lived key that reaches only this context and its forks, in both services. Give it to an agent that
+   * Create a short-lived key that reaches only this context and its forks, in both services. Give it to an agent that
    * must not reach another context, even after a prompt injection. The key has at most the rights of the caller's key,
    * and cannot create keys. It ends with the caller's credential: with a JWT when the token expires, and for an
    * anonymous caller in development after one hour.
@@ -496,7 +496,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Deletes a context and its forks permanently. When the call returns, every caller gets ContextNotFound, the keys
+   * Delete a context and its forks permanently. When the call returns, every caller gets ContextNotFound, the keys
    * of the context have ended, and the id of `getOrCreate` is free. The rest is removed after the call, in steps: the
    * messages, the index, the external ids, the stored answers of repeated calls, and the records that were uploaded for
    * the context and that nothing else refers to. The receipt shows the progress.
@@ -521,7 +521,7 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
-   * Reads the current state of a receipt. A receipt is kept for one year after everything was removed. It has counts
+   * Read the current state of a receipt. A receipt is kept for one year after everything was removed. It has counts
    * and times, and no content.
    *
    * Throws ErasureNotFound.

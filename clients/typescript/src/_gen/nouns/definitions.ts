@@ -14,7 +14,7 @@ import { type Definition, type TriedDefinition, definitionOf, triedDefinitionOf 
 /** The calls of `definitions` that are one method each. */
 export class Definitions extends Noun<AppClient> {
   /**
-   * Writes the next version of a definition as a draft. A draft changes no page until it is approved. If the rules
+   * Write the next version of a definition as a draft. A draft changes no page until it is approved. If the rules
    * equal those of the newest version, the call writes no new version, unless that version is retired. The service
    * keeps the newest 50 versions and the approved one.
    *
@@ -39,7 +39,7 @@ export class Definitions extends Noun<AppClient> {
   }
 
   /**
-   * Approves a version of a definition: from the next compile on, pages use it. The version that was approved before is
+   * Approve a version of a definition: from the next compile on, pages use it. The version that was approved before is
    * retired. Its pages stay, and are marked as out of date, until they are compiled again. Needs the scope `admin`, in
    * the Entity Service too: the first approval starts the change log of the tenant's graphs there (changes.start).
    *
@@ -60,7 +60,7 @@ export class Definitions extends Noun<AppClient> {
   }
 
   /**
-   * Retires a version of a definition. If the version was approved, no search finds the pages of the definition any
+   * Retire a version of a definition. If the version was approved, no search finds the pages of the definition any
    * more. Needs the scope `admin`.
    *
    * Throws DefinitionNotFound (there is no such version, or the call names no version and none is approved),
@@ -80,7 +80,7 @@ export class Definitions extends Noun<AppClient> {
   }
 
   /**
-   * Reads a version of a definition. Throws DefinitionNotFound.
+   * Read a version of a definition. Throws DefinitionNotFound.
    *
    * @param name The definition.
    * @param options.version The version to read. 0: the approved one, else the newest.
@@ -95,7 +95,7 @@ export class Definitions extends Noun<AppClient> {
   }
 
   /**
-   * Lists the versions of definitions. Throws InvalidArgument, InvalidPageToken.
+   * List the versions of definitions. Throws InvalidArgument, InvalidPageToken.
    *
    * @param options.states Only versions in one of these states. Empty: all.
    */
@@ -113,7 +113,7 @@ export class Definitions extends Noun<AppClient> {
   }
 
   /**
-   * Compiles and answers the page of one node by rules that need not be stored. It sees the graph as the caller does.
+   * Compile and answer the page of one node by rules that need not be stored. It sees the graph as the caller does.
    * It stores nothing.
    *
    * Throws InvalidArgument (the violation names the field; for an expression, the metadata have `rule`, `line` and

@@ -36,7 +36,7 @@ export interface SimilarTo {
 /** The calls of `embeddings` that are one method each. */
 export class Embeddings extends NodeNoun {
   /**
-   * Writes a vector of a node under a name, and replaces the vector that the node has under this name. Vectors are
+   * Write a vector of a node under a name, and replace the vector that the node has under this name. Vectors are
    * stored in half precision. All vectors with the same name in a graph have the same dimension: that of the first one.
    *
    * Throws NodeNotFound, InvalidArgument (the dimension is another one, zero, or over 4,000; a value is NaN,
@@ -67,7 +67,7 @@ export class Embeddings extends NodeNoun {
   }
 
   /**
-   * Deletes a vector of a node.
+   * Delete a vector of a node.
    *
    * Throws NodeNotFound, EmbeddingNotFound (the node has no vector of this name; also for a repeat).
    *
@@ -83,7 +83,7 @@ export class Embeddings extends NodeNoun {
   }
 
   /**
-   * Lists the vectors of a node by name, by default without their values. Throws NodeNotFound, InvalidPageToken.
+   * List the vectors of a node by name, by default without their values. Throws NodeNotFound, InvalidPageToken.
    *
    * @param nodeId The node whose vectors to list.
    * @param options.withVectors Include the values of the vectors.
@@ -101,7 +101,7 @@ export class Embeddings extends NodeNoun {
   }
 
   /**
-   * Finds the nodes whose vectors are most similar to a given vector or to another node's vector. It compares vectors
+   * Find the nodes whose vectors are most similar to a given vector or to another node's vector. It compares vectors
    * of one name by cosine, and answers the most similar first, then by id. The search is exact: it compares every
    * vector of that name in the graph. A search by a node stays in the node's graph and context, as a walk does, and
    * leaves out the node itself.

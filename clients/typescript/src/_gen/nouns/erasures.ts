@@ -10,7 +10,7 @@ import { type ErasurePlan, type SubjectErasure, erasurePlanOf, subjectErasureOf 
 /** The calls of `erasures` that are one method each. */
 export class Erasures extends Noun<AppClient> {
   /**
-   * Counts the data of a subject by kind, and lists the holds that forbid its erasure. It also lists data that no
+   * Count the data of a subject by kind, and list the holds that forbid its erasure. It also lists data that no
    * erasure finds, because nothing in it says whose it is. It changes nothing. It counts existing rows, which takes
    * about a second for several million rows.
    *
@@ -27,7 +27,7 @@ export class Erasures extends Noun<AppClient> {
   }
 
   /**
-   * Starts the erasure of a subject, and answers a receipt at once. The services then continue by themselves in small
+   * Start the erasure of a subject, and answer a receipt at once. The services then continue by themselves in small
    * steps that do not block other work; they also continue if a process is killed.
    *
    * They delete: the subject's keys; contexts with all child contexts; memories, wiki pages and tests of sources;
@@ -55,7 +55,7 @@ export class Erasures extends Noun<AppClient> {
   }
 
   /**
-   * Reads the current state of a receipt. A receipt does not name the erased subject; it has only numbers, times and
+   * Read the current state of a receipt. A receipt does not name the erased subject; it has only numbers, times and
    * ids that the service made. The service keeps receipts for good, so that erasures can be repeated on a database that
    * was restored from an older backup.
    *

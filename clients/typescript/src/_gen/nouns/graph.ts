@@ -85,7 +85,7 @@ export interface GraphListEdgesOptions {
 /** The calls of `graph` that are one method each. */
 export class GeneratedGraph extends NodeNoun {
   /**
-   * Writes one node, and answers it as graph.getNode would.
+   * Write one node, and answer it as graph.getNode would.
    *
    * Throws ExternalIdTaken (metadata `nodeId`; with `getExisting` the call answers that node instead, unchanged),
    * NodeExists (the id is taken), RequestIdReused, LimitExceeded.
@@ -112,7 +112,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Writes nodes and edges in one transaction: all of them or none. A call has at most 2,000 rows and 4 MiB.
+   * Write nodes and edges in one transaction: all of them or none. A call has at most 2,000 rows and 4 MiB.
    *
    * Edges may join nodes of the same call. Rows without a time get the server's time, one microsecond apart, in the
    * order of the request: first the nodes, then the edges. `seq` follows the same order. So a conversation that one
@@ -137,7 +137,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads one node. Throws NodeNotFound.
+   * Read one node. Throws NodeNotFound.
    *
    * @param nodeId The node to read.
    */
@@ -150,7 +150,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads up to 1,000 nodes, in the order of the request; `missingIds` lists the ids without a node.
+   * Read up to 1,000 nodes, in the order of the request; `missingIds` lists the ids without a node.
    *
    * Throws AnswerTooLarge (over 4 MiB: request fewer nodes).
    *
@@ -165,7 +165,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads the node with the caller's own id. Throws NodeNotFound.
+   * Read the node with the caller's own id. Throws NodeNotFound.
    *
    * @param externalId The caller's own id of the node.
    * @param options.graphName The graph to look up the id in. Empty: "default".
@@ -180,7 +180,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads the newest node with a name that is not archived, and counts the nodes with this name.
+   * Read the newest node with a name that is not archived, and count the nodes with this name.
    *
    * Throws NodeNotFound.
    *
@@ -197,7 +197,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Changes a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
+   * Change a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
    *
    * Throws NodeNotFound, VersionConflict (stale `expectedVersion`), RequestIdReused, LimitExceeded (the result
    * is over 1 MiB).
@@ -224,7 +224,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Changes a node's status and appends a STATUS envelope to its timeline, in one transaction.
+   * Change a node's status and append a STATUS envelope to its timeline, in one transaction.
    *
    * If the node already has the new status, the call answers it unchanged, whatever the request expects. So a repeat is
    * harmless.
@@ -254,7 +254,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Archives a node, or restores it with `restore`. Archived nodes stay readable by id. Throws NodeNotFound.
+   * Archive a node, or restore it with `restore`. Archived nodes stay readable by id. Throws NodeNotFound.
    *
    * @param nodeId The node to archive or restore.
    * @param options.restore Restore the node.
@@ -274,7 +274,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Resets a node so that it can run again: sets its status to "Created", and deletes its output and timeline. Data,
+   * Reset a node so that it can run again: set its status to "Created", and delete its output and timeline. Data,
    * input, edges and embeddings stay. A node that is already reset is answered unchanged.
    *
    * Throws NodeNotFound, VersionConflict.
@@ -292,7 +292,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay.
+   * Delete a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay.
    * The node's records of working memory stay too, because they belong to the Context Service. To hide a node instead,
    * use graph.archiveNode. Needs the scope `admin`.
    *
@@ -311,7 +311,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Starts to erase the nodes that a user owns, and answers the progress. The Context Service calls it for its own
+   * Start to erase the nodes that a user owns, and answer the progress. The Context Service calls it for its own
    * Erase; call Erase instead. It deletes every node with this `ownerUserId`, with everything that graph.deleteNode deletes
    * with a node; it also deletes the stored answers of repeated calls of that user, and the user's keys. If nodes and
    * envelopes of other users name the user as the author, a pseudonym replaces the name. The call answers at once; the
@@ -334,7 +334,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads the progress of an erasure, or counts the data of a user that an erasure would delete. The count reads all
+   * Read the progress of an erasure, or count the data of a user that an erasure would delete. The count reads all
    * nodes once. Needs the scope `admin`, and a key without bounds.
    *
    * Throws ErasureNotFound, InvalidArgument, PermissionDenied.
@@ -352,7 +352,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Sets the input of a node, its output, or both: any JSON, up to 1 MiB each. A given side replaces the old value; an
+   * Set the input of a node, its output, or both: any JSON, up to 1 MiB each. A given side replaces the old value; an
    * absent side stays as it is. The node's data, version and times stay too.
    *
    * Throws NodeNotFound, InvalidArgument (also if neither side is given), LimitExceeded.
@@ -375,7 +375,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads the input and the output of a node. Throws NodeNotFound.
+   * Read the input and the output of a node. Throws NodeNotFound.
    *
    * @param nodeId The node to read.
    */
@@ -388,7 +388,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Lists the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges. It
+   * List the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges. It
    * counts rows, so its cost grows with the graphs. Throws InvalidPageToken.
    *
    * @param options.pageSize Graphs per page. 0: 100. Values above 1,000 count as 1,000.
@@ -406,7 +406,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Lists the edge types of a graph by name, with the number of edges of each. It counts rows, so its cost grows with
+   * List the edge types of a graph by name, with the number of edges of each. It counts rows, so its cost grows with
    * the graph. A graph without edges, or that does not exist, has none. Throws InvalidPageToken.
    *
    * @param options.graphName The graph. Empty: "default".
@@ -426,7 +426,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads one edge. Throws EdgeNotFound.
+   * Read one edge. Throws EdgeNotFound.
    *
    * @param edgeId The edge to read.
    */
@@ -439,7 +439,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Reads up to 1,000 edges, in the order of the request; `missingIds` lists the ids without an edge.
+   * Read up to 1,000 edges, in the order of the request; `missingIds` lists the ids without an edge.
    *
    * Throws AnswerTooLarge (over 4 MiB: request fewer edges).
    *
@@ -454,7 +454,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Changes an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement. Ends and type never change:
+   * Change an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement. Ends and type never change:
    * to change them, delete the edge and write another one.
    *
    * Throws EdgeNotFound, VersionConflict (stale `expectedVersion`), RequestIdReused, LimitExceeded (the result
@@ -482,7 +482,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Deletes one edge for good and answers its last state. The nodes at its ends stay.
+   * Delete one edge for good and answer its last state. The nodes at its ends stay.
    *
    * Throws EdgeNotFound (there is no such edge; also for a repeat), VersionConflict, InvalidArgument (the request
    * names the edge in both ways, or in neither).
@@ -500,7 +500,7 @@ export class GeneratedGraph extends NodeNoun {
   }
 
   /**
-   * Lists the edges of a node, oldest first (`createdAt`, then `id`). Each page reads all edges of the node in that
+   * List the edges of a node, oldest first (`createdAt`, then `id`). Each page reads all edges of the node in that
    * direction: to read many children in order, use Traverse.
    *
    * Throws NodeNotFound, InvalidPageToken.

@@ -54,7 +54,7 @@ export interface HistoryAssembleOptions {
 /** The calls of `history` that are one method each. */
 export class GeneratedHistory extends Noun<AppClient> {
   /**
-   * Returns the messages of a conversation, oldest first. A node without messages returns an empty list.
+   * Return the messages of a conversation, oldest first. A node without messages returns an empty list.
    *
    * If a rule fails on a node, the node gives no message and is counted in `nodesFailed`; with `strict` the call
    * fails. With a `format`, the answer is the body for the API of a model's vendor, with the results of tools after
@@ -86,7 +86,7 @@ export class GeneratedHistory extends Noun<AppClient> {
   }
 
   /**
-   * Lists the nodes that a mapping reads, in the order of the mapping, each with its messages. For each rule without a
+   * List the nodes that a mapping reads, in the order of the mapping, each with its messages. For each rule without a
    * message, the answer has the reason. Use it to see why history.get leaves out a message, or which node and rule
    * gave it.
    *
@@ -118,7 +118,7 @@ export class GeneratedHistory extends Noun<AppClient> {
   }
 
   /**
-   * Lists the events of an entity by time. These are the changes of its node, its status and the rest of its timeline,
+   * List the events of an entity by time. These are the changes of its node, its status and the rest of its timeline,
    * its edges in both directions, and its working memory records, including purged ones.
    *
    * The service stores no separate history for this call. It therefore knows only the last change of a node, no edges

@@ -11,7 +11,7 @@ import { type Hold, holdOf } from "../erasures.js";
 /** The calls of `holds` that are one method each. */
 export class Holds extends Noun<AppClient> {
   /**
-   * Forbids the erasure of a subject, or of a context and its child contexts. While the hold exists, Erase and
+   * Forbid the erasure of a subject, or of a context and its child contexts. While the hold exists, Erase and
    * contexts.delete fail with LegalHold, expired data (`expiresAt`) stays, and a running erasure pauses. The hold
    * forbids nothing else: contexts.retractMessages, purges of records and deletions of memories still work. Several holds of the
    * same subject or context all count, and each must be released. A tenant has up to 1,000.
@@ -35,7 +35,7 @@ export class Holds extends Noun<AppClient> {
   }
 
   /**
-   * Releases a hold. operations.listAdministrativeCalls shows who released it, and when. Throws HoldNotFound,
+   * Release a hold. operations.listAdministrativeCalls shows who released it, and when. Throws HoldNotFound,
    * PermissionDenied, RequestIdReused.
    *
    * @param holdId The hold to release.
@@ -49,7 +49,7 @@ export class Holds extends Noun<AppClient> {
   }
 
   /**
-   * Lists holds, newest first. Throws InvalidArgument, InvalidPageToken, PermissionDenied.
+   * List holds, newest first. Throws InvalidArgument, InvalidPageToken, PermissionDenied.
    *
    * @param options.pageSize Holds per page, at most 1,000. 0: 100.
    */

@@ -11,7 +11,7 @@ import { type Job, jobOf } from "../administration.js";
 /** The calls of `jobs` that are one method each. */
 export class Jobs extends Noun<AppClient> {
   /**
-   * Starts a job, and answers at once. The process that took the call runs it, one job of a kind at a time, and reports
+   * Start a job, and answer at once. The process that took the call runs it, one job of a kind at a time, and reports
    * the progress once a second. If the process dies, the job is LOST. Start it again by hand: the finished part stays
    * finished.
    *
@@ -33,7 +33,7 @@ export class Jobs extends Noun<AppClient> {
   }
 
   /**
-   * Reads a job that an operator of the caller's tenant started, whichever process runs it. Throws JobNotFound,
+   * Read a job that an operator of the caller's tenant started, whichever process runs it. Throws JobNotFound,
    * PermissionDenied.
    *
    * @param jobId The job to read.
@@ -47,7 +47,7 @@ export class Jobs extends Noun<AppClient> {
   }
 
   /**
-   * Lists the jobs that operators of the caller's tenant started, newest first. The service keeps the last 1,000.
+   * List the jobs that operators of the caller's tenant started, newest first. The service keeps the last 1,000.
    * Throws PermissionDenied, InvalidPageToken.
    */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<Job> {

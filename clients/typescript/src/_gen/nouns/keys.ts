@@ -27,7 +27,7 @@ export interface KeyFields {
 /** The calls of `keys` that are one method each. */
 export class Keys extends Noun<AppClient> {
   /**
-   * Describes the caller's key or token: its tenant, scopes, user, bounds and expiry. Any valid key may call it, even a
+   * Describe the caller's key or token: its tenant, scopes, user, bounds and expiry. Any valid key may call it, even a
    * key of a context.
    */
   async getCaller(options: CallOptions = {}): Promise<Caller> {
@@ -37,7 +37,7 @@ export class Keys extends Noun<AppClient> {
   }
 
   /**
-   * Lists keys, newest first, including revoked and expired ones. It shows only the first 12 characters of a key. With
+   * List keys, newest first, including revoked and expired ones. It shows only the first 12 characters of a key. With
    * a context, it lists the short-lived keys of contexts.issueKey instead, which no other list contains.
    *
    * Throws InvalidArgument, InvalidPageToken.
@@ -58,7 +58,7 @@ export class Keys extends Noun<AppClient> {
   }
 
   /**
-   * Creates a key, and shows it once: the service stores only its hash. A key cannot grant what it does not have: the
+   * Create a key, and show it once: the service stores only its hash. A key cannot grant what it does not have: the
    * new key has only scopes, apps, graphs, agent bundle and user of the caller's key, and expires no later. It stays
    * valid if the caller's key is revoked. Only a stored key can create keys: a token of an issuer, the key of the
    * environment and an anonymous caller in development get PermissionDenied. A repeat creates another key, because the
@@ -87,7 +87,7 @@ export class Keys extends Noun<AppClient> {
   }
 
   /**
-   * Revokes a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
+   * Revoke a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
    * accepting the key within seconds. A caller may revoke its own key.
    *
    * Throws KeyNotFound, PermissionDenied (the scope is missing, or the caller's key is not a stored one),

@@ -49,7 +49,7 @@ export interface KnowledgeBaseFields {
 /** The calls of `knowledgeBases` that are one method each. */
 export class KnowledgeBases extends Noun<AppClient> {
   /**
-   * Creates a knowledge base, or replaces its settings; its documents stay. Needs the scope `admin`.
+   * Create a knowledge base, or replace its settings; its documents stay. Needs the scope `admin`.
    *
    * Throws InvalidArgument (a field is not valid, or the base exists with another app, agent bundle or graph),
    * LimitExceeded (limit `knowledgeBases`: 200 per tenant), PermissionDenied (the scope is missing; the key is
@@ -75,7 +75,7 @@ export class KnowledgeBases extends Noun<AppClient> {
   }
 
   /**
-   * Reads a knowledge base, with the number of its documents in each state. Throws KnowledgeBaseNotFound.
+   * Read a knowledge base, with the number of its documents in each state. Throws KnowledgeBaseNotFound.
    *
    * @param name The base to read.
    */
@@ -87,7 +87,7 @@ export class KnowledgeBases extends Noun<AppClient> {
     return knowledgeBaseOf(answer.knowledgeBase!);
   }
 
-  /** Lists the knowledge bases that the caller sees, by name. Throws InvalidPageToken. */
+  /** List the knowledge bases that the caller sees, by name. Throws InvalidPageToken. */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<KnowledgeBase> {
     const request = {
       pageSize: options.pageSize,
@@ -101,7 +101,7 @@ export class KnowledgeBases extends Noun<AppClient> {
   }
 
   /**
-   * Deletes a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
+   * Delete a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
    * that the base used stay in working memory. Needs the scope `admin`.
    *
    * Throws KnowledgeBaseNotFound, PermissionDenied, RequestIdReused.
@@ -117,7 +117,7 @@ export class KnowledgeBases extends Noun<AppClient> {
   }
 
   /**
-   * Adds a document to a knowledge base: bytes, or a record of working memory.
+   * Add a document to a knowledge base: bytes, or a record of working memory.
    *
    * After the answer, the document is stored. The service parses it in the background, in a separate sandboxed process;
    * `state` shows the progress. If the document cannot be parsed, its `error` says why, and other documents do not wait
@@ -141,7 +141,7 @@ export class KnowledgeBases extends Noun<AppClient> {
   }
 
   /**
-   * Lists the documents of a knowledge base. Throws InvalidArgument, InvalidPageToken, KnowledgeBaseNotFound.
+   * List the documents of a knowledge base. Throws InvalidArgument, InvalidPageToken, KnowledgeBaseNotFound.
    *
    * @param knowledgeBase The name of the base.
    * @param options.states Only documents in one of these states. Empty: all.
@@ -164,7 +164,7 @@ export class KnowledgeBases extends Noun<AppClient> {
   }
 
   /**
-   * Deletes a document for good, with its index entries. A record that it follows stays in working memory.
+   * Delete a document for good, with its index entries. A record that it follows stays in working memory.
    *
    * Throws InvalidArgument, KnowledgeBaseNotFound, DocumentNotFound, PermissionDenied, RequestIdReused.
    *

@@ -14,7 +14,7 @@ import { type SampleNode, sampleNode } from "../inputs.js";
 /** The calls of `mappings` that are one method each. */
 export class Mappings extends Noun<AppClient> {
   /**
-   * Registers rules under a name. The rules are compiled and checked at once. An error names the field, the line and
+   * Register rules under a name. The rules are compiled and checked at once. An error names the field, the line and
    * the column.
    *
    * Registering the same rules again succeeds and costs nothing, so an app can register at every start. Different rules
@@ -50,7 +50,7 @@ export class Mappings extends Noun<AppClient> {
     return mappingOf(answer.mapping!);
   }
 
-  /** Reads the mapping that history.get would use. Throws MappingNotFound. */
+  /** Read the mapping that history.get would use. Throws MappingNotFound. */
   async get(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<Mapping> {
     const request = {
       appId: options.appId ?? this.client.appId,
@@ -61,7 +61,7 @@ export class Mappings extends Noun<AppClient> {
   }
 
   /**
-   * Lists the mappings that the caller sees, by app and name. Mappings from files of the service and built-in mappings
+   * List the mappings that the caller sees, by app and name. Mappings from files of the service and built-in mappings
    * come last. Throws InvalidPageToken.
    *
    * @param options.appId Empty means all apps that the caller sees, and the shared scope.
@@ -81,7 +81,7 @@ export class Mappings extends Noun<AppClient> {
   }
 
   /**
-   * Tests rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request
+   * Test rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request
    * need not exist. For each node, the answer has its messages and the rule that decided, with the value, the error and
    * the time of every expression that ran.
    *
@@ -119,7 +119,7 @@ export class Mappings extends Noun<AppClient> {
   }
 
   /**
-   * Removes a mapping from the scope in which it is registered, and returns it. Every replica forgets it within one
+   * Remove a mapping from the scope in which it is registered, and return it. Every replica forgets it within one
    * second. After that, its name means the mapping of the next scope, if there is one. An app that registers the
    * mapping at its start creates it again.
    *

@@ -47,7 +47,7 @@ export interface McpApproval {
 /** The calls of `mcpServers` that are one method each. */
 export class McpServers extends Noun<AppClient> {
   /**
-   * Creates an MCP server, or replaces it. A tenant has up to 50.
+   * Create an MCP server, or replace it. A tenant has up to 50.
    *
    * Throws AddressRefused (FailedPrecondition: the service may not connect to the address; it also checks the
    * addresses of a host name at each connection), SecretsKeyMissing (FailedPrecondition), LimitExceeded,
@@ -72,7 +72,7 @@ export class McpServers extends Noun<AppClient> {
     return mcpServerOf(answer.server!);
   }
 
-  /** Lists the MCP servers by id. Throws InvalidPageToken. */
+  /** List the MCP servers by id. Throws InvalidPageToken. */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<McpServer> {
     const request = {
       pageSize: options.pageSize,
@@ -86,7 +86,7 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Deletes an MCP server, its secret and its stored tools. Throws McpServerNotFound, PermissionDenied,
+   * Delete an MCP server, its secret and its stored tools. Throws McpServerNotFound, PermissionDenied,
    * RequestIdReused.
    *
    * @param serverId The server to delete.
@@ -100,7 +100,7 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Fetches the tools of a server, and stores up to 200 definitions of up to 64 KiB. It approves none of them. An
+   * Fetch the tools of a server, and store up to 200 definitions of up to 64 KiB. It approves none of them. An
    * approved tool whose definition changed or that is gone does not run until an administrator approves it again. If
    * the call fails, nothing changes.
    *
@@ -119,7 +119,7 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Lists the tools as the last discovery found them. Throws InvalidPageToken.
+   * List the tools as the last discovery found them. Throws InvalidPageToken.
    *
    * @param options.serverId Only tools of this server. Empty: of all servers.
    */
@@ -137,7 +137,7 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Allows context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
+   * Allow context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
    * tools.
    *
    * Throws McpToolNotFound, McpToolNotDeclared (FailedPrecondition: the tool does not declare that it is
@@ -163,7 +163,7 @@ export class McpServers extends Noun<AppClient> {
   }
 
   /**
-   * Removes the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
+   * Remove the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
    * says so.
    *
    * Throws McpToolNotFound, PermissionDenied, RequestIdReused.

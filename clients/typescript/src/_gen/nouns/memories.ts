@@ -115,7 +115,7 @@ export interface MemoryChanges {
 /** The calls of `memories` that are one method each. */
 export class GeneratedMemories extends Noun<AppClient> {
   /**
-   * Stores a statement about a user.
+   * Store a statement about a user.
    *
    * After the answer, the memory is stored and a search by words finds it. If the service has an embedder, it makes the
    * embedding in the background; `state` shows the progress.
@@ -150,7 +150,7 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Finds the memories that match a question, best first, each once. It searches by words, and also by meaning if the
+   * Find the memories that match a question, best first, each once. It searches by words, and also by meaning if the
    * service has an embedder. The result includes superseded memories and marks them.
    *
    * Throws InvalidArgument (the query is blank; the limit is not between 1 and 100), SubjectRequired,
@@ -176,7 +176,7 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Summarizes the memories that match a question in one statement. The statement takes the best sentence of each
+   * Summarize the memories that match a question in one statement. The statement takes the best sentence of each
    * matching memory, newest first, and repeats none. The answer names the memories that it rests on. Superseded
    * memories are not part of the statement; the answer lists them separately.
    *
@@ -201,7 +201,7 @@ export class GeneratedMemories extends Noun<AppClient> {
     return reflectionOf(answer);
   }
 
-  /** Lists memories, the latest retained first. Throws InvalidArgument, InvalidPageToken, SubjectRequired. */
+  /** List memories, the latest retained first. Throws InvalidArgument, InvalidPageToken, SubjectRequired. */
   list(options: MemoryFilter & ContextOptions = {}): Rows<Memory> {
     const request = {
       filter: {
@@ -223,7 +223,7 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Corrects a memory; the service keeps nothing of the old values. To record a change over time instead, retain a new
+   * Correct a memory; the service keeps nothing of the old values. To record a change over time instead, retain a new
    * memory with the same key.
    *
    * Throws those of memories.retain, MemoryNotFound, VersionConflict.
@@ -260,7 +260,7 @@ export class GeneratedMemories extends Noun<AppClient> {
   }
 
   /**
-   * Deletes a memory for good, with its index entries. If the memory superseded another one, the next memory of the key
+   * Delete a memory for good, with its index entries. If the memory superseded another one, the next memory of the key
    * supersedes that one now, or it is current again.
    *
    * Throws MemoryNotFound, SubjectRequired, RequestIdReused.

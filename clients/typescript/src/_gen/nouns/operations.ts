@@ -23,7 +23,7 @@ import { type RecentCalls, recentCallsOf } from "../observing.js";
 /** The calls of `operations` that are one method each. */
 export class GeneratedOperations extends Noun<AppClient> {
   /**
-   * Lists the calls of administrators, newest first: the caller, the method, the address and the result. These are the
+   * List the calls of administrators, newest first: the caller, the method, the address and the result. These are the
    * calls of both services that need the scope `admin` and that changed something, or tried to. The service keeps them
    * for 400 days. They contain no content and no keys. A bound caller sees the calls of callers with the same bounds.
    * The log also has a line for each of them, and for every other call that writes.
@@ -46,7 +46,7 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Returns how much the tenant stores, and its limits. The limits are those in effect: the tenant's own, or else those
+   * Return how much the tenant stores, and its limits. The limits are those in effect: the tenant's own, or else those
    * of the settings.
    */
   async getUsage(options: CallOptions = {}): Promise<Usage> {
@@ -56,7 +56,7 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Lists all tenants of all databases by id, with their database, usage and own limits. If a database does not answer,
+   * List all tenants of all databases by id, with their database, usage and own limits. If a database does not answer,
    * its tenants are still in the list, marked with `isAway`.
    *
    * Throws PermissionDenied, InvalidArgument, InvalidPageToken.
@@ -74,7 +74,7 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Lists the background work that waits, by kind and database, for all tenants together. Background work makes
+   * List the background work that waits, by kind and database, for all tenants together. Background work makes
    * embeddings, parses files, and deletes bytes and contexts. Work that failed for good is shown at its object, such as
    * in `textError` of a record.
    */
@@ -85,7 +85,7 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Retries the failed work of a kind now, up to 10,000 items per database. Without this call, each retry waits longer
+   * Retry the failed work of a kind now, up to 10,000 items per database. Without this call, each retry waits longer
    * than the one before. A repeat is harmless.
    *
    * Throws PermissionDenied, InvalidArgument.
@@ -101,7 +101,7 @@ export class GeneratedOperations extends Noun<AppClient> {
   }
 
   /**
-   * Returns statistics of the tenant's calls to this process in the last hour. For each minute, they have the number of
+   * Return statistics of the tenant's calls to this process in the last hour. For each minute, they have the number of
    * calls, their results and their durations. The process keeps them in memory of a fixed size, for the 100 tenants
    * that called last, and loses them on a restart. The answer contains nothing of other tenants, and no names.
    */

@@ -81,7 +81,7 @@ export interface PagesDeleteOptions {
 /** The calls of `pages` that are one method each. */
 export class Pages extends Noun<AppClient> {
   /**
-   * Writes a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
+   * Write a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
    *
    * After the answer, the page is stored and a search by words finds its sections; the text of the version before is
    * not found any more. The service keeps the newest 50 versions, up to 16 MiB together. A put of unchanged content
@@ -124,7 +124,7 @@ export class Pages extends Noun<AppClient> {
   }
 
   /**
-   * Reads the newest version of a page, or an older version that is still kept.
+   * Read the newest version of a page, or an older version that is still kept.
    *
    * Throws InvalidArgument (both `pageId` and `slug`, or neither), SubjectRequired, PageNotFound (there is no
    * such page, or it does not have this version, or no longer has it), LimitExceeded, PermissionDenied.
@@ -143,7 +143,7 @@ export class Pages extends Noun<AppClient> {
   }
 
   /**
-   * Lists the newest versions of a user's pages by slug, without their Markdown.
+   * List the newest versions of a user's pages by slug, without their Markdown.
    *
    * Throws InvalidArgument, InvalidPageToken, SubjectRequired, LimitExceeded, PermissionDenied.
    *
@@ -166,7 +166,7 @@ export class Pages extends Noun<AppClient> {
   }
 
   /**
-   * Lists the kept versions of a page, newest first.
+   * List the kept versions of a page, newest first.
    *
    * Throws InvalidArgument, InvalidPageToken, SubjectRequired, PageNotFound, PermissionDenied.
    */
@@ -188,7 +188,7 @@ export class Pages extends Noun<AppClient> {
   }
 
   /**
-   * Deletes a page for good, with all its versions.
+   * Delete a page for good, with all its versions.
    *
    * Throws InvalidArgument, SubjectRequired, PageNotFound, VersionConflict, PermissionDenied,
    * RequestIdReused.

@@ -11,7 +11,7 @@ import { type CompressionProfile, type Learning, compressionProfileOf, learningO
 /** The calls of `profiles` that are one method each. */
 export class Profiles extends Noun<AppClient> {
   /**
-   * Registers a compression profile under a name of the tenant. A profile is data: it says which lines of a log are
+   * Register a compression profile under a name of the tenant. A profile is data: it says which lines of a log are
    * worth keeping. The same content again is the same version; other content creates a new version. The name means the
    * newest version; a window keeps the version with which it was opened. An app can register its profile at every
    * start.
@@ -34,7 +34,7 @@ export class Profiles extends Noun<AppClient> {
   }
 
   /**
-   * Lists compression profiles by name, or all versions of one profile, newest first. The list includes built-in
+   * List compression profiles by name, or all versions of one profile, newest first. The list includes built-in
    * profiles. Callers who may see the app of a learned version get that version too. Throws InvalidArgument,
    * InvalidPageToken, PermissionDenied (`withEvidence` needs `admin`).
    *
@@ -58,7 +58,7 @@ export class Profiles extends Noun<AppClient> {
   }
 
   /**
-   * Freezes, resumes or undoes the learning of a profile from windows with `learning`. After an undo, new windows get
+   * Freeze, resume or undo the learning of a profile from windows with `learning`. After an undo, new windows get
    * the profile as it was registered, and all counts are deleted. Open windows keep their version. A request with only
    * the profile and the app changes nothing and returns the current state. Needs `admin`.
    *

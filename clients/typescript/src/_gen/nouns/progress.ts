@@ -41,7 +41,7 @@ export interface ProgressListOptions {
 /** The calls of `progress` that are one method each. */
 export class Progress extends NodeNoun {
   /**
-   * Appends an envelope to the timeline of a node. It changes nothing else. To change the node's status, use
+   * Append an envelope to the timeline of a node. It changes nothing else. To change the node's status, use
    * graph.updateNodeStatus, which also appends the STATUS envelope.
    *
    * Throws NodeNotFound, RequestIdReused, LimitExceeded (the message is over 64 KiB, or a document over 1 MiB).
@@ -64,7 +64,7 @@ export class Progress extends NodeNoun {
   }
 
   /**
-   * Lists the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`. A node that is
+   * List the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`. A node that is
    * reached in two ways, or that calls itself in a cycle, counts once. Like a walk, the list stays in the node's
    * context.
    *
@@ -89,7 +89,7 @@ export class Progress extends NodeNoun {
   }
 
   /**
-   * Deletes all envelopes of a node for good; those of the nodes that it Calls stay. Throws NodeNotFound.
+   * Delete all envelopes of a node for good; those of the nodes that it Calls stay. Throws NodeNotFound.
    *
    * @param nodeId The node whose timeline to delete.
    */

@@ -85,7 +85,7 @@ export interface SettingOptions {
 /** The calls of `query` that are one method each. */
 export class Query extends Noun<AppClient> {
   /**
-   * Asks several providers a question in parallel, and merges their hits. The hits come as one list, best first, with
+   * Ask several providers a question in parallel, and merge their hits. The hits come as one list, best first, with
    * the status of each provider.
    *
    * A provider that fails or is late has this in its status, and does not affect the others. The call succeeds even if
@@ -138,7 +138,7 @@ export class Query extends Noun<AppClient> {
   }
 
   /**
-   * Asks as query.ask does, and streams the answer of each provider when it arrives. The last message is the answer
+   * Ask as query.ask does, and stream the answer of each provider when it arrives. The last message is the answer
    * of query.ask.
    *
    * Providers come in the order in which they end. Providers that are not asked come first; a late provider comes when
@@ -186,7 +186,7 @@ export class Query extends Noun<AppClient> {
   }
 
   /**
-   * Lists all providers by id, with the settings of the tenant and of the agent, if there is one. It asks no provider.
+   * List all providers by id, with the settings of the tenant and of the agent, if there is one. It asks no provider.
    * Throws AgentNotFound.
    *
    * @param options.agentId As in query.ask.
@@ -200,7 +200,7 @@ export class Query extends Noun<AppClient> {
   }
 
   /**
-   * Reads which providers a question may ask now, and where the workspace is searched. For each provider, the answer
+   * Read which providers a question may ask now, and where the workspace is searched. For each provider, the answer
    * says whether it may be asked, whether it is asked by default, and its deadline. query.ask applies the same
    * policy to every caller. Throws AgentNotFound, PermissionDenied (`subjectUserId`).
    *
@@ -216,7 +216,7 @@ export class Query extends Noun<AppClient> {
   }
 
   /**
-   * Sets for the whole tenant whether a provider may be asked, is asked by default, and its deadline. The setting
+   * Set for the whole tenant whether a provider may be asked, is asked by default, and its deadline. The setting
    * applies to later questions at every replica, until it is changed. Needs the scope `admin`.
    *
    * Throws InvalidArgument (an unknown provider; a field that this provider does not have), LimitExceeded,

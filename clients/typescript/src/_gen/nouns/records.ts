@@ -136,7 +136,7 @@ export interface RecordsQueryOptions {
 /** The calls of `records` that are one method each. */
 export class GeneratedRecords extends Noun<AppClient> {
   /**
-   * Writes a record with inline content, JSON or text, or without content.
+   * Write a record with inline content, JSON or text, or without content.
    *
    * Throws InvalidArgument, RecordExists (the id is taken), RequestIdReused, LimitExceeded.
    */
@@ -150,7 +150,7 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Reads a record with its inline content. Throws RecordNotFound, RecordArchived.
+   * Read a record with its inline content. Throws RecordNotFound, RecordArchived.
    *
    * @param workingMemoryId The record to read.
    * @param options.includeArchived Also read archived and expired records.
@@ -165,7 +165,7 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Lists the records of an entity, newest first.
+   * List the records of an entity, newest first.
    *
    * Throws InvalidPageToken, NodeNotFound (no node has this `externalId`), Unavailable (the Entity Service does
    * not answer; only with an `externalId`).
@@ -195,7 +195,7 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Lists the entities below a root node that have records, with their records by memory type. The root comes first,
+   * List the entities below a root node that have records, with their records by memory type. The root comes first,
    * then the others in the order of the walk (`createdAt`, then the order of writing), each with its path in the
    * graph. The groups have the number of records and their total size. An entity that the walk reaches in several ways
    * appears once, with the shortest path. If the root is not a node that the caller sees, the answer has the records of
@@ -238,7 +238,7 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Finds records of the tenant, of all entities: by words, by a vector, or by both. The best come first.
+   * Find records of the tenant, of all entities: by words, by a vector, or by both. The best come first.
    *
    * TEXT searches name, description and content. Content means inline text, the texts and numbers of inline JSON, and
    * uploaded files that are text by content type, name or memory type and are valid UTF-8; of each, the first 50,000
@@ -287,7 +287,7 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Answers a structured query over the tenant's records, of all entities. A query has columns, a condition, groups, an
+   * Answer a structured query over the tenant's records, of all entities. A query has columns, a condition, groups, an
    * order and a limit; it is not SQL. The service runs it as one read-only statement, within the deadline of the call.
    *
    * A column is one of these. A field of WMRecord by its name in this proto, except `contentJson` and `contentText`;
@@ -322,7 +322,7 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Archives a record: lists leave it out, and reads without `includeArchived` fail with RecordArchived.
+   * Archive a record: lists leave it out, and reads without `includeArchived` fail with RecordArchived.
    * RestoreWMRecord restores it until its retention ends (a setting; default: 30 days after it was archived or
    * expired). Then, or at once with `purge`, the service deletes it for good. It deletes the bytes after its grace
    * period (7 days), if no other record shares them. The log of the record stays.
@@ -347,7 +347,7 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Restores an archived record, or one past its `expiresAt`, which the call removes. A repeat is harmless.
+   * Restore an archived record, or one past its `expiresAt`, which the call removes. A repeat is harmless.
    *
    * Throws RecordNotFound (it never existed, or it was purged).
    *
@@ -362,7 +362,7 @@ export class GeneratedRecords extends Noun<AppClient> {
   }
 
   /**
-   * Lists the log of a record, oldest first. Every change of a record writes an entry in the same transaction. Entries
+   * List the log of a record, oldest first. Every change of a record writes an entry in the same transaction. Entries
    * are never changed or deleted, and stay readable after a purge of the record.
    *
    * Throws RecordNotFound (it never existed), InvalidPageToken.

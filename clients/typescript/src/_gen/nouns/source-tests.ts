@@ -58,7 +58,7 @@ export interface SourceTestsRunOptions {
 /** The calls of `sourceTests` that are one method each. */
 export class SourceTests extends Noun<AppClient> {
   /**
-   * Asks a question as query.ask does, and stores the answer with the hits of each provider before merging. It
+   * Ask a question as query.ask does, and store the answer with the hits of each provider before merging. It
    * writes nothing else.
    *
    * Throws those of query.ask; InvalidArgument (both `question` and `replayOf`, or neither; `expandRefs`),
@@ -103,7 +103,7 @@ export class SourceTests extends Noun<AppClient> {
   }
 
   /**
-   * Asks a question as query.ask does, and stores the answer with the hits of each provider before merging. It
+   * Ask a question as query.ask does, and store the answer with the hits of each provider before merging. It
    * writes nothing else.
    *
    * Throws those of query.ask; InvalidArgument (both `question` and `replayOf`, or neither; `expandRefs`),
@@ -121,7 +121,7 @@ export class SourceTests extends Noun<AppClient> {
     return sourceTestOf(answer.test!);
   }
 
-  /** Lists the stored tests without their answers, newest first. Throws InvalidArgument, InvalidPageToken. */
+  /** List the stored tests without their answers, newest first. Throws InvalidArgument, InvalidPageToken. */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<SourceTest> {
     const request = {
       pageSize: options.pageSize,
@@ -134,7 +134,7 @@ export class SourceTests extends Noun<AppClient> {
     );
   }
 
-  /** Reads a test with its answer. Throws InvalidArgument, SourceTestNotFound. */
+  /** Read a test with its answer. Throws InvalidArgument, SourceTestNotFound. */
   async get(testId: string, options: CallOptions = {}): Promise<SourceTest> {
     const request = {
       testId,
@@ -144,7 +144,7 @@ export class SourceTests extends Noun<AppClient> {
   }
 
   /**
-   * Compares two tests: the ranks of their hits, and the status of each provider. Throws InvalidArgument,
+   * Compare two tests: the ranks of their hits, and the status of each provider. Throws InvalidArgument,
    * SourceTestNotFound.
    */
   async compare(testId: string, otherTestId: string, options: CallOptions = {}): Promise<ComparedTests> {
@@ -156,7 +156,7 @@ export class SourceTests extends Noun<AppClient> {
     return comparedTestsOf(answer);
   }
 
-  /** Removes a test. Throws InvalidArgument, SourceTestNotFound. */
+  /** Remove a test. Throws InvalidArgument, SourceTestNotFound. */
   async delete(testId: string, options: CallOptions = {}): Promise<void> {
     const request = {
       testId,

@@ -32,7 +32,7 @@ export interface SpecialistFields {
 /** The calls of `specialists` that are one method each. */
 export class Specialists extends Noun<AppClient> {
   /**
-   * Creates a specialist, or replaces it. A tenant has up to 50.
+   * Create a specialist, or replace it. A tenant has up to 50.
    *
    * A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
    * several queries of a question. If the service has a model, the model instead searches and reads the specialist's
@@ -60,7 +60,7 @@ export class Specialists extends Noun<AppClient> {
     return specialistOf(answer.specialist!);
   }
 
-  /** Lists the specialists by id. Throws InvalidPageToken. */
+  /** List the specialists by id. Throws InvalidPageToken. */
   list(options: { pageSize?: number } & CallOptions = {}): Rows<Specialist> {
     const request = {
       pageSize: options.pageSize,
@@ -74,7 +74,7 @@ export class Specialists extends Noun<AppClient> {
   }
 
   /**
-   * Deletes a specialist; the content of its folder stays. Throws SpecialistNotFound, PermissionDenied,
+   * Delete a specialist; the content of its folder stays. Throws SpecialistNotFound, PermissionDenied,
    * RequestIdReused.
    *
    * @param specialistId The specialist to delete.

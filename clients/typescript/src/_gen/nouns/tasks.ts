@@ -52,7 +52,7 @@ export interface TasksListOptions {
 /** The calls of `tasks` that are one method each. */
 export class Tasks extends Noun<AppClient> {
   /**
-   * Creates a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
+   * Create a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
    * one in the same context and name the old task in `referenceTaskIds`.
    *
    * Throws ContextNotFound, ContextClosed, TaskNotFound (of `referenceTaskIds`), InvalidArgument,
@@ -81,7 +81,7 @@ export class Tasks extends Noun<AppClient> {
   }
 
   /**
-   * Replaces the fields of a task that `updateMask` names: status, metadata_json. An ended task does not change. No
+   * Replace the fields of a task that `updateMask` names: status, metadata_json. An ended task does not change. No
    * task returns to TASK_STATE_SUBMITTED; every other change of state is allowed.
    *
    * Throws TaskNotFound, TaskEnded (FailedPrecondition), ContextClosed, VersionConflict (Aborted), and those of
@@ -114,7 +114,7 @@ export class Tasks extends Noun<AppClient> {
   }
 
   /**
-   * Reads a task with its newest messages, sorted oldest first. Throws ContextNotFound, TaskNotFound.
+   * Read a task with its newest messages, sorted oldest first. Throws ContextNotFound, TaskNotFound.
    *
    * @param options.historyLength Return at most this many of its newest messages. Unset means as many as fit in 2 MiB; 0 means none.
    */
@@ -132,7 +132,7 @@ export class Tasks extends Noun<AppClient> {
     return taskHistoryOf(answer);
   }
 
-  /** Lists the tasks of a context, newest first. Throws ContextNotFound, InvalidArgument, InvalidPageToken. */
+  /** List the tasks of a context, newest first. Throws ContextNotFound, InvalidArgument, InvalidPageToken. */
   list(contextId: string, options: TasksListOptions & ContextOptions = {}): Rows<Task> {
     const request = {
       contextId,
@@ -149,7 +149,7 @@ export class Tasks extends Noun<AppClient> {
   }
 
   /**
-   * Ends a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
+   * End a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
    * not notified: it reads the state with tasks.get.
    *
    * Throws ContextNotFound, TaskNotFound, TaskEnded (the task ended in another state), ContextClosed,

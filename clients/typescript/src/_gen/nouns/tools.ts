@@ -12,7 +12,7 @@ import { type Resource, type Tool, resourceOf, toolOf } from "../tools.js";
 /** The calls of `tools` that are one method each. */
 export class Tools extends Noun<AppClient> {
   /**
-   * Lists the tools that the caller's key may call, by name.
+   * List the tools that the caller's key may call, by name.
    *
    * @param options.readOnly Leave out tools that write.
    */
@@ -25,7 +25,7 @@ export class Tools extends Noun<AppClient> {
   }
 
   /**
-   * Lists the working memory records of an entity as resources, newest first. The tool `wm_read` reads their text.
+   * List the working memory records of an entity as resources, newest first. The tool `wm_read` reads their text.
    *
    * Throws InvalidPageToken; of an `externalId` NodeNotFound and Unavailable.
    *
@@ -46,7 +46,7 @@ export class Tools extends Noun<AppClient> {
   }
 
   /**
-   * Calls a tool. Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
+   * Call a tool. Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
    *
    * Throws ToolNotFound, InvalidArgument (the arguments do not match the tool's schema; `violations` has the
    * fields), NodeNotFound (of an `externalId`), PermissionDenied (the key lacks the tool's scope, or tools that

@@ -9,7 +9,7 @@ import { type Upload, uploadOf } from "../working-memory.js";
 /** The calls of `uploads` that are one method each. */
 export class GeneratedUploads extends Noun<AppClient> {
   /**
-   * Returns the progress of an upload; for one that finished within the last day, its record.
+   * Return the progress of an upload; for one that finished within the last day, its record.
    *
    * Throws UploadNotFound (it never existed, it expired, or it finished longer ago).
    *

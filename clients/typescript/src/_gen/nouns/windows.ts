@@ -126,7 +126,7 @@ export interface Billed {
 /** The calls of `windows` that are one method each. */
 export class GeneratedWindows extends Noun<AppClient> {
   /**
-   * Opens a window on a context. Its format and its model cannot be changed later.
+   * Open a window on a context. Its format and its model cannot be changed later.
    *
    * Throws ContextNotFound, ContextClosed (FailedPrecondition), InvalidArgument (an unknown model without
    * `contextTokens`; a number out of range), BudgetTooSmall (ResourceExhausted: system prompt, tools and goal do
@@ -158,7 +158,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return windowOf(answer.window!);
   }
 
-  /** Reads a window and lists its forks. Throws WindowNotFound. */
+  /** Read a window and list its forks. Throws WindowNotFound. */
   async get(windowId: string, options: ContextOptions = {}): Promise<WindowWithForks> {
     const request = {
       windowId,
@@ -168,7 +168,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return windowWithForksOf(answer);
   }
 
-  /** Lists the windows of a context, newest first. Throws ContextNotFound, InvalidPageToken. */
+  /** List the windows of a context, newest first. Throws ContextNotFound, InvalidPageToken. */
   list(contextId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<Window> {
     const request = {
       contextId,
@@ -184,7 +184,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Closes a window, so that it packs no more. The stored data of its packs are removed, with its system prompt, tools
+   * Close a window, so that it packs no more. The stored data of its packs are removed, with its system prompt, tools
    * and goal. Closing a closed window changes nothing.
    *
    * Throws WindowNotFound, RequestIdReused.
@@ -200,7 +200,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Changes the fields of a window that the request sets, all or none. A new system prompt, new tools or a new goal
+   * Change the fields of a window that the request sets, all or none. A new system prompt, new tools or a new goal
    * break the prefix, and have a receipt ("updated"). After a new goal the window folds at once if there is something
    * to fold, with a second receipt ("goal"); the answer is the window before that fold. A new `config` or budget
    * applies from the next pack on and breaks nothing; a pack that exceeds the new budget folds. Setting the same values
@@ -227,7 +227,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Pins a text after the system prompt of every pack. The text stays word for word, and no fold cuts it. The pin of a
+   * Pin a text after the system prompt of every pack. The text stays word for word, and no fold cuts it. The pin of a
    * ref is removed when its message is retracted. Pinning breaks the prefix, and has a receipt ("pinned").
    *
    * Throws WindowNotFound, WindowClosed, RefNotFound, Erased, BudgetTooSmall, InvalidArgument, LimitExceeded
@@ -252,7 +252,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Removes a pin, with a receipt ("unpinned"). Throws WindowNotFound, WindowClosed, PinNotFound,
+   * Remove a pin, with a receipt ("unpinned"). Throws WindowNotFound, WindowClosed, PinNotFound,
    * RequestIdReused, Aborted.
    */
   async unpin(windowId: string, pinId: string, options: ContextOptions & WriteOptions = {}): Promise<void> {
@@ -266,7 +266,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Adds, replaces and removes entries of the state of the work, all or none. The state also has entries that rules
+   * Add, replace and remove entries of the state of the work, all or none. The state also has entries that rules
    * read from the log. An entry of the request replaces the earlier entry with the same key, whatever its source, and a
    * later entry from the log replaces it in turn.
    *
@@ -296,7 +296,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Lists the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
+   * List the state of the work, oldest entry first. Rules read the entries from the log, or callers set them. The last
    * page also has the counts of tools and entities over all steps that the window has read. If a message was retracted,
    * the counts are missing until the next pack. Throws WindowNotFound, InvalidArgument, InvalidPageToken.
    *
@@ -322,7 +322,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Returns the original of a ref that a pack, a receipt or a recall has shown. Throws WindowNotFound,
+   * Return the original of a ref that a pack, a receipt or a recall has shown. Throws WindowNotFound,
    * RefNotFound (NotFound: this context has no such ref, even if another context has it), Erased (NotFound: the
    * message was retracted), InvalidArgument.
    *
@@ -339,7 +339,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Finds passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
+   * Find passages of the log of a window, best first. Each hit has its step, and whether the last pack shows it.
    * Throws those of contexts.search, and WindowNotFound.
    *
    * @param query Words to find.
@@ -366,7 +366,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return answer.hits.map(windowHitOf);
   }
 
-  /** Lists the parts of a window, as in its last pack. Throws WindowNotFound. */
+  /** List the parts of a window, as in its last pack. Throws WindowNotFound. */
   async explainPack(windowId: string, options: ContextOptions = {}): Promise<ExplainedPack> {
     const request = {
       windowId,
@@ -376,7 +376,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return explainedPackOf(answer);
   }
 
-  /** Lists every break of the prefix with its receipt, newest first. Throws WindowNotFound, InvalidPageToken. */
+  /** List every break of the prefix with its receipt, newest first. Throws WindowNotFound, InvalidPageToken. */
   getLineage(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<FoldReceipt> {
     const request = {
       windowId,
@@ -392,7 +392,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Folds a window now, as `windows.pack` does when it must, and returns the receipt. With `dryRun` it changes nothing and
+   * Fold a window now, as `windows.pack` does when it must, and return the receipt. With `dryRun` it changes nothing and
    * returns the receipt that a fold would have. Throws WindowNotFound, WindowClosed, FoldNoProgress
    * (FailedPrecondition: there is nothing to fold), Aborted, WindowBehind.
    *
@@ -409,7 +409,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Prepares a fold before it is needed, in parallel with the calls of a model, and stores it with the window. Packs
+   * Prepare a fold before it is needed, in parallel with the calls of a model, and store it with the window. Packs
    * stay the same, byte for byte. The call first catches up with the log. A prepared fold replaces an earlier one. It
    * becomes invalid with any new epoch or config: after a fold, a new prompt, new tools, a new goal or budget, a pin,
    * or a retracted message.
@@ -430,7 +430,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Commits the prepared fold, without choosing lines again, and returns the receipt. All messages that came after the
+   * Commit the prepared fold, without choosing lines again, and return the receipt. All messages that came after the
    * preparation stay verbatim. The state of the work is written as it is now, with those messages. If no message came,
    * the result is that of `windows.fold`. If too many came, the next pack folds again.
    *
@@ -455,7 +455,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Stores the current state of a window as a checkpoint, to which `windows.rollback` can return. The window first reads its
+   * Store the current state of a window as a checkpoint, to which `windows.rollback` can return. The window first reads its
    * log. A checkpoint takes one row, however long the log is, and does not change packs. A step that waits for results
    * is not in it.
    *
@@ -482,7 +482,7 @@ export class GeneratedWindows extends Noun<AppClient> {
     return checkpointOf(answer.checkpoint!);
   }
 
-  /** Lists the checkpoints of a window, newest first. Throws WindowNotFound, InvalidPageToken. */
+  /** List the checkpoints of a window, newest first. Throws WindowNotFound, InvalidPageToken. */
   listCheckpoints(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<Checkpoint> {
     const request = {
       windowId,
@@ -498,7 +498,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Rolls a window back to a checkpoint, completely or not at all. The next pack is the same as at the checkpoint, byte
+   * Roll a window back to a checkpoint, completely or not at all. The next pack is the same as at the checkpoint, byte
    * for byte, with the current prompt, tools and goal. Later folds, pins and state entries of callers are undone, and
    * later checkpoints are deleted. The prefix breaks, with a receipt ("rolled_back").
    *
@@ -532,7 +532,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Reports whether the model's response to a pack was usable. A valid response changes nothing. A response is
+   * Report whether the model's response to a pack was usable. A valid response changes nothing. A response is
    * `invalid` if, for example, it does not have the requested form or rests on facts that do not exist. Then the window
    * is rolled back to its newest checkpoint from before the pack, and relevant passages that the last messages of the
    * pack no longer show are recalled, once. The answer is the pack for the next attempt.
@@ -570,7 +570,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Forks a window: gives a part of the work its own context and window, for example for another agent. A window can
+   * Fork a window: give a part of the work its own context and window, for example for another agent. A window can
    * have several forks at once. The new context is a child of the window's context. It begins with the task, as the
    * message of a user. Callers who see the parent context see it too, also with a key of contexts.issueKey, and it is
    * closed and deleted with its parent.
@@ -608,7 +608,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Merges a fork: writes its result as one message to the log of its parent. The message is the result of a tool. It
+   * Merge a fork: write its result as one message to the log of its parent. The message is the result of a tool. It
    * has the last message of the fork's assistant, then the decisions, values, changes and errors in the state of the
    * fork. Each of these has a ref, such as "f3:m57/0", with which `windows.expand` of any window of the parent returns the
    * original. The message is cut to `tokensMax`. Its lines do not become rules in the parent.
@@ -639,7 +639,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Records what the vendor billed for a call of the model with a pack. The bill is stored with the window, and
+   * Record what the vendor billed for a call of the model with a pack. The bill is stored with the window, and
    * calibrates the counts of tokens. From the last 128 calls of the tenant with the same model and compression profile,
    * the service takes the ratio of `inputTokens` to `packTokens` that 95 of 100 calls did not exceed. This ratio is
    * the `tokenFactor`, and budgets use it from then on. The bytes of the current epoch stay as they are. A ratio
@@ -666,7 +666,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Records whether steps succeeded. Rules cannot see this: they only see whether a call failed. When a fold chooses
+   * Record whether steps succeeded. Rules cannot see this: they only see whether a call failed. When a fold chooses
    * lines, lines of successful steps get the additional weight `importance_weights.success` (0.05; increase it if
    * outcomes should count more). The call first catches up with the log. A later outcome of the same steps replaces the
    * earlier one. A rollback deletes the outcomes of later steps; so does a retraction after which the window reads its
@@ -708,7 +708,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Estimates the cost of the next packs and their folds, with the vendor's prompt cache warm. For comparison, it also
+   * Estimate the cost of the next packs and their folds, with the vendor's prompt cache warm. For comparison, it also
    * estimates a sliding window, which drops the older half whenever it is full. The costs of answers are not included.
    * Throws WindowNotFound, InvalidArgument.
    *
@@ -730,7 +730,7 @@ export class GeneratedWindows extends Noun<AppClient> {
   }
 
   /**
-   * Returns the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill. It also
+   * Return the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill. It also
    * shows how much consecutive packs had in common. Throws WindowNotFound.
    */
   async stats(windowId: string, options: ContextOptions = {}): Promise<WindowStats> {

@@ -26,7 +26,7 @@ class AgentTemplates(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> AgentTemplate:
-        """Creates a template of agents, or replaces it.
+        """Create a template of agents, or replace it.
 
         The change takes effect at once for all agents that use the template. Needs the scope `admin`.
 
@@ -67,7 +67,7 @@ class AgentTemplates(Noun):
         return AgentTemplate.from_proto(answer.template)
 
     async def get(self, template_id: str, *, timeout_s: float | None = None) -> AgentTemplate:
-        """Reads a template.
+        """Read a template.
 
         Args:
             template_id: The template to read.
@@ -83,7 +83,7 @@ class AgentTemplates(Noun):
         return AgentTemplate.from_proto(answer.template)
 
     async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[AgentTemplate, None]:
-        """Lists the templates by id.
+        """List the templates by id.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -104,7 +104,7 @@ class AgentTemplates(Noun):
             request.page_token = page.next_page_token
 
     async def delete(self, template_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Deletes a template that no agent uses.
+        """Delete a template that no agent uses.
 
         Needs the scope `admin`.
 

@@ -28,7 +28,7 @@ class Agents(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Agent:
-        """Creates an agent, or replaces it.
+        """Create an agent, or replace it.
 
         Needs the scope `admin`, because an agent must not decide which providers it may query.
 
@@ -75,7 +75,7 @@ class Agents(Noun):
         return Agent.from_proto(answer.agent)
 
     async def get(self, agent_id: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Agent:
-        """Reads an agent that the caller may name.
+        """Read an agent that the caller may name.
 
         Args:
             agent_id: The agent to read.
@@ -92,7 +92,7 @@ class Agents(Noun):
     async def list(
         self, *, template_id: str = "", subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[Agent, None]:
-        """Lists the agents that the caller may name, by id.
+        """List the agents that the caller may name, by id.
 
         Args:
             template_id: Only agents of this template. Empty: all.
@@ -115,7 +115,7 @@ class Agents(Noun):
             request.page_token = page.next_page_token
 
     async def delete(self, agent_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Deletes an agent.
+        """Delete an agent.
 
         Its files stay. Needs the scope `admin`.
 

@@ -18,7 +18,7 @@ class Blobs(Noun):
     async def create_download_url(
         self, blob: BlobName, *, include_archived: bool = False, lifetime_s: int = 900, timeout_s: float | None = None
     ) -> DownloadUrl:
-        """Creates a URL from which anyone can download the blob directly from the provider, until it expires.
+        """Create a URL from which anyone can download the blob directly from the provider, until it expires.
 
         Use it for browsers and large files. Protect the URL like the bytes: the service cannot revoke it; even a purge
         of the record stops it only after BLOB_DELETE_GRACE_S. The service does not check the downloaded bytes; compare
@@ -50,7 +50,7 @@ class Blobs(Noun):
         return DownloadUrl.from_proto(answer)
 
     async def delete(self, blob: BlobName, *, timeout_s: float | None = None) -> str:
-        """Archives the record of a blob, as `records.delete` does.
+        """Archive the record of a blob, as `records.delete` does.
 
         A repeat is harmless.
 
@@ -76,7 +76,7 @@ class Blobs(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[BlobEntry, None]:
-        """Lists the blobs of an entity, newest first.
+        """List the blobs of an entity, newest first.
 
         Args:
             entity_node_id: The node whose blobs to list. Required, or `external_id`.

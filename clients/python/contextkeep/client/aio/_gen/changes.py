@@ -12,7 +12,7 @@ class Changes(Noun):
     """Changes of graphs."""
 
     async def start(self, *, timeout_s: float | None = None) -> str:
-        """Starts the change log of the tenant, and answers the current place in it for `changes.list`.
+        """Start the change log of the tenant, and answer the current place in it for `changes.list`.
 
         A caller that reads everything after this answer, and then lists from the place, misses nothing. A repeat
         changes nothing and answers the place that the log has reached. Before the first call, writes of the tenant log
@@ -31,7 +31,7 @@ class Changes(Noun):
         return answer.place
 
     async def list(self, place: str = "", *, page_size: int = 0, timeout_s: float | None = None) -> ChangePage:
-        """Lists the changes after a place: nodes and edges that any call wrote, changed, archived, restored or deleted.
+        """List the changes after a place: nodes and edges that any call wrote, changed, archived, restored or deleted.
 
         Setting a node's input or output counts as a change of the node; envelopes and embeddings do not.
 

@@ -18,7 +18,7 @@ class Definitions(Noun):
     async def put(
         self, name: str, rules: Mapping[str, Any], *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> Definition:
-        """Writes the next version of a definition as a draft.
+        """Write the next version of a definition as a draft.
 
         A draft changes no page until it is approved. If the rules equal those of the newest version, the call writes no
         new version, unless that version is retired. The service keeps the newest 50 versions and the approved one.
@@ -48,7 +48,7 @@ class Definitions(Noun):
     async def approve(
         self, name: str, version: int, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> Definition:
-        """Approves a version of a definition: from the next compile on, pages use it.
+        """Approve a version of a definition: from the next compile on, pages use it.
 
         The version that was approved before is retired. Its pages stay, and are marked as out of date, until they are
         compiled again. Needs the scope `admin`, in the Entity Service too: the first approval starts the change log of
@@ -79,7 +79,7 @@ class Definitions(Noun):
     async def retire(
         self, name: str, version: int = 0, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> Definition:
-        """Retires a version of a definition.
+        """Retire a version of a definition.
 
         If the version was approved, no search finds the pages of the definition any more. Needs the scope `admin`.
 
@@ -104,7 +104,7 @@ class Definitions(Noun):
         return Definition.from_proto(answer.definition)
 
     async def get(self, name: str, version: int = 0, *, timeout_s: float | None = None) -> Definition:
-        """Reads a version of a definition.
+        """Read a version of a definition.
 
         Args:
             name: The definition.
@@ -122,7 +122,7 @@ class Definitions(Noun):
     async def list(
         self, *, states: Iterable[DefinitionState] = (), page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[Definition, None]:
-        """Lists the versions of definitions.
+        """List the versions of definitions.
 
         Args:
             states: Only versions in one of these states. Empty: all.
@@ -154,7 +154,7 @@ class Definitions(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> TriedDefinition:
-        """Compiles and answers the page of one node by rules that need not be stored.
+        """Compile and answer the page of one node by rules that need not be stored.
 
         It sees the graph as the caller does. It stores nothing.
 

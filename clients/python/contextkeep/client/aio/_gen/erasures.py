@@ -14,7 +14,7 @@ class Erasures(Noun):
     """Erasures of subjects. All calls need the scope admin, of a key without bounds."""
 
     async def plan(self, subject: str, *, timeout_s: float | None = None) -> ErasurePlan:
-        """Counts the data of a subject by kind, and lists the holds that forbid its erasure.
+        """Count the data of a subject by kind, and list the holds that forbid its erasure.
 
         It also lists data that no erasure finds, because nothing in it says whose it is. It changes nothing. It counts
         existing rows, which takes about a second for several million rows.
@@ -36,7 +36,7 @@ class Erasures(Noun):
     async def erase(
         self, subject: str, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> SubjectErasure:
-        """Starts the erasure of a subject, and answers a receipt at once.
+        """Start the erasure of a subject, and answer a receipt at once.
 
         The services then continue by themselves in small steps that do not block other work; they also continue if a
         process is killed.
@@ -69,7 +69,7 @@ class Erasures(Noun):
         return SubjectErasure.from_proto(answer.erasure)
 
     async def get(self, erasure_id: Id, *, timeout_s: float | None = None) -> SubjectErasure:
-        """Reads the current state of a receipt.
+        """Read the current state of a receipt.
 
         A receipt does not name the erased subject; it has only numbers, times and ids that the service made. The
         service keeps receipts for good, so that erasures can be repeated on a database that was restored from an older

@@ -28,7 +28,7 @@ class KnowledgeBases(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> KnowledgeBase:
-        """Creates a knowledge base, or replaces its settings; its documents stay.
+        """Create a knowledge base, or replace its settings; its documents stay.
 
         Needs the scope `admin`.
 
@@ -72,7 +72,7 @@ class KnowledgeBases(Noun):
         return KnowledgeBase.from_proto(answer.knowledge_base)
 
     async def get(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
-        """Reads a knowledge base, with the number of its documents in each state.
+        """Read a knowledge base, with the number of its documents in each state.
 
         Args:
             name: The base to read.
@@ -88,7 +88,7 @@ class KnowledgeBases(Noun):
         return KnowledgeBase.from_proto(answer.knowledge_base)
 
     async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[KnowledgeBase, None]:
-        """Lists the knowledge bases that the caller sees, by name.
+        """List the knowledge bases that the caller sees, by name.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -109,7 +109,7 @@ class KnowledgeBases(Noun):
             request.page_token = page.next_page_token
 
     async def delete(self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Deletes a knowledge base for good, with all its documents.
+        """Delete a knowledge base for good, with all its documents.
 
         From then on, no search finds any part of it. Records that the base used stay in working memory. Needs the scope
         `admin`.
@@ -138,7 +138,7 @@ class KnowledgeBases(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[Document, None]:
-        """Lists the documents of a knowledge base.
+        """List the documents of a knowledge base.
 
         Args:
             knowledge_base: The name of the base.
@@ -169,7 +169,7 @@ class KnowledgeBases(Noun):
     async def remove_document(
         self, knowledge_base: str, document_id: Id, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> None:
-        """Deletes a document for good, with its index entries.
+        """Delete a document for good, with its index entries.
 
         A record that it follows stays in working memory.
 

@@ -26,7 +26,7 @@ class Mappings(Noun):
         replace: bool = False,
         timeout_s: float | None = None,
     ) -> ChatMapping:
-        """Registers rules under a name.
+        """Register rules under a name.
 
         The rules are compiled and checked at once. An error names the field, the line and the column.
 
@@ -67,7 +67,7 @@ class Mappings(Noun):
     async def get(
         self, mapping_name: str = "", *, app_id: str | None = None, timeout_s: float | None = None
     ) -> ChatMapping:
-        """Reads the mapping that `history.get` would use.
+        """Read the mapping that `history.get` would use.
 
         Args:
             timeout_s: Deadline in seconds. None means the client's.
@@ -82,7 +82,7 @@ class Mappings(Noun):
     async def list(
         self, *, app_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> AsyncGenerator[ChatMapping, None]:
-        """Lists the mappings that the caller sees, by app and name.
+        """List the mappings that the caller sees, by app and name.
 
         Mappings from files of the service and built-in mappings come last.
 
@@ -114,7 +114,7 @@ class Mappings(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[NodeTrial, None]:
-        """Tests rules that are not registered, on the nodes below a node or on nodes of the request.
+        """Test rules that are not registered, on the nodes below a node or on nodes of the request.
 
         Nodes of the request need not exist. For each node, the answer has its messages and the rule that decided, with
         the value, the error and the time of every expression that ran.
@@ -163,7 +163,7 @@ class Mappings(Noun):
     async def delete(
         self, mapping_name: str, *, app_id: str | None = None, timeout_s: float | None = None
     ) -> ChatMapping:
-        """Removes a mapping from the scope in which it is registered, and returns it.
+        """Remove a mapping from the scope in which it is registered, and return it.
 
         Every replica forgets it within one second. After that, its name means the mapping of the next scope, if there
         is one. An app that registers the mapping at its start creates it again.

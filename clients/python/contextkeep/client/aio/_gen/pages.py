@@ -32,7 +32,7 @@ class Pages(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> WikiPage:
-        """Writes a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
+        """Write a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
 
         After the answer, the page is stored and a search by words finds its sections; the text of the version before is
         not found any more. The service keeps the newest 50 versions, up to 16 MiB together. A put of unchanged content
@@ -103,7 +103,7 @@ class Pages(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> WikiPage:
-        """Reads the newest version of a page, or an older version that is still kept.
+        """Read the newest version of a page, or an older version that is still kept.
 
         Args:
             slug: A slug or an alias.
@@ -144,7 +144,7 @@ class Pages(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[WikiPage, None]:
-        """Lists the newest versions of a user's pages by slug, without their Markdown.
+        """List the newest versions of a user's pages by slug, without their Markdown.
 
         Args:
             slug_prefix: Only pages whose slug begins with this text, such as "customers/". Up to 128 characters.
@@ -186,7 +186,7 @@ class Pages(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[PageVersion, None]:
-        """Lists the kept versions of a page, newest first.
+        """List the kept versions of a page, newest first.
 
         Args:
             slug: A slug or an alias.
@@ -233,7 +233,7 @@ class Pages(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> None:
-        """Deletes a page for good, with all its versions.
+        """Delete a page for good, with all its versions.
 
         Args:
             slug: A slug or an alias.

@@ -17,7 +17,7 @@ class Profiles(Noun):
     async def put(
         self, name: str, text: str, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> CompressionProfile:
-        """Registers a compression profile under a name of the tenant.
+        """Register a compression profile under a name of the tenant.
 
         A profile is data: it says which lines of a log are worth keeping. The same content again is the same version;
         other content creates a new version. The name means the newest version; a window keeps the version with which it
@@ -53,7 +53,7 @@ class Profiles(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[CompressionProfile, None]:
-        """Lists compression profiles by name, or all versions of one profile, newest first.
+        """List compression profiles by name, or all versions of one profile, newest first.
 
         The list includes built-in profiles. Callers who may see the app of a learned version get that version too.
 
@@ -92,7 +92,7 @@ class Profiles(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Learning:
-        """Freezes, resumes or undoes the learning of a profile from windows with `learning`.
+        """Freeze, resume or undo the learning of a profile from windows with `learning`.
 
         After an undo, new windows get the profile as it was registered, and all counts are deleted. Open windows keep
         their version. A request with only the profile and the app changes nothing and returns the current state. Needs

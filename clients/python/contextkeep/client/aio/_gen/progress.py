@@ -30,7 +30,7 @@ class Progress(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> AppendedEnvelope:
-        """Appends an envelope to the timeline of a node.
+        """Append an envelope to the timeline of a node.
 
         It changes nothing else. To change the node's status, use `graph.update_node_status`, which also appends the
         STATUS envelope.
@@ -78,7 +78,7 @@ class Progress(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[Envelope, None]:
-        """Lists the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`.
+        """List the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`.
 
         A node that is reached in two ways, or that calls itself in a cycle, counts once. Like a walk, the list stays in
         the node's context.
@@ -121,7 +121,7 @@ class Progress(NamedNodes):
     async def clear(
         self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
     ) -> int:
-        """Deletes all envelopes of a node for good; those of the nodes that it Calls stay.
+        """Delete all envelopes of a node for good; those of the nodes that it Calls stay.
 
         Args:
             node_id: The node whose timeline to delete.

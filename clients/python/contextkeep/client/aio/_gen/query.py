@@ -16,7 +16,7 @@ class Query(Noun):
     """The calls of `client.query` that are one RPC each."""
 
     async def list_providers(self, *, agent_id: str = "", timeout_s: float | None = None) -> list[ContextProvider]:
-        """Lists all providers by id, with the settings of the tenant and of the agent, if there is one.
+        """List all providers by id, with the settings of the tenant and of the agent, if there is one.
 
         It asks no provider.
 
@@ -36,7 +36,7 @@ class Query(Noun):
     async def get_policy(
         self, *, agent_id: str = "", subject_user_id: str = "", timeout_s: float | None = None
     ) -> QueryPolicy:
-        """Reads which providers a question may ask now, and where the workspace is searched.
+        """Read which providers a question may ask now, and where the workspace is searched.
 
         For each provider, the answer says whether it may be asked, whether it is asked by default, and its deadline.
         `query.ask` applies the same policy to every caller.
@@ -69,7 +69,7 @@ class Query(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> ProviderSetting:
-        """Sets for the whole tenant whether a provider may be asked, is asked by default, and its deadline.
+        """Set for the whole tenant whether a provider may be asked, is asked by default, and its deadline.
 
         The setting applies to later questions at every replica, until it is changed. Needs the scope `admin`.
 

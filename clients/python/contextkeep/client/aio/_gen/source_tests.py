@@ -15,7 +15,7 @@ class SourceTests(Noun):
     """The calls of `client.source_tests` that are one RPC each."""
 
     async def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> AsyncGenerator[SourceTest, None]:
-        """Lists the stored tests without their answers, newest first.
+        """List the stored tests without their answers, newest first.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -37,7 +37,7 @@ class SourceTests(Noun):
             request.page_token = page.next_page_token
 
     async def get(self, test_id: Id, *, timeout_s: float | None = None) -> SourceTest:
-        """Reads a test with its answer.
+        """Read a test with its answer.
 
         Args:
             timeout_s: Deadline in seconds. None means the client's.
@@ -51,7 +51,7 @@ class SourceTests(Noun):
         return SourceTest.from_proto(answer.test)
 
     async def compare(self, test_id: Id, other_test_id: Id, *, timeout_s: float | None = None) -> ComparedTests:
-        """Compares two tests: the ranks of their hits, and the status of each provider.
+        """Compare two tests: the ranks of their hits, and the status of each provider.
 
         Args:
             timeout_s: Deadline in seconds. None means the client's.
@@ -69,7 +69,7 @@ class SourceTests(Noun):
         return ComparedTests.from_proto(answer)
 
     async def delete(self, test_id: Id, *, timeout_s: float | None = None) -> None:
-        """Removes a test.
+        """Remove a test.
 
         Args:
             timeout_s: Deadline in seconds. None means the client's.

@@ -29,7 +29,7 @@ class Tasks(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Task:
-        """Creates a task in a context: work with a state, and messages that name it.
+        """Create a task in a context: work with a state, and messages that name it.
 
         To continue an ended task, create a new one in the same context and name the old task in `reference_task_ids`.
 
@@ -78,7 +78,7 @@ class Tasks(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Task:
-        """Replaces the fields of a task that `update_mask` names: status, metadata_json.
+        """Replace the fields of a task that `update_mask` names: status, metadata_json.
 
         An ended task does not change. No task returns to TASK_STATE_SUBMITTED; every other change of state is allowed.
 
@@ -128,7 +128,7 @@ class Tasks(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> TaskHistory:
-        """Reads a task with its newest messages, sorted oldest first.
+        """Read a task with its newest messages, sorted oldest first.
 
         Args:
             history_length: Return at most this many of its newest messages. None means as many as fit in 2 MiB; 0 means
@@ -158,7 +158,7 @@ class Tasks(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[Task, None]:
-        """Lists the tasks of a context, newest first.
+        """List the tasks of a context, newest first.
 
         Args:
             states: Tasks in one of these states. Empty means all states.
@@ -194,7 +194,7 @@ class Tasks(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Task:
-        """Ends a task as TASK_STATE_CANCELED.
+        """End a task as TASK_STATE_CANCELED.
 
         Canceling a canceled task changes nothing. The agent that works on the task is not notified: it reads the state
         with `tasks.get`.

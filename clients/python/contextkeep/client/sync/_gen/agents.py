@@ -29,7 +29,7 @@ class Agents(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Agent:
-        """Creates an agent, or replaces it.
+        """Create an agent, or replace it.
 
         Needs the scope `admin`, because an agent must not decide which providers it may query.
 
@@ -76,7 +76,7 @@ class Agents(Noun):
         return Agent.from_proto(answer.agent)
 
     def get(self, agent_id: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Agent:
-        """Reads an agent that the caller may name.
+        """Read an agent that the caller may name.
 
         Args:
             agent_id: The agent to read.
@@ -93,7 +93,7 @@ class Agents(Noun):
     def list(
         self, *, template_id: str = "", subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[Agent, None, None]:
-        """Lists the agents that the caller may name, by id.
+        """List the agents that the caller may name, by id.
 
         Args:
             template_id: Only agents of this template. Empty: all.
@@ -116,7 +116,7 @@ class Agents(Noun):
             request.page_token = page.next_page_token
 
     def delete(self, agent_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Deletes an agent.
+        """Delete an agent.
 
         Its files stay. Needs the scope `admin`.
 

@@ -14,7 +14,7 @@ class Archives(Noun):
     """The calls of `client.archives` that are one RPC each."""
 
     def get_import(self, import_id: Id, *, timeout_s: float | None = None) -> ImportedArchive:
-        """Reads the progress of an import, and its conflicts.
+        """Read the progress of an import, and its conflicts.
 
         The service keeps this for 30 days. It gives up an import that did not continue for 7 days, and removes the rows
         of an unfinished context.

@@ -28,7 +28,7 @@ class Artifacts(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Artifact:
-        """Writes an artifact, the result of a task.
+        """Write an artifact, the result of a task.
 
         The same `artifact_id` again creates the next version. With `append`, the parts are added to the newest version
         as a chunk.

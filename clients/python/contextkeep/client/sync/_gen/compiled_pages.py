@@ -21,7 +21,7 @@ class CompiledPages(Noun):
     def compile(
         self, *, definition_name: str = "", node_ids: Iterable[Id] = (), timeout_s: float | None = None
     ) -> Generator[CompileProgress, None, None]:
-        """Compiles pages from the graph by the approved definitions.
+        """Compile pages from the graph by the approved definitions.
 
         It sees the graph as the caller does. Each node whose type a definition names has a page. The stream reports the
         progress; everything that it counts is stored. Needs the scope `compile`, and `read` for the graph.
@@ -65,7 +65,7 @@ class CompiledPages(Noun):
                 yield CompileProgress.from_proto(answer)
 
     def get(self, page_id: Id, *, timeout_s: float | None = None) -> CompiledPage:
-        """Reads a compiled page, with the facets that the caller may see.
+        """Read a compiled page, with the facets that the caller may see.
 
         Args:
             page_id: The page to read.
@@ -88,7 +88,7 @@ class CompiledPages(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[CompiledPage, None, None]:
-        """Lists compiled pages, without their facets.
+        """List compiled pages, without their facets.
 
         Args:
             definition_name: Only pages of this definition. Empty: all.
@@ -132,7 +132,7 @@ class CompiledPages(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Facet | None:
-        """Adds a facet by hand to a compiled page, or replaces the added facet with the same slug.
+        """Add a facet by hand to a compiled page, or replace the added facet with the same slug.
 
         The facet has the access rules of the page, stays when the page is compiled again, and is deleted with the page.
 

@@ -35,7 +35,7 @@ class Contexts(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> SentMessage:
-        """Writes one message.
+        """Write one message.
 
         Without a `context_id`, it creates a context.
 
@@ -105,7 +105,7 @@ class Contexts(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> Recalled:
-        """Finds the passages of a context that are relevant to a text, within a budget of tokens.
+        """Find the passages of a context that are relevant to a text, within a budget of tokens.
 
         The ranking uses words, neighboring passages, authors and dates. If the service has an embedder, it also uses
         meaning. If the embedder fails or takes too long, the ranking uses words alone, and `by_meaning` has the error.
@@ -163,7 +163,7 @@ class Contexts(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> builtins.list[RecalledItem]:
-        """Finds passages of a context by the words of a query, best first.
+        """Find passages of a context by the words of a query, best first.
 
         The ranking is that of `contexts.recall`, without a budget of tokens.
 
@@ -202,7 +202,7 @@ class Contexts(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> ContextHistory:
-        """Reads a context with its newest messages, sorted oldest first.
+        """Read a context with its newest messages, sorted oldest first.
 
         Args:
             history_length: Return at most this many of the newest messages. None means as many as fit in 2 MiB; 0 means
@@ -222,7 +222,7 @@ class Contexts(Noun):
     def get_by_external_id(
         self, external_id: ExternalId, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[Context, None, None]:
-        """Lists the contexts that have an id of another system, newest first.
+        """List the contexts that have an id of another system, newest first.
 
         Several contexts may have the same id.
 
@@ -266,7 +266,7 @@ class Contexts(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[Context, None, None]:
-        """Lists contexts, newest first.
+        """List contexts, newest first.
 
         Args:
             agent_id: Contexts with a message of this agent.
@@ -310,7 +310,7 @@ class Contexts(Noun):
     def close(
         self, context_id: Id, *, subject_user_id: str = "", request_id: Id | None = None, timeout_s: float | None = None
     ) -> Context:
-        """Closes a context and all its forks.
+        """Close a context and all its forks.
 
         A closed context is read and recalled as before, and refuses new messages. Closing a closed context changes
         nothing.
@@ -342,7 +342,7 @@ class Contexts(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[ChatMessage, None, None]:
-        """Lists the messages of a context by their `seq`, without retracted messages.
+        """List the messages of a context by their `seq`, without retracted messages.
 
         A page ends at `page_size` messages or 2 MiB.
 
@@ -377,7 +377,7 @@ class Contexts(Noun):
     def get_message(
         self, context_id: Id, message_id: str, *, subject_user_id: str = "", timeout_s: float | None = None
     ) -> ChatMessage:
-        """Reads one message.
+        """Read one message.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -402,7 +402,7 @@ class Contexts(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> int:
-        """Hides messages from reads, from recall and from windows that are packed later.
+        """Hide messages from reads, from recall and from windows that are packed later.
 
         Retracted messages keep their `seq` and their ids: sending one again does not bring it back. Retracting a
         retracted message changes nothing.
@@ -441,7 +441,7 @@ class Contexts(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> SyncedHistory:
-        """Copies a chat history from the entity graph into a context.
+        """Copy a chat history from the entity graph into a context.
 
         Call it regularly, so that recall finds the sessions of the graph.
 
@@ -501,7 +501,7 @@ class Contexts(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> ContextKey:
-        """Creates a short-lived key that reaches only this context and its forks, in both services.
+        """Create a short-lived key that reaches only this context and its forks, in both services.
 
         Give it to an agent that must not reach another context, even after a prompt injection. The key has at most the
         rights of the caller's key, and cannot create keys. It ends with the caller's credential: with a JWT when the
@@ -536,7 +536,7 @@ class Contexts(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Erasure:
-        """Deletes a context and its forks permanently.
+        """Delete a context and its forks permanently.
 
         When the call returns, every caller gets `ContextNotFound`, the keys of the context have ended, and the id of
         `get_or_create` is free. The rest is removed after the call, in steps: the messages, the index, the external
@@ -567,7 +567,7 @@ class Contexts(Noun):
         return Erasure.from_proto(answer.erasure)
 
     def get_erasure(self, erasure_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Erasure:
-        """Reads the current state of a receipt.
+        """Read the current state of a receipt.
 
         A receipt is kept for one year after everything was removed. It has counts and times, and no content.
 

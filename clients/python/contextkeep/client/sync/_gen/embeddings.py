@@ -28,7 +28,7 @@ class Embeddings(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Embedding:
-        """Writes a vector of a node under a name, and replaces the vector that the node has under this name.
+        """Write a vector of a node under a name, and replace the vector that the node has under this name.
 
         Vectors are stored in half precision. All vectors with the same name in a graph have the same dimension: that of
         the first one.
@@ -68,7 +68,7 @@ class Embeddings(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> None:
-        """Deletes a vector of a node.
+        """Delete a vector of a node.
 
         Args:
             node_id: The node of the vector.
@@ -92,7 +92,7 @@ class Embeddings(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[Embedding, None, None]:
-        """Lists the vectors of a node by name, by default without their values.
+        """List the vectors of a node by name, by default without their values.
 
         Args:
             node_id: The node whose vectors to list.

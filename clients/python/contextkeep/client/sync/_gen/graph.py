@@ -24,7 +24,7 @@ class Graph(NamedNodes):
     def get_node(
         self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
     ) -> Node:
-        """Reads one node.
+        """Read one node.
 
         Args:
             node_id: The node to read.
@@ -39,7 +39,7 @@ class Graph(NamedNodes):
         return Node.from_proto(answer.node)
 
     def get_nodes(self, node_ids: Iterable[Id], *, timeout_s: float | None = None) -> NodeBatch:
-        """Reads up to 1,000 nodes, in the order of the request; `missing_ids` lists the ids without a node.
+        """Read up to 1,000 nodes, in the order of the request; `missing_ids` lists the ids without a node.
 
         Args:
             node_ids: The nodes to read, at most 1,000.
@@ -55,7 +55,7 @@ class Graph(NamedNodes):
     def get_node_by_external_id(
         self, external_id: str, *, graph_name: str = "", timeout_s: float | None = None
     ) -> Node:
-        """Reads the node with the caller's own id.
+        """Read the node with the caller's own id.
 
         Args:
             external_id: The caller's own id of the node.
@@ -72,7 +72,7 @@ class Graph(NamedNodes):
         return Node.from_proto(answer.node)
 
     def get_node_by_name(self, name: str, *, graph_name: str = "", timeout_s: float | None = None) -> NamedNode:
-        """Reads the newest node with a name that is not archived, and counts the nodes with this name.
+        """Read the newest node with a name that is not archived, and count the nodes with this name.
 
         Args:
             name: The name of the node.
@@ -97,7 +97,7 @@ class Graph(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Node:
-        """Changes a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
+        """Change a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
 
         Args:
             node_id: The node to change.
@@ -135,7 +135,7 @@ class Graph(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Node:
-        """Changes a node's status and appends a STATUS envelope to its timeline, in one transaction.
+        """Change a node's status and append a STATUS envelope to its timeline, in one transaction.
 
         If the node already has the new status, the call answers it unchanged, whatever the request expects. So a repeat
         is harmless.
@@ -173,7 +173,7 @@ class Graph(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Node:
-        """Archives a node, or restores it with `restore`.
+        """Archive a node, or restore it with `restore`.
 
         Archived nodes stay readable by id.
 
@@ -203,7 +203,7 @@ class Graph(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Node:
-        """Resets a node so that it can run again: sets its status to "Created", and deletes its output and timeline.
+        """Reset a node so that it can run again: set its status to "Created", and delete its output and timeline.
 
         Data, input, edges and embeddings stay. A node that is already reset is answered unchanged.
 
@@ -231,7 +231,7 @@ class Graph(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> int:
-        """Deletes a node for good, with its edges, input, output, timeline and embeddings.
+        """Delete a node for good, with its edges, input, output, timeline and embeddings.
 
         The nodes at the other ends stay. The node's records of working memory stay too, because they belong to the
         Context Service. To hide a node instead, use `graph.archive_node`. Needs the scope `admin`.
@@ -255,7 +255,7 @@ class Graph(NamedNodes):
         return answer.edges_deleted
 
     def erase_owned(self, erasure_id: Id, subject: str, *, timeout_s: float | None = None) -> OwnedNodes:
-        """Starts to erase the nodes that a user owns, and answers the progress.
+        """Start to erase the nodes that a user owns, and answer the progress.
 
         The Context Service calls it for its own Erase; call Erase instead. It deletes every node with this
         `owner_user_id`, with everything that `graph.delete_node` deletes with a node; it also deletes the stored
@@ -281,7 +281,7 @@ class Graph(NamedNodes):
     def get_owned(
         self, subject: str = "", *, erasure_id: Id | None = None, timeout_s: float | None = None
     ) -> OwnedNodes:
-        """Reads the progress of an erasure, or counts the data of a user that an erasure would delete.
+        """Read the progress of an erasure, or count the data of a user that an erasure would delete.
 
         The count reads all nodes once. Needs the scope `admin`, and a key without bounds.
 
@@ -310,7 +310,7 @@ class Graph(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> datetime:
-        """Sets the input of a node, its output, or both: any JSON, up to 1 MiB each.
+        """Set the input of a node, its output, or both: any JSON, up to 1 MiB each.
 
         A given side replaces the old value; an absent side stays as it is. The node's data, version and times stay too.
 
@@ -337,7 +337,7 @@ class Graph(NamedNodes):
     def get_node_io(
         self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
     ) -> NodeIO:
-        """Reads the input and the output of a node.
+        """Read the input and the output of a node.
 
         Args:
             node_id: The node to read.
@@ -352,7 +352,7 @@ class Graph(NamedNodes):
         return NodeIO.from_proto(answer)
 
     def list_graphs(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[GraphCount, None, None]:
-        """Lists the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges.
+        """List the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges.
 
         It counts rows, so its cost grows with the graphs.
 
@@ -375,7 +375,7 @@ class Graph(NamedNodes):
     def list_edge_types(
         self, graph_name: str = "", *, page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[EdgeTypeCount, None, None]:
-        """Lists the edge types of a graph by name, with the number of edges of each.
+        """List the edge types of a graph by name, with the number of edges of each.
 
         It counts rows, so its cost grows with the graph. A graph without edges, or that does not exist, has none.
 
@@ -397,7 +397,7 @@ class Graph(NamedNodes):
             request.page_token = page.next_page_token
 
     def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
-        """Reads one edge.
+        """Read one edge.
 
         Args:
             edge_id: The edge to read.
@@ -411,7 +411,7 @@ class Graph(NamedNodes):
         return Edge.from_proto(answer.edge)
 
     def get_edges(self, edge_ids: Iterable[Id], *, timeout_s: float | None = None) -> EdgeBatch:
-        """Reads up to 1,000 edges, in the order of the request; `missing_ids` lists the ids without an edge.
+        """Read up to 1,000 edges, in the order of the request; `missing_ids` lists the ids without an edge.
 
         Args:
             edge_ids: The edges to read, at most 1,000.
@@ -434,7 +434,7 @@ class Graph(NamedNodes):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Edge:
-        """Changes an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement.
+        """Change an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement.
 
         Ends and type never change: to change them, delete the edge and write another one.
 
@@ -473,7 +473,7 @@ class Graph(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[Edge, None, None]:
-        """Lists the edges of a node, oldest first (`created_at`, then `id`).
+        """List the edges of a node, oldest first (`created_at`, then `id`).
 
         Each page reads all edges of the node in that direction: to read many children in order, use Traverse.
 

@@ -28,7 +28,7 @@ class History(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[AssembledNode, None, None]:
-        """Lists the nodes that a mapping reads, in the order of the mapping, each with its messages.
+        """List the nodes that a mapping reads, in the order of the mapping, each with its messages.
 
         For each rule without a message, the answer has the reason. Use it to see why `history.get` leaves out a
         message, or which node and rule gave it.
@@ -85,7 +85,7 @@ class History(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[HistoryEvent, None, None]:
-        """Lists the events of an entity by time.
+        """List the events of an entity by time.
 
         These are the changes of its node, its status and the rest of its timeline, its edges in both directions, and
         its working memory records, including purged ones.

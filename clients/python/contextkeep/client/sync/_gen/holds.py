@@ -24,7 +24,7 @@ class Holds(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Hold:
-        """Forbids the erasure of a subject, or of a context and its child contexts.
+        """Forbid the erasure of a subject, or of a context and its child contexts.
 
         While the hold exists, Erase and `contexts.delete` fail with `LegalHold`, expired data (`expires_at`) stays, and
         a running erasure pauses. The hold forbids nothing else: `contexts.retract_messages`, purges of records and
@@ -56,7 +56,7 @@ class Holds(Noun):
         return Hold.from_proto(answer.hold)
 
     def release(self, hold_id: Id, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Releases a hold.
+        """Release a hold.
 
         `operations.list_administrative_calls` shows who released it, and when.
 
@@ -77,7 +77,7 @@ class Holds(Noun):
         self._call("ReleaseHold", request, timeout_s=timeout_s)
 
     def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Hold, None, None]:
-        """Lists holds, newest first.
+        """List holds, newest first.
 
         Args:
             page_size: Holds per page, at most 1,000. 0: 100.

@@ -16,7 +16,7 @@ class Jobs(Noun):
     """Jobs. All calls need the scope operator, which only the command line gives."""
 
     def start(self, kind: JobKind, *, quick: bool = False, repair: bool = False, timeout_s: float | None = None) -> Job:
-        """Starts a job, and answers at once.
+        """Start a job, and answer at once.
 
         The process that took the call runs it, one job of a kind at a time, and reports the progress once a second. If
         the process dies, the job is LOST. Start it again by hand: the finished part stays finished.
@@ -40,7 +40,7 @@ class Jobs(Noun):
         return Job.from_proto(answer.job)
 
     def get(self, job_id: Id, *, timeout_s: float | None = None) -> Job:
-        """Reads a job that an operator of the caller's tenant started, whichever process runs it.
+        """Read a job that an operator of the caller's tenant started, whichever process runs it.
 
         Args:
             job_id: The job to read.
@@ -56,7 +56,7 @@ class Jobs(Noun):
         return Job.from_proto(answer.job)
 
     def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Job, None, None]:
-        """Lists the jobs that operators of the caller's tenant started, newest first.
+        """List the jobs that operators of the caller's tenant started, newest first.
 
         The service keeps the last 1,000.
 

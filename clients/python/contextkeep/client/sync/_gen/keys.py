@@ -16,7 +16,7 @@ class Keys(Noun):
     """API keys. All calls but `get_caller` need the scope admin."""
 
     def get_caller(self, *, timeout_s: float | None = None) -> Caller:
-        """Describes the caller's key or token: its tenant, scopes, user, bounds and expiry.
+        """Describe the caller's key or token: its tenant, scopes, user, bounds and expiry.
 
         Any valid key may call it, even a key of a context.
 
@@ -30,7 +30,7 @@ class Keys(Noun):
     def list(
         self, *, context_id: Id | None = None, page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[ApiKey, None, None]:
-        """Lists keys, newest first, including revoked and expired ones.
+        """List keys, newest first, including revoked and expired ones.
 
         It shows only the first 12 characters of a key. With a context, it lists the short-lived keys of
         `contexts.issue_key` instead, which no other list contains.
@@ -66,7 +66,7 @@ class Keys(Noun):
         ttl_s: int = 0,
         timeout_s: float | None = None,
     ) -> CreatedKey:
-        """Creates a key, and shows it once: the service stores only its hash.
+        """Create a key, and show it once: the service stores only its hash.
 
         A key cannot grant what it does not have: the new key has only scopes, apps, graphs, agent bundle and user of
         the caller's key, and expires no later. It stays valid if the caller's key is revoked. Only a stored key can
@@ -110,7 +110,7 @@ class Keys(Noun):
         return CreatedKey.from_proto(answer)
 
     def revoke(self, prefix: str, *, timeout_s: float | None = None) -> None:
-        """Revokes a key within the caller's bounds, also a key of a context.
+        """Revoke a key within the caller's bounds, also a key of a context.
 
         A repeat is harmless. The services stop accepting the key within seconds. A caller may revoke its own key.
 

@@ -29,7 +29,7 @@ class KnowledgeBases(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> KnowledgeBase:
-        """Creates a knowledge base, or replaces its settings; its documents stay.
+        """Create a knowledge base, or replace its settings; its documents stay.
 
         Needs the scope `admin`.
 
@@ -73,7 +73,7 @@ class KnowledgeBases(Noun):
         return KnowledgeBase.from_proto(answer.knowledge_base)
 
     def get(self, name: str, *, timeout_s: float | None = None) -> KnowledgeBase:
-        """Reads a knowledge base, with the number of its documents in each state.
+        """Read a knowledge base, with the number of its documents in each state.
 
         Args:
             name: The base to read.
@@ -89,7 +89,7 @@ class KnowledgeBases(Noun):
         return KnowledgeBase.from_proto(answer.knowledge_base)
 
     def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[KnowledgeBase, None, None]:
-        """Lists the knowledge bases that the caller sees, by name.
+        """List the knowledge bases that the caller sees, by name.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -110,7 +110,7 @@ class KnowledgeBases(Noun):
             request.page_token = page.next_page_token
 
     def delete(self, name: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Deletes a knowledge base for good, with all its documents.
+        """Delete a knowledge base for good, with all its documents.
 
         From then on, no search finds any part of it. Records that the base used stay in working memory. Needs the scope
         `admin`.
@@ -139,7 +139,7 @@ class KnowledgeBases(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[Document, None, None]:
-        """Lists the documents of a knowledge base.
+        """List the documents of a knowledge base.
 
         Args:
             knowledge_base: The name of the base.
@@ -168,7 +168,7 @@ class KnowledgeBases(Noun):
     def remove_document(
         self, knowledge_base: str, document_id: Id, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> None:
-        """Deletes a document for good, with its index entries.
+        """Delete a document for good, with its index entries.
 
         A record that it follows stays in working memory.
 

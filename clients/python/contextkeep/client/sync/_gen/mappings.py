@@ -27,7 +27,7 @@ class Mappings(Noun):
         replace: bool = False,
         timeout_s: float | None = None,
     ) -> ChatMapping:
-        """Registers rules under a name.
+        """Register rules under a name.
 
         The rules are compiled and checked at once. An error names the field, the line and the column.
 
@@ -64,7 +64,7 @@ class Mappings(Noun):
         return ChatMapping.from_proto(answer.mapping)
 
     def get(self, mapping_name: str = "", *, app_id: str | None = None, timeout_s: float | None = None) -> ChatMapping:
-        """Reads the mapping that `history.get` would use.
+        """Read the mapping that `history.get` would use.
 
         Args:
             timeout_s: Deadline in seconds. None means the client's.
@@ -79,7 +79,7 @@ class Mappings(Noun):
     def list(
         self, *, app_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[ChatMapping, None, None]:
-        """Lists the mappings that the caller sees, by app and name.
+        """List the mappings that the caller sees, by app and name.
 
         Mappings from files of the service and built-in mappings come last.
 
@@ -111,7 +111,7 @@ class Mappings(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[NodeTrial, None, None]:
-        """Tests rules that are not registered, on the nodes below a node or on nodes of the request.
+        """Test rules that are not registered, on the nodes below a node or on nodes of the request.
 
         Nodes of the request need not exist. For each node, the answer has its messages and the rule that decided, with
         the value, the error and the time of every expression that ran.
@@ -158,7 +158,7 @@ class Mappings(Noun):
             request.page_token = page.next_page_token
 
     def delete(self, mapping_name: str, *, app_id: str | None = None, timeout_s: float | None = None) -> ChatMapping:
-        """Removes a mapping from the scope in which it is registered, and returns it.
+        """Remove a mapping from the scope in which it is registered, and return it.
 
         Every replica forgets it within one second. After that, its name means the mapping of the next scope, if there
         is one. An app that registers the mapping at its start creates it again.

@@ -28,7 +28,7 @@ class McpServers(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> McpServer:
-        """Creates an MCP server, or replaces it.
+        """Create an MCP server, or replace it.
 
         A tenant has up to 50.
 
@@ -69,7 +69,7 @@ class McpServers(Noun):
         return McpServer.from_proto(answer.server)
 
     def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[McpServer, None, None]:
-        """Lists the MCP servers by id.
+        """List the MCP servers by id.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -88,7 +88,7 @@ class McpServers(Noun):
             request.page_token = page.next_page_token
 
     def delete(self, server_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Deletes an MCP server, its secret and its stored tools.
+        """Delete an MCP server, its secret and its stored tools.
 
         Args:
             server_id: The server to delete.
@@ -107,7 +107,7 @@ class McpServers(Noun):
         self._call("DeleteMcpServer", request, timeout_s=timeout_s)
 
     def discover_tools(self, server_id: str, *, timeout_s: float | None = None) -> builtins.list[McpTool]:
-        """Fetches the tools of a server, and stores up to 200 definitions of up to 64 KiB.
+        """Fetch the tools of a server, and store up to 200 definitions of up to 64 KiB.
 
         It approves none of them. An approved tool whose definition changed or that is gone does not run until an
         administrator approves it again. If the call fails, nothing changes.
@@ -134,7 +134,7 @@ class McpServers(Noun):
     def list_tools(
         self, *, server_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[McpTool, None, None]:
-        """Lists the tools as the last discovery found them.
+        """List the tools as the last discovery found them.
 
         Args:
             server_id: Only tools of this server. Empty: of all servers.
@@ -165,7 +165,7 @@ class McpServers(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> McpTool:
-        """Allows context query to call a tool, in the definition of the last discovery.
+        """Allow context query to call a tool, in the definition of the last discovery.
 
         A tenant has up to 100 approved tools.
 
@@ -208,7 +208,7 @@ class McpServers(Noun):
     def unapprove_tool(
         self, server_id: str, tool_name: str, *, request_id: Id | None = None, timeout_s: float | None = None
     ) -> McpTool:
-        """Removes the approval of a tool, and all options of the approval.
+        """Remove the approval of a tool, and all options of the approval.
 
         The tool is a default again only if a new approval says so.
 

@@ -33,7 +33,7 @@ class Memories(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Memory:
-        """Stores a statement about a user.
+        """Store a statement about a user.
 
         After the answer, the memory is stored and a search by words finds it. If the service has an embedder, it makes
         the embedding in the background; `state` shows the progress.
@@ -100,7 +100,7 @@ class Memories(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> builtins.list[RecalledMemory]:
-        """Finds the memories that match a question, best first, each once.
+        """Find the memories that match a question, best first, each once.
 
         It searches by words, and also by meaning if the service has an embedder. The result includes superseded
         memories and marks them.
@@ -150,7 +150,7 @@ class Memories(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> Reflection:
-        """Summarizes the memories that match a question in one statement.
+        """Summarize the memories that match a question in one statement.
 
         The statement takes the best sentence of each matching memory, newest first, and repeats none. The answer names
         the memories that it rests on. Superseded memories are not part of the statement; the answer lists them
@@ -199,7 +199,7 @@ class Memories(Noun):
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[Memory, None, None]:
-        """Lists memories, the latest retained first.
+        """List memories, the latest retained first.
 
         Args:
             kinds: Only memories of these kinds. Empty: all kinds.
@@ -251,7 +251,7 @@ class Memories(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Memory:
-        """Corrects a memory; the service keeps nothing of the old values.
+        """Correct a memory; the service keeps nothing of the old values.
 
         To record a change over time instead, retain a new memory with the same key.
 
@@ -311,7 +311,7 @@ class Memories(Noun):
     def forget(
         self, memory_id: Id, *, subject_user_id: str = "", request_id: Id | None = None, timeout_s: float | None = None
     ) -> None:
-        """Deletes a memory for good, with its index entries.
+        """Delete a memory for good, with its index entries.
 
         If the memory superseded another one, the next memory of the key supersedes that one now, or it is current
         again.

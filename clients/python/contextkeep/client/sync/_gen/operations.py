@@ -17,7 +17,7 @@ class Operations(Noun):
     def list_administrative_calls(
         self, *, call_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[AdministrativeCall, None, None]:
-        """Lists the calls of administrators, newest first: the caller, the method, the address and the result.
+        """List the calls of administrators, newest first: the caller, the method, the address and the result.
 
         These are the calls of both services that need the scope `admin` and that changed something, or tried to. The
         service keeps them for 400 days. They contain no content and no keys. A bound caller sees the calls of callers
@@ -44,7 +44,7 @@ class Operations(Noun):
             request.page_token = page.next_page_token
 
     def get_usage(self, *, timeout_s: float | None = None) -> Usage:
-        """Returns how much the tenant stores, and its limits.
+        """Return how much the tenant stores, and its limits.
 
         The limits are those in effect: the tenant's own, or else those of the settings.
 
@@ -56,7 +56,7 @@ class Operations(Noun):
         return Usage.from_proto(answer)
 
     def list_tenants(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Tenant, None, None]:
-        """Lists all tenants of all databases by id, with their database, usage and own limits.
+        """List all tenants of all databases by id, with their database, usage and own limits.
 
         If a database does not answer, its tenants are still in the list, marked with `is_away`.
 
@@ -80,7 +80,7 @@ class Operations(Noun):
             request.page_token = page.next_page_token
 
     def list_background_work(self, *, timeout_s: float | None = None) -> PendingWork:
-        """Lists the background work that waits, by kind and database, for all tenants together.
+        """List the background work that waits, by kind and database, for all tenants together.
 
         Background work makes embeddings, parses files, and deletes bytes and contexts. Work that failed for good is
         shown at its object, such as in `text_error` of a record.
@@ -95,7 +95,7 @@ class Operations(Noun):
         return PendingWork.from_proto(answer)
 
     def retry_background_work(self, kind: str, *, timeout_s: float | None = None) -> RetriedWork:
-        """Retries the failed work of a kind now, up to 10,000 items per database.
+        """Retry the failed work of a kind now, up to 10,000 items per database.
 
         Without this call, each retry waits longer than the one before. A repeat is harmless.
 

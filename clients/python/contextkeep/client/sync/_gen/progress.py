@@ -31,7 +31,7 @@ class Progress(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> AppendedEnvelope:
-        """Appends an envelope to the timeline of a node.
+        """Append an envelope to the timeline of a node.
 
         It changes nothing else. To change the node's status, use `graph.update_node_status`, which also appends the
         STATUS envelope.
@@ -77,7 +77,7 @@ class Progress(NamedNodes):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[Envelope, None, None]:
-        """Lists the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`.
+        """List the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`.
 
         A node that is reached in two ways, or that calls itself in a cycle, counts once. Like a walk, the list stays in
         the node's context.
@@ -118,7 +118,7 @@ class Progress(NamedNodes):
             request.page_token = page.next_page_token
 
     def clear(self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]) -> int:
-        """Deletes all envelopes of a node for good; those of the nodes that it Calls stay.
+        """Delete all envelopes of a node for good; those of the nodes that it Calls stay.
 
         Args:
             node_id: The node whose timeline to delete.

@@ -18,7 +18,7 @@ class Records(Noun):
     """The calls of `client.records` that are one RPC each."""
 
     def get(self, working_memory_id: Id, *, include_archived: bool = False, timeout_s: float | None = None) -> Record:
-        """Reads a record with its inline content.
+        """Read a record with its inline content.
 
         Args:
             working_memory_id: The record to read.
@@ -52,7 +52,7 @@ class Records(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[Record, None, None]:
-        """Lists the records of an entity, newest first.
+        """List the records of an entity, newest first.
 
         Args:
             entity_node_id: The node whose records to list. Required, or `external_id`. A record without an entity is in
@@ -119,7 +119,7 @@ class Records(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[ManifestEntity, None, None]:
-        """Lists the entities below a root node that have records, with their records by memory type.
+        """List the entities below a root node that have records, with their records by memory type.
 
         The root comes first, then the others in the order of the walk (`created_at`, then the order of writing), each
         with its path in the graph. The groups have the number of records and their total size. An entity that the walk
@@ -197,7 +197,7 @@ class Records(Noun):
         include_archived: bool = False,
         timeout_s: float | None = None,
     ) -> QueryAnswer:
-        """Answers a structured query over the tenant's records, of all entities.
+        """Answer a structured query over the tenant's records, of all entities.
 
         A query has columns, a condition, groups, an order and a limit; it is not SQL. The service runs it as one read-
         only statement, within the deadline of the call.
@@ -245,7 +245,7 @@ class Records(Noun):
         return QueryAnswer.from_proto(answer)
 
     def delete(self, working_memory_id: Id, *, purge: bool = False, timeout_s: float | None = None) -> Record | None:
-        """Archives a record: lists leave it out, and reads without `include_archived` fail with `RecordArchived`.
+        """Archive a record: lists leave it out, and reads without `include_archived` fail with `RecordArchived`.
 
         `records.restore` restores it until its retention ends (a setting; default: 30 days after it was archived or
         expired). Then, or at once with `purge`, the service deletes it for good. It deletes the bytes after its grace
@@ -268,7 +268,7 @@ class Records(Noun):
         return Record.from_proto(answer.record) if answer.HasField("record") else None
 
     def restore(self, working_memory_id: Id, *, timeout_s: float | None = None) -> Record:
-        """Restores an archived record, or one past its `expires_at`, which the call removes.
+        """Restore an archived record, or one past its `expires_at`, which the call removes.
 
         A repeat is harmless.
 
@@ -286,7 +286,7 @@ class Records(Noun):
     def list_actions(
         self, working_memory_id: Id, *, page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[RecordAction, None, None]:
-        """Lists the log of a record, oldest first.
+        """List the log of a record, oldest first.
 
         Every change of a record writes an entry in the same transaction. Entries are never changed or deleted, and stay
         readable after a purge of the record.

@@ -27,7 +27,7 @@ class Specialists(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Specialist:
-        """Creates a specialist, or replaces it.
+        """Create a specialist, or replace it.
 
         A tenant has up to 50.
 
@@ -71,7 +71,7 @@ class Specialists(Noun):
         return Specialist.from_proto(answer.specialist)
 
     def list(self, *, page_size: int = 0, timeout_s: float | None = None) -> Generator[Specialist, None, None]:
-        """Lists the specialists by id.
+        """List the specialists by id.
 
         Args:
             page_size: Items of one page. 0: 100.
@@ -90,7 +90,7 @@ class Specialists(Noun):
             request.page_token = page.next_page_token
 
     def delete(self, specialist_id: str, *, request_id: Id | None = None, timeout_s: float | None = None) -> None:
-        """Deletes a specialist; the content of its folder stays.
+        """Delete a specialist; the content of its folder stays.
 
         Args:
             specialist_id: The specialist to delete.

@@ -18,7 +18,7 @@ class Tools(Noun):
     """Tools for models."""
 
     def list(self, *, read_only: bool = False, timeout_s: float | None = None) -> builtins.list[Tool]:
-        """Lists the tools that the caller's key may call, by name.
+        """List the tools that the caller's key may call, by name.
 
         Args:
             read_only: Leave out tools that write.
@@ -36,7 +36,7 @@ class Tools(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Generator[Resource, None, None]:
-        """Lists the working memory records of an entity as resources, newest first.
+        """List the working memory records of an entity as resources, newest first.
 
         The tool `wm_read` reads their text.
 
@@ -75,7 +75,7 @@ class Tools(Noun):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Any:
-        """Calls a tool.
+        """Call a tool.
 
         Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
 

@@ -14,7 +14,7 @@ class Uploads(Noun):
     """The calls of `client.uploads` that are one RPC each."""
 
     def get(self, upload_id: Id, *, timeout_s: float | None = None) -> Upload:
-        """Returns the progress of an upload; for one that finished within the last day, its record.
+        """Return the progress of an upload; for one that finished within the last day, its record.
 
         Args:
             upload_id: The upload to read.

@@ -57,7 +57,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Window:
-        """Opens a window on a context.
+        """Open a window on a context.
 
         Its format and its model cannot be changed later.
 
@@ -107,7 +107,7 @@ class Windows(Noun):
         return Window.from_proto(answer.window)
 
     def get(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
-        """Reads a window and lists its forks.
+        """Read a window and list its forks.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -125,7 +125,7 @@ class Windows(Noun):
     def list(
         self, context_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[Window, None, None]:
-        """Lists the windows of a context, newest first.
+        """List the windows of a context, newest first.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -150,7 +150,7 @@ class Windows(Noun):
     def close(
         self, window_id: Id, *, subject_user_id: str = "", request_id: Id | None = None, timeout_s: float | None = None
     ) -> Window:
-        """Closes a window, so that it packs no more.
+        """Close a window, so that it packs no more.
 
         The stored data of its packs are removed, with its system prompt, tools and goal. Closing a closed window
         changes nothing.
@@ -186,7 +186,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Window:
-        """Changes the fields of a window that the request sets, all or none.
+        """Change the fields of a window that the request sets, all or none.
 
         A new system prompt, new tools or a new goal break the prefix, and have a receipt ("updated"). After a new goal
         the window folds at once if there is something to fold, with a second receipt ("goal"); the answer is the window
@@ -239,7 +239,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> str:
-        """Pins a text after the system prompt of every pack.
+        """Pin a text after the system prompt of every pack.
 
         The text stays word for word, and no fold cuts it. The pin of a ref is removed when its message is retracted.
         Pinning breaks the prefix, and has a receipt ("pinned").
@@ -283,7 +283,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> None:
-        """Removes a pin, with a receipt ("unpinned").
+        """Remove a pin, with a receipt ("unpinned").
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -315,7 +315,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> int:
-        """Adds, replaces and removes entries of the state of the work, all or none.
+        """Add, replace and remove entries of the state of the work, all or none.
 
         The state also has entries that rules read from the log. An entry of the request replaces the earlier entry with
         the same key, whatever its source, and a later entry from the log replaces it in turn.
@@ -359,7 +359,7 @@ class Windows(Noun):
         page_size: int = 1_000,
         timeout_s: float | None = None,
     ) -> builtins.list[StateEntry]:
-        """Lists the state of the work, oldest entry first.
+        """List the state of the work, oldest entry first.
 
         Rules read the entries from the log, or callers set them. The last page also has the counts of tools and
         entities over all steps that the window has read. If a message was retracted, the counts are missing until the
@@ -392,7 +392,7 @@ class Windows(Noun):
             request.page_token = page.next_page_token
 
     def expand(self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Original:
-        """Returns the original of a ref that a pack, a receipt or a recall has shown.
+        """Return the original of a ref that a pack, a receipt or a recall has shown.
 
         Args:
             ref: "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages;
@@ -424,7 +424,7 @@ class Windows(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> builtins.list[WindowHit]:
-        """Finds passages of the log of a window, best first.
+        """Find passages of the log of a window, best first.
 
         Each hit has its step, and whether the last pack shows it.
 
@@ -460,7 +460,7 @@ class Windows(Noun):
     def explain_pack(
         self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None
     ) -> ExplainedPack:
-        """Lists the parts of a window, as in its last pack.
+        """List the parts of a window, as in its last pack.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -478,7 +478,7 @@ class Windows(Noun):
     def get_lineage(
         self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[FoldReceipt, None, None]:
-        """Lists every break of the prefix with its receipt, newest first.
+        """List every break of the prefix with its receipt, newest first.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -503,7 +503,7 @@ class Windows(Noun):
     def fold(
         self, window_id: Id, *, dry_run: bool = False, subject_user_id: str = "", timeout_s: float | None = None
     ) -> FoldReceipt:
-        """Folds a window now, as `windows.pack` does when it must, and returns the receipt.
+        """Fold a window now, as `windows.pack` does when it must, and return the receipt.
 
         With `dry_run` it changes nothing and returns the receipt that a fold would have.
 
@@ -534,7 +534,7 @@ class Windows(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> FoldReceipt:
-        """Prepares a fold before it is needed, in parallel with the calls of a model, and stores it with the window.
+        """Prepare a fold before it is needed, in parallel with the calls of a model, and store it with the window.
 
         Packs stay the same, byte for byte. The call first catches up with the log. A prepared fold replaces an earlier
         one. It becomes invalid with any new epoch or config: after a fold, a new prompt, new tools, a new goal or
@@ -570,7 +570,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> FoldReceipt:
-        """Commits the prepared fold, without choosing lines again, and returns the receipt.
+        """Commit the prepared fold, without choosing lines again, and return the receipt.
 
         All messages that came after the preparation stay verbatim. The state of the work is written as it is now, with
         those messages. If no message came, the result is that of `windows.fold`. If too many came, the next pack folds
@@ -612,7 +612,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Checkpoint:
-        """Stores the current state of a window as a checkpoint, to which `windows.rollback` can return.
+        """Store the current state of a window as a checkpoint, to which `windows.rollback` can return.
 
         The window first reads its log. A checkpoint takes one row, however long the log is, and does not change packs.
         A step that waits for results is not in it.
@@ -651,7 +651,7 @@ class Windows(Noun):
     def list_checkpoints(
         self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[Checkpoint, None, None]:
-        """Lists the checkpoints of a window, newest first.
+        """List the checkpoints of a window, newest first.
 
         Args:
             subject_user_id: The user for whom a key without a user calls.
@@ -685,7 +685,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> RolledBack:
-        """Rolls a window back to a checkpoint, completely or not at all.
+        """Roll a window back to a checkpoint, completely or not at all.
 
         The next pack is the same as at the checkpoint, byte for byte, with the current prompt, tools and goal. Later
         folds, pins and state entries of callers are undone, and later checkpoints are deleted. The prefix breaks, with
@@ -738,7 +738,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Forked:
-        """Forks a window: gives a part of the work its own context and window, for example for another agent.
+        """Fork a window: give a part of the work its own context and window, for example for another agent.
 
         A window can have several forks at once. The new context is a child of the window's context. It begins with the
         task, as the message of a user. Callers who see the parent context see it too, also with a key of
@@ -796,7 +796,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Merged:
-        """Merges a fork: writes its result as one message to the log of its parent.
+        """Merge a fork: write its result as one message to the log of its parent.
 
         The message is the result of a tool. It has the last message of the fork's assistant, then the decisions,
         values, changes and errors in the state of the fork. Each of these has a ref, such as "f3:m57/0", with which
@@ -851,7 +851,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Calibrated:
-        """Records what the vendor billed for a call of the model with a pack.
+        """Record what the vendor billed for a call of the model with a pack.
 
         The bill is stored with the window, and calibrates the counts of tokens. From the last 128 calls of the tenant
         with the same model and compression profile, the service takes the ratio of `input_tokens` to `pack_tokens` that
@@ -904,7 +904,7 @@ class Windows(Noun):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Outcome:
-        """Records whether steps succeeded.
+        """Record whether steps succeeded.
 
         Rules cannot see this: they only see whether a call failed. When a fold chooses lines, lines of successful steps
         get the additional weight `importance_weights.success` (0.05; increase it if outcomes should count more). The
@@ -956,7 +956,7 @@ class Windows(Noun):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> CostEstimate:
-        """Estimates the cost of the next packs and their folds, with the vendor's prompt cache warm.
+        """Estimate the cost of the next packs and their folds, with the vendor's prompt cache warm.
 
         For comparison, it also estimates a sliding window, which drops the older half whenever it is full. The costs of
         answers are not included.
@@ -978,7 +978,7 @@ class Windows(Noun):
         return CostEstimate.from_proto(answer)
 
     def stats(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> WindowStats:
-        """Returns the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill.
+        """Return the statistics of a window: how much of its log it shows, how often its prefix broke, and its bill.
 
         It also shows how much consecutive packs had in common.
 

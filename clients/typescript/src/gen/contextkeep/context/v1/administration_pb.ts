@@ -1255,7 +1255,7 @@ export const JobStateSchema: GenEnum<JobState> = /*@__PURE__*/
  */
 export const Administration: GenService<{
   /**
-   * Describes the caller's key or token: its tenant, scopes, user, bounds and expiry. Any valid key may call it, even a
+   * Describe the caller's key or token: its tenant, scopes, user, bounds and expiry. Any valid key may call it, even a
    * key of a context.
    *
    * @generated from rpc contextkeep.context.v1.Administration.GetCaller
@@ -1266,7 +1266,7 @@ export const Administration: GenService<{
     output: typeof GetCallerResponseSchema;
   },
   /**
-   * Lists keys, newest first, including revoked and expired ones. It shows only the first 12 characters of a key. With
+   * List keys, newest first, including revoked and expired ones. It shows only the first 12 characters of a key. With
    * a context, it lists the short-lived keys of IssueContextKey instead, which no other list contains.
    *
    * Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
@@ -1279,7 +1279,7 @@ export const Administration: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * Creates a key, and shows it once: the service stores only its hash. A key cannot grant what it does not have: the
+   * Create a key, and show it once: the service stores only its hash. A key cannot grant what it does not have: the
    * new key has only scopes, apps, graphs, agent bundle and user of the caller's key, and expires no later. It stays
    * valid if the caller's key is revoked. Only a stored key can create keys: a token of an issuer, the key of the
    * environment and an anonymous caller in development get PERMISSION_DENIED. A repeat creates another key, because the
@@ -1295,7 +1295,7 @@ export const Administration: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * Revokes a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
+   * Revoke a key within the caller's bounds, also a key of a context. A repeat is harmless. The services stop
    * accepting the key within seconds. A caller may revoke its own key.
    *
    * Reasons: KEY_NOT_FOUND, PERMISSION_DENIED (the scope is missing, or the caller's key is not a stored one),
@@ -1309,7 +1309,7 @@ export const Administration: GenService<{
     output: typeof RevokeKeyResponseSchema;
   },
   /**
-   * Lists the calls of administrators, newest first: the caller, the method, the address and the result. These are the
+   * List the calls of administrators, newest first: the caller, the method, the address and the result. These are the
    * calls of both services that need the scope `admin` and that changed something, or tried to. The service keeps them
    * for 400 days. They contain no content and no keys. A bound caller sees the calls of callers with the same bounds.
    * The log also has a line for each of them, and for every other call that writes.
@@ -1324,7 +1324,7 @@ export const Administration: GenService<{
     output: typeof ListAdministrativeCallsResponseSchema;
   },
   /**
-   * Returns how much the tenant stores, and its limits. The limits are those in effect: the tenant's own, or else those
+   * Return how much the tenant stores, and its limits. The limits are those in effect: the tenant's own, or else those
    * of the settings.
    *
    * @generated from rpc contextkeep.context.v1.Administration.GetUsage
@@ -1335,7 +1335,7 @@ export const Administration: GenService<{
     output: typeof GetUsageResponseSchema;
   },
   /**
-   * Lists all tenants of all databases by id, with their database, usage and own limits. If a database does not answer,
+   * List all tenants of all databases by id, with their database, usage and own limits. If a database does not answer,
    * its tenants are still in the list, marked with `is_away`.
    *
    * Reasons: PERMISSION_DENIED, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
@@ -1348,7 +1348,7 @@ export const Administration: GenService<{
     output: typeof ListTenantsResponseSchema;
   },
   /**
-   * Sets the limits of a tenant that `update_mask` names. The services apply them within seconds. Data that is already
+   * Set the limits of a tenant that `update_mask` names. The services apply them within seconds. Data that is already
    * stored stays.
    *
    * Reasons: TENANT_NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT, UNAVAILABLE (the tenant's database does not
@@ -1362,7 +1362,7 @@ export const Administration: GenService<{
     output: typeof SetTenantLimitsResponseSchema;
   },
   /**
-   * Lists the background work that waits, by kind and database, for all tenants together. Background work makes
+   * List the background work that waits, by kind and database, for all tenants together. Background work makes
    * embeddings, parses files, and deletes bytes and contexts. Work that failed for good is shown at its object, such as
    * in `text_error` of a record.
    *
@@ -1374,7 +1374,7 @@ export const Administration: GenService<{
     output: typeof ListBackgroundWorkResponseSchema;
   },
   /**
-   * Retries the failed work of a kind now, up to 10,000 items per database. Without this call, each retry waits longer
+   * Retry the failed work of a kind now, up to 10,000 items per database. Without this call, each retry waits longer
    * than the one before. A repeat is harmless.
    *
    * Reasons: PERMISSION_DENIED, INVALID_ARGUMENT.
@@ -1387,7 +1387,7 @@ export const Administration: GenService<{
     output: typeof RetryBackgroundWorkResponseSchema;
   },
   /**
-   * Starts a job, and answers at once. The process that took the call runs it, one job of a kind at a time, and reports
+   * Start a job, and answer at once. The process that took the call runs it, one job of a kind at a time, and reports
    * the progress once a second. If the process dies, the job is LOST. Start it again by hand: the finished part stays
    * finished.
    *
@@ -1402,7 +1402,7 @@ export const Administration: GenService<{
     output: typeof StartJobResponseSchema;
   },
   /**
-   * Reads a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND,
+   * Read a job that an operator of the caller's tenant started, whichever process runs it. Reasons: JOB_NOT_FOUND,
    * PERMISSION_DENIED.
    *
    * @generated from rpc contextkeep.context.v1.Administration.GetJob
@@ -1413,7 +1413,7 @@ export const Administration: GenService<{
     output: typeof GetJobResponseSchema;
   },
   /**
-   * Lists the jobs that operators of the caller's tenant started, newest first. The service keeps the last 1,000.
+   * List the jobs that operators of the caller's tenant started, newest first. The service keeps the last 1,000.
    * Reasons: PERMISSION_DENIED, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.Administration.ListJobs

@@ -303,7 +303,7 @@ export const DeleteAgentTemplateResponseSchema: GenMessage<DeleteAgentTemplateRe
  */
 export const AgentTemplates: GenService<{
   /**
-   * Creates a template of agents, or replaces it. The change takes effect at once for all agents that use the template.
+   * Create a template of agents, or replace it. The change takes effect at once for all agents that use the template.
    * Needs the scope `admin`.
    *
    * Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED (limit `templates`: 1,000 per tenant), PERMISSION_DENIED,
@@ -317,7 +317,7 @@ export const AgentTemplates: GenService<{
     output: typeof PutAgentTemplateResponseSchema;
   },
   /**
-   * Reads a template. Reasons: AGENT_TEMPLATE_NOT_FOUND.
+   * Read a template. Reasons: AGENT_TEMPLATE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.AgentTemplates.GetAgentTemplate
    */
@@ -327,7 +327,7 @@ export const AgentTemplates: GenService<{
     output: typeof GetAgentTemplateResponseSchema;
   },
   /**
-   * Lists the templates by id. Reasons: INVALID_PAGE_TOKEN.
+   * List the templates by id. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.AgentTemplates.ListAgentTemplates
    */
@@ -337,7 +337,7 @@ export const AgentTemplates: GenService<{
     output: typeof ListAgentTemplatesResponseSchema;
   },
   /**
-   * Deletes a template that no agent uses. Needs the scope `admin`.
+   * Delete a template that no agent uses. Needs the scope `admin`.
    *
    * Reasons: AGENT_TEMPLATE_NOT_FOUND, AGENT_TEMPLATE_IN_USE (FAILED_PRECONDITION), PERMISSION_DENIED,
    * REQUEST_ID_REUSED.

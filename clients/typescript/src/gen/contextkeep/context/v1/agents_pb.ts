@@ -440,7 +440,7 @@ export const DeleteAgentResponseSchema: GenMessage<DeleteAgentResponse> = /*@__P
  */
 export const Agents: GenService<{
   /**
-   * Creates an agent, or replaces it. Needs the scope `admin`, because an agent must not decide which providers it may
+   * Create an agent, or replace it. Needs the scope `admin`, because an agent must not decide which providers it may
    * query.
    *
    * Reasons: INVALID_ARGUMENT, AGENT_TEMPLATE_NOT_FOUND, LIMIT_EXCEEDED (limit `agents`: 10,000 per tenant),
@@ -454,7 +454,7 @@ export const Agents: GenService<{
     output: typeof PutAgentResponseSchema;
   },
   /**
-   * Reads an agent that the caller may name.
+   * Read an agent that the caller may name.
    *
    * Reasons: AGENT_NOT_FOUND (no such agent, or the caller may not name it).
    *
@@ -466,7 +466,7 @@ export const Agents: GenService<{
     output: typeof GetAgentResponseSchema;
   },
   /**
-   * Lists the agents that the caller may name, by id. Reasons: INVALID_PAGE_TOKEN.
+   * List the agents that the caller may name, by id. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.Agents.ListAgents
    */
@@ -476,7 +476,7 @@ export const Agents: GenService<{
     output: typeof ListAgentsResponseSchema;
   },
   /**
-   * Deletes an agent. Its files stay. Needs the scope `admin`. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED,
+   * Delete an agent. Its files stay. Needs the scope `admin`. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED,
    * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Agents.DeleteAgent

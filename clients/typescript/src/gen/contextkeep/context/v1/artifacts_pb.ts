@@ -327,7 +327,7 @@ export const GetArtifactResponseSchema: GenMessage<GetArtifactResponse> = /*@__P
  */
 export const Artifacts: GenService<{
   /**
-   * Writes an artifact, the result of a task. The same `artifact_id` again creates the next version. With `append`, the
+   * Write an artifact, the result of a task. The same `artifact_id` again creates the next version. With `append`, the
    * parts are added to the newest version as a chunk.
    *
    * When the call returns, the next call finds the texts of the artifact, as passages of the kind "artifact". It no
@@ -346,7 +346,7 @@ export const Artifacts: GenService<{
     output: typeof PutArtifactResponseSchema;
   },
   /**
-   * Reads a version of an artifact with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND,
+   * Read a version of an artifact with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND,
    * INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.Artifacts.GetArtifact

@@ -1660,7 +1660,7 @@ export const HistoryEventKindSchema: GenEnum<HistoryEventKind> = /*@__PURE__*/
  */
 export const ChatHistory: GenService<{
   /**
-   * Returns the messages of a conversation, oldest first. A node without messages returns an empty list.
+   * Return the messages of a conversation, oldest first. A node without messages returns an empty list.
    *
    * If a rule fails on a node, the node gives no message and is counted in `nodes_failed`; with `strict` the call
    * fails. With a `format`, the answer is the body for the API of a model's vendor, with the results of tools after
@@ -1678,7 +1678,7 @@ export const ChatHistory: GenService<{
     output: typeof GetChatHistoryResponseSchema;
   },
   /**
-   * Streams the messages of a conversation, oldest first. Use it for histories that are too large for one answer of
+   * Stream the messages of a conversation, oldest first. Use it for histories that are too large for one answer of
    * GetChatHistory. Reasons: those of GetChatHistory.
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.StreamChatHistory
@@ -1689,7 +1689,7 @@ export const ChatHistory: GenService<{
     output: typeof StreamChatHistoryResponseSchema;
   },
   /**
-   * Lists the nodes that a mapping reads, in the order of the mapping, each with its messages. For each rule without a
+   * List the nodes that a mapping reads, in the order of the mapping, each with its messages. For each rule without a
    * message, the answer has the reason. Use it to see why GetChatHistory leaves out a message, or which node and rule
    * gave it.
    *
@@ -1709,7 +1709,7 @@ export const ChatHistory: GenService<{
     output: typeof AssembleContextResponseSchema;
   },
   /**
-   * Lists the events of an entity by time. These are the changes of its node, its status and the rest of its timeline,
+   * List the events of an entity by time. These are the changes of its node, its status and the rest of its timeline,
    * its edges in both directions, and its working memory records, including purged ones.
    *
    * The service stores no separate history for this call. It therefore knows only the last change of a node, no edges
@@ -1726,7 +1726,7 @@ export const ChatHistory: GenService<{
     output: typeof FetchEntityHistoryResponseSchema;
   },
   /**
-   * Registers rules under a name. The rules are compiled and checked at once. An error names the field, the line and
+   * Register rules under a name. The rules are compiled and checked at once. An error names the field, the line and
    * the column.
    *
    * Registering the same rules again succeeds and costs nothing, so an app can register at every start. Different rules
@@ -1748,7 +1748,7 @@ export const ChatHistory: GenService<{
     output: typeof RegisterMappingResponseSchema;
   },
   /**
-   * Reads the mapping that GetChatHistory would use. Reasons: MAPPING_NOT_FOUND.
+   * Read the mapping that GetChatHistory would use. Reasons: MAPPING_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.GetMapping
    */
@@ -1758,7 +1758,7 @@ export const ChatHistory: GenService<{
     output: typeof GetMappingResponseSchema;
   },
   /**
-   * Lists the mappings that the caller sees, by app and name. Mappings from files of the service and built-in mappings
+   * List the mappings that the caller sees, by app and name. Mappings from files of the service and built-in mappings
    * come last. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.ListMappings
@@ -1769,7 +1769,7 @@ export const ChatHistory: GenService<{
     output: typeof ListMappingsResponseSchema;
   },
   /**
-   * Tests rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request
+   * Test rules that are not registered, on the nodes below a node or on nodes of the request. Nodes of the request
    * need not exist. For each node, the answer has its messages and the rule that decided, with the value, the error and
    * the time of every expression that ran.
    *
@@ -1789,7 +1789,7 @@ export const ChatHistory: GenService<{
     output: typeof TestMappingResponseSchema;
   },
   /**
-   * Removes a mapping from the scope in which it is registered, and returns it. Every replica forgets it within one
+   * Remove a mapping from the scope in which it is registered, and return it. Every replica forgets it within one
    * second. After that, its name means the mapping of the next scope, if there is one. An app that registers the
    * mapping at its start creates it again.
    *

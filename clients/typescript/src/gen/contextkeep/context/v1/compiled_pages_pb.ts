@@ -743,7 +743,7 @@ export const FacetKindSchema: GenEnum<FacetKind> = /*@__PURE__*/
  */
 export const CompiledPages: GenService<{
   /**
-   * Compiles pages from the graph by the approved definitions. It sees the graph as the caller does. Each node whose
+   * Compile pages from the graph by the approved definitions. It sees the graph as the caller does. Each node whose
    * type a definition names has a page. The stream reports the progress; everything that it counts is stored. Needs the
    * scope `compile`, and `read` for the graph.
    *
@@ -772,7 +772,7 @@ export const CompiledPages: GenService<{
     output: typeof CompilePagesResponseSchema;
   },
   /**
-   * Reads a compiled page, with the facets that the caller may see.
+   * Read a compiled page, with the facets that the caller may see.
    *
    * Reasons: COMPILED_PAGE_NOT_FOUND (there is no such page, it is outside the key's bounds, or its definition is no
    * longer approved).
@@ -785,7 +785,7 @@ export const CompiledPages: GenService<{
     output: typeof GetCompiledPageResponseSchema;
   },
   /**
-   * Lists compiled pages, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node
+   * List compiled pages, without their facets. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node
    * has this `external_id`), UNAVAILABLE (the Entity Service does not answer; only with an `external_id`).
    *
    * @generated from rpc contextkeep.context.v1.CompiledPages.ListCompiledPages
@@ -796,7 +796,7 @@ export const CompiledPages: GenService<{
     output: typeof ListCompiledPagesResponseSchema;
   },
   /**
-   * Adds a facet by hand to a compiled page, or replaces the added facet with the same slug. The facet has the access
+   * Add a facet by hand to a compiled page, or replace the added facet with the same slug. The facet has the access
    * rules of the page, stays when the page is compiled again, and is deleted with the page.
    *
    * Reasons: INVALID_ARGUMENT, COMPILED_PAGE_NOT_FOUND, LIMIT_EXCEEDED (also the limit `facets`: 32 added facets per

@@ -1485,7 +1485,7 @@ export const MemoryQueryModeSchema: GenEnum<MemoryQueryMode> = /*@__PURE__*/
  */
 export const ContextQuery: GenService<{
   /**
-   * Asks several providers a question in parallel, and merges their hits. The hits come as one list, best first, with
+   * Ask several providers a question in parallel, and merge their hits. The hits come as one list, best first, with
    * the status of each provider.
    *
    * A provider that fails or is late has this in its status, and does not affect the others. The call succeeds even if
@@ -1510,7 +1510,7 @@ export const ContextQuery: GenService<{
     output: typeof QueryContextResponseSchema;
   },
   /**
-   * Asks as QueryContext does, and streams the answer of each provider when it arrives. The last message is the answer
+   * Ask as QueryContext does, and stream the answer of each provider when it arrives. The last message is the answer
    * of QueryContext.
    *
    * Providers come in the order in which they end. Providers that are not asked come first; a late provider comes when
@@ -1528,7 +1528,7 @@ export const ContextQuery: GenService<{
     output: typeof StreamQueryContextResponseSchema;
   },
   /**
-   * Lists all providers by id, with the settings of the tenant and of the agent, if there is one. It asks no provider.
+   * List all providers by id, with the settings of the tenant and of the agent, if there is one. It asks no provider.
    * Reasons: AGENT_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.ContextQuery.ListContextProviders
@@ -1539,7 +1539,7 @@ export const ContextQuery: GenService<{
     output: typeof ListContextProvidersResponseSchema;
   },
   /**
-   * Reads which providers a question may ask now, and where the workspace is searched. For each provider, the answer
+   * Read which providers a question may ask now, and where the workspace is searched. For each provider, the answer
    * says whether it may be asked, whether it is asked by default, and its deadline. QueryContext applies the same
    * policy to every caller. Reasons: AGENT_NOT_FOUND, PERMISSION_DENIED (`subject_user_id`).
    *
@@ -1551,7 +1551,7 @@ export const ContextQuery: GenService<{
     output: typeof GetQueryPolicyResponseSchema;
   },
   /**
-   * Sets for the whole tenant whether a provider may be asked, is asked by default, and its deadline. The setting
+   * Set for the whole tenant whether a provider may be asked, is asked by default, and its deadline. The setting
    * applies to later questions at every replica, until it is changed. Needs the scope `admin`.
    *
    * Reasons: INVALID_ARGUMENT (an unknown provider; a field that this provider does not have), LIMIT_EXCEEDED,

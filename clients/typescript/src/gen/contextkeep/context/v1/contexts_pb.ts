@@ -2285,7 +2285,7 @@ export const ContextStateSchema: GenEnum<ContextState> = /*@__PURE__*/
  */
 export const Contexts: GenService<{
   /**
-   * Writes one message. Without a `context_id`, it creates a context.
+   * Write one message. Without a `context_id`, it creates a context.
    *
    * When the call returns, the message is stored and indexed: the next call finds it by its words. `seq` has no gaps. A
    * repeat with the same `message_id` and the same message writes nothing and gets the first answer. Secrets are
@@ -2308,7 +2308,7 @@ export const Contexts: GenService<{
     output: typeof SendMessageResponseSchema;
   },
   /**
-   * Writes up to 500 messages in the given order, all or none. Reasons: those of SendMessage.
+   * Write up to 500 messages in the given order, all or none. Reasons: those of SendMessage.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.AppendMessages
    */
@@ -2318,7 +2318,7 @@ export const Contexts: GenService<{
     output: typeof AppendMessagesResponseSchema;
   },
   /**
-   * Finds the passages of a context that are relevant to a text, within a budget of tokens. The ranking uses words,
+   * Find the passages of a context that are relevant to a text, within a budget of tokens. The ranking uses words,
    * neighboring passages, authors and dates. If the service has an embedder, it also uses meaning. If the embedder
    * fails or takes too long, the ranking uses words alone, and `by_meaning` has the error.
    *
@@ -2337,7 +2337,7 @@ export const Contexts: GenService<{
     output: typeof RecallResponseSchema;
   },
   /**
-   * Finds passages of a context by the words of a query, best first. The ranking is that of `Recall`, without a budget
+   * Find passages of a context by the words of a query, best first. The ranking is that of `Recall`, without a budget
    * of tokens.
    *
    * Reasons: those of Recall.
@@ -2350,7 +2350,7 @@ export const Contexts: GenService<{
     output: typeof SearchContextResponseSchema;
   },
   /**
-   * Reads a context with its newest messages, sorted oldest first.
+   * Read a context with its newest messages, sorted oldest first.
    *
    * Reasons: CONTEXT_NOT_FOUND.
    *
@@ -2362,7 +2362,7 @@ export const Contexts: GenService<{
     output: typeof GetContextResponseSchema;
   },
   /**
-   * Lists the contexts that have an id of another system, newest first. Several contexts may have the same id. Reasons:
+   * List the contexts that have an id of another system, newest first. Several contexts may have the same id. Reasons:
    * INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.GetContextsByExternalId
@@ -2373,7 +2373,7 @@ export const Contexts: GenService<{
     output: typeof GetContextsByExternalIdResponseSchema;
   },
   /**
-   * Lists contexts, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   * List contexts, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.ListContexts
    */
@@ -2383,7 +2383,7 @@ export const Contexts: GenService<{
     output: typeof ListContextsResponseSchema;
   },
   /**
-   * Replaces the fields that `update_mask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
+   * Replace the fields that `update_mask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
    * expires_at and recall_profile. The new value replaces the old one as a whole. A field that the mask names and the
    * request leaves empty becomes empty.
    *
@@ -2398,7 +2398,7 @@ export const Contexts: GenService<{
     output: typeof UpdateContextResponseSchema;
   },
   /**
-   * Closes a context and all its forks. A closed context is read and recalled as before, and refuses new messages.
+   * Close a context and all its forks. A closed context is read and recalled as before, and refuses new messages.
    * Closing a closed context changes nothing.
    *
    * Reasons: CONTEXT_NOT_FOUND.
@@ -2411,7 +2411,7 @@ export const Contexts: GenService<{
     output: typeof CloseContextResponseSchema;
   },
   /**
-   * Lists the messages of a context by their `seq`, without retracted messages.
+   * List the messages of a context by their `seq`, without retracted messages.
    *
    * A page ends at `page_size` messages or 2 MiB. Reasons: CONTEXT_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
@@ -2423,7 +2423,7 @@ export const Contexts: GenService<{
     output: typeof ListMessagesResponseSchema;
   },
   /**
-   * Reads one message. Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (also of a retracted message).
+   * Read one message. Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (also of a retracted message).
    *
    * @generated from rpc contextkeep.context.v1.Contexts.GetMessage
    */
@@ -2433,7 +2433,7 @@ export const Contexts: GenService<{
     output: typeof GetMessageResponseSchema;
   },
   /**
-   * Hides messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
+   * Hide messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
    * and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing.
    *
    * Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (one of them does not exist; no message is retracted),
@@ -2447,7 +2447,7 @@ export const Contexts: GenService<{
     output: typeof RetractMessagesResponseSchema;
   },
   /**
-   * Copies a chat history from the entity graph into a context. Call it regularly, so that recall finds the sessions of
+   * Copy a chat history from the entity graph into a context. Call it regularly, so that recall finds the sessions of
    * the graph.
    *
    * The service reads the graph as the caller, by a mapping (see GetChatHistory), in the order of the mapping. The id
@@ -2470,7 +2470,7 @@ export const Contexts: GenService<{
     output: typeof SyncHistoryResponseSchema;
   },
   /**
-   * Creates a short-lived key that reaches only this context and its forks, in both services. Give it to an agent that
+   * Create a short-lived key that reaches only this context and its forks, in both services. Give it to an agent that
    * must not reach another context, even after a prompt injection. The key has at most the rights of the caller's key,
    * and cannot create keys. It ends with the caller's credential: with a JWT when the token expires, and for an
    * anonymous caller in development after one hour.
@@ -2486,7 +2486,7 @@ export const Contexts: GenService<{
     output: typeof IssueContextKeyResponseSchema;
   },
   /**
-   * Waits until the messages up to a `seq` are fully indexed, and returns the state of the index. Words are indexed
+   * Wait until the messages up to a `seq` are fully indexed, and return the state of the index. Words are indexed
    * when a message is acknowledged; vectors are added later. Without an embedder the call does not wait for vectors.
    * After `timeout_s` the call returns with `is_complete` unset; `index.error` has the error of the embedder, if there
    * is one.
@@ -2501,7 +2501,7 @@ export const Contexts: GenService<{
     output: typeof WaitForIndexResponseSchema;
   },
   /**
-   * Deletes a context and its forks permanently. When the call returns, every caller gets CONTEXT_NOT_FOUND, the keys
+   * Delete a context and its forks permanently. When the call returns, every caller gets CONTEXT_NOT_FOUND, the keys
    * of the context have ended, and the id of `get_or_create` is free. The rest is removed after the call, in steps: the
    * messages, the index, the external ids, the stored answers of repeated calls, and the records that were uploaded for
    * the context and that nothing else refers to. The receipt shows the progress.
@@ -2520,7 +2520,7 @@ export const Contexts: GenService<{
     output: typeof DeleteContextResponseSchema;
   },
   /**
-   * Reads the current state of a receipt. A receipt is kept for one year after everything was removed. It has counts
+   * Read the current state of a receipt. A receipt is kept for one year after everything was removed. It has counts
    * and times, and no content.
    *
    * Reasons: ERASURE_NOT_FOUND.
@@ -2533,7 +2533,7 @@ export const Contexts: GenService<{
     output: typeof GetErasureResponseSchema;
   },
   /**
-   * Streams the events of a context from a position on: first stored events, then new ones.
+   * Stream the events of a context from a position on: first stored events, then new ones.
    *
    * Messages come first, each once, in the order of `seq`. The changes follow in the order of their numbers: retracted
    * messages, tasks and artifacts that are new or changed, and the header after UpdateContext or CloseContext. A change

@@ -438,7 +438,7 @@ export const ListHoldsResponseSchema: GenMessage<ListHoldsResponse> = /*@__PURE_
  */
 export const Erasures: GenService<{
   /**
-   * Counts the data of a subject by kind, and lists the holds that forbid its erasure. It also lists data that no
+   * Count the data of a subject by kind, and list the holds that forbid its erasure. It also lists data that no
    * erasure finds, because nothing in it says whose it is. It changes nothing. It counts existing rows, which takes
    * about a second for several million rows.
    *
@@ -452,7 +452,7 @@ export const Erasures: GenService<{
     output: typeof PlanErasureResponseSchema;
   },
   /**
-   * Starts the erasure of a subject, and answers a receipt at once. The services then continue by themselves in small
+   * Start the erasure of a subject, and answer a receipt at once. The services then continue by themselves in small
    * steps that do not block other work; they also continue if a process is killed.
    *
    * They delete: the subject's keys; contexts with all child contexts; memories, wiki pages and tests of sources;
@@ -476,7 +476,7 @@ export const Erasures: GenService<{
     output: typeof EraseResponseSchema;
   },
   /**
-   * Reads the current state of a receipt. A receipt does not name the erased subject; it has only numbers, times and
+   * Read the current state of a receipt. A receipt does not name the erased subject; it has only numbers, times and
    * ids that the service made. The service keeps receipts for good, so that erasures can be repeated on a database that
    * was restored from an older backup.
    *
@@ -490,7 +490,7 @@ export const Erasures: GenService<{
     output: typeof GetSubjectErasureResponseSchema;
   },
   /**
-   * Forbids the erasure of a subject, or of a context and its child contexts. While the hold exists, Erase and
+   * Forbid the erasure of a subject, or of a context and its child contexts. While the hold exists, Erase and
    * DeleteContext fail with LEGAL_HOLD, expired data (`expires_at`) stays, and a running erasure pauses. The hold
    * forbids nothing else: RetractMessages, purges of records and deletions of memories still work. Several holds of the
    * same subject or context all count, and each must be released. A tenant has up to 1,000.
@@ -506,7 +506,7 @@ export const Erasures: GenService<{
     output: typeof PutHoldResponseSchema;
   },
   /**
-   * Releases a hold. ListAdministrativeCalls shows who released it, and when. Reasons: HOLD_NOT_FOUND,
+   * Release a hold. ListAdministrativeCalls shows who released it, and when. Reasons: HOLD_NOT_FOUND,
    * PERMISSION_DENIED, REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Erasures.ReleaseHold
@@ -517,7 +517,7 @@ export const Erasures: GenService<{
     output: typeof ReleaseHoldResponseSchema;
   },
   /**
-   * Lists holds, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
+   * List holds, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, PERMISSION_DENIED.
    *
    * @generated from rpc contextkeep.context.v1.Erasures.ListHolds
    */

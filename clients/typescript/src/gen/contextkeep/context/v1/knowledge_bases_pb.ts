@@ -775,7 +775,7 @@ export const DocumentStateSchema: GenEnum<DocumentState> = /*@__PURE__*/
  */
 export const KnowledgeBases: GenService<{
   /**
-   * Creates a knowledge base, or replaces its settings; its documents stay. Needs the scope `admin`.
+   * Create a knowledge base, or replace its settings; its documents stay. Needs the scope `admin`.
    *
    * Reasons: INVALID_ARGUMENT (a field is not valid, or the base exists with another app, agent bundle or graph),
    * LIMIT_EXCEEDED (limit `knowledge_bases`: 200 per tenant), PERMISSION_DENIED (the scope is missing; the key is
@@ -789,7 +789,7 @@ export const KnowledgeBases: GenService<{
     output: typeof PutKnowledgeBaseResponseSchema;
   },
   /**
-   * Reads a knowledge base, with the number of its documents in each state. Reasons: KNOWLEDGE_BASE_NOT_FOUND.
+   * Read a knowledge base, with the number of its documents in each state. Reasons: KNOWLEDGE_BASE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.KnowledgeBases.GetKnowledgeBase
    */
@@ -799,7 +799,7 @@ export const KnowledgeBases: GenService<{
     output: typeof GetKnowledgeBaseResponseSchema;
   },
   /**
-   * Lists the knowledge bases that the caller sees, by name. Reasons: INVALID_PAGE_TOKEN.
+   * List the knowledge bases that the caller sees, by name. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.KnowledgeBases.ListKnowledgeBases
    */
@@ -809,7 +809,7 @@ export const KnowledgeBases: GenService<{
     output: typeof ListKnowledgeBasesResponseSchema;
   },
   /**
-   * Deletes a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
+   * Delete a knowledge base for good, with all its documents. From then on, no search finds any part of it. Records
    * that the base used stay in working memory. Needs the scope `admin`.
    *
    * Reasons: KNOWLEDGE_BASE_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
@@ -822,7 +822,7 @@ export const KnowledgeBases: GenService<{
     output: typeof DeleteKnowledgeBaseResponseSchema;
   },
   /**
-   * Adds a document to a knowledge base: bytes, or a record of working memory.
+   * Add a document to a knowledge base: bytes, or a record of working memory.
    *
    * After the answer, the document is stored. The service parses it in the background, in a separate sandboxed process;
    * `state` shows the progress. If the document cannot be parsed, its `error` says why, and other documents do not wait
@@ -841,7 +841,7 @@ export const KnowledgeBases: GenService<{
     output: typeof AddDocumentResponseSchema;
   },
   /**
-   * Lists the documents of a knowledge base. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, KNOWLEDGE_BASE_NOT_FOUND.
+   * List the documents of a knowledge base. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, KNOWLEDGE_BASE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.KnowledgeBases.ListDocuments
    */
@@ -851,7 +851,7 @@ export const KnowledgeBases: GenService<{
     output: typeof ListDocumentsResponseSchema;
   },
   /**
-   * Deletes a document for good, with its index entries. A record that it follows stays in working memory.
+   * Delete a document for good, with its index entries. A record that it follows stays in working memory.
    *
    * Reasons: INVALID_ARGUMENT, KNOWLEDGE_BASE_NOT_FOUND, DOCUMENT_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.
    *

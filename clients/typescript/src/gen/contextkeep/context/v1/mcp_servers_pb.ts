@@ -679,7 +679,7 @@ export const McpToolStateSchema: GenEnum<McpToolState> = /*@__PURE__*/
  */
 export const McpServers: GenService<{
   /**
-   * Creates an MCP server, or replaces it. A tenant has up to 50.
+   * Create an MCP server, or replace it. A tenant has up to 50.
    *
    * Reasons: ADDRESS_REFUSED (FAILED_PRECONDITION: the service may not connect to the address; it also checks the
    * addresses of a host name at each connection), SECRETS_KEY_MISSING (FAILED_PRECONDITION), LIMIT_EXCEEDED,
@@ -693,7 +693,7 @@ export const McpServers: GenService<{
     output: typeof PutMcpServerResponseSchema;
   },
   /**
-   * Lists the MCP servers by id. Reasons: INVALID_PAGE_TOKEN.
+   * List the MCP servers by id. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.McpServers.ListMcpServers
    */
@@ -703,7 +703,7 @@ export const McpServers: GenService<{
     output: typeof ListMcpServersResponseSchema;
   },
   /**
-   * Deletes an MCP server, its secret and its stored tools. Reasons: MCP_SERVER_NOT_FOUND, PERMISSION_DENIED,
+   * Delete an MCP server, its secret and its stored tools. Reasons: MCP_SERVER_NOT_FOUND, PERMISSION_DENIED,
    * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.McpServers.DeleteMcpServer
@@ -714,7 +714,7 @@ export const McpServers: GenService<{
     output: typeof DeleteMcpServerResponseSchema;
   },
   /**
-   * Fetches the tools of a server, and stores up to 200 definitions of up to 64 KiB. It approves none of them. An
+   * Fetch the tools of a server, and store up to 200 definitions of up to 64 KiB. It approves none of them. An
    * approved tool whose definition changed or that is gone does not run until an administrator approves it again. If
    * the call fails, nothing changes.
    *
@@ -730,7 +730,7 @@ export const McpServers: GenService<{
     output: typeof DiscoverMcpToolsResponseSchema;
   },
   /**
-   * Lists the tools as the last discovery found them. Reasons: INVALID_PAGE_TOKEN.
+   * List the tools as the last discovery found them. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.McpServers.ListMcpTools
    */
@@ -740,7 +740,7 @@ export const McpServers: GenService<{
     output: typeof ListMcpToolsResponseSchema;
   },
   /**
-   * Allows context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
+   * Allow context query to call a tool, in the definition of the last discovery. A tenant has up to 100 approved
    * tools.
    *
    * Reasons: MCP_TOOL_NOT_FOUND, MCP_TOOL_NOT_DECLARED (FAILED_PRECONDITION: the tool does not declare that it is
@@ -756,7 +756,7 @@ export const McpServers: GenService<{
     output: typeof ApproveMcpToolResponseSchema;
   },
   /**
-   * Removes the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
+   * Remove the approval of a tool, and all options of the approval. The tool is a default again only if a new approval
    * says so.
    *
    * Reasons: MCP_TOOL_NOT_FOUND, PERMISSION_DENIED, REQUEST_ID_REUSED.

@@ -1000,7 +1000,7 @@ export const MemoryStateSchema: GenEnum<MemoryState> = /*@__PURE__*/
  */
 export const Memories: GenService<{
   /**
-   * Stores a statement about a user.
+   * Store a statement about a user.
    *
    * After the answer, the memory is stored and a search by words finds it. If the service has an embedder, it makes the
    * embedding in the background; `state` shows the progress.
@@ -1020,7 +1020,7 @@ export const Memories: GenService<{
     output: typeof RetainMemoryResponseSchema;
   },
   /**
-   * Finds the memories that match a question, best first, each once. It searches by words, and also by meaning if the
+   * Find the memories that match a question, best first, each once. It searches by words, and also by meaning if the
    * service has an embedder. The result includes superseded memories and marks them.
    *
    * Reasons: INVALID_ARGUMENT (the query is blank; the limit is not between 1 and 100), SUBJECT_REQUIRED,
@@ -1034,7 +1034,7 @@ export const Memories: GenService<{
     output: typeof RecallMemoriesResponseSchema;
   },
   /**
-   * Summarizes the memories that match a question in one statement. The statement takes the best sentence of each
+   * Summarize the memories that match a question in one statement. The statement takes the best sentence of each
    * matching memory, newest first, and repeats none. The answer names the memories that it rests on. Superseded
    * memories are not part of the statement; the answer lists them separately.
    *
@@ -1048,7 +1048,7 @@ export const Memories: GenService<{
     output: typeof ReflectMemoriesResponseSchema;
   },
   /**
-   * Lists memories, the latest retained first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED.
+   * List memories, the latest retained first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED.
    *
    * @generated from rpc contextkeep.context.v1.Memories.ListMemories
    */
@@ -1058,7 +1058,7 @@ export const Memories: GenService<{
     output: typeof ListMemoriesResponseSchema;
   },
   /**
-   * Corrects a memory; the service keeps nothing of the old values. To record a change over time instead, retain a new
+   * Correct a memory; the service keeps nothing of the old values. To record a change over time instead, retain a new
    * memory with the same key.
    *
    * Reasons: those of RetainMemory, MEMORY_NOT_FOUND, VERSION_CONFLICT.
@@ -1071,7 +1071,7 @@ export const Memories: GenService<{
     output: typeof UpdateMemoryResponseSchema;
   },
   /**
-   * Deletes a memory for good, with its index entries. If the memory superseded another one, the next memory of the key
+   * Delete a memory for good, with its index entries. If the memory superseded another one, the next memory of the key
    * supersedes that one now, or it is current again.
    *
    * Reasons: MEMORY_NOT_FOUND, SUBJECT_REQUIRED, REQUEST_ID_REUSED.
@@ -1084,7 +1084,7 @@ export const Memories: GenService<{
     output: typeof ForgetMemoryResponseSchema;
   },
   /**
-   * Merges memories that say the same, and promotes the lessons of runs. Call it twice: the first call is a dry run
+   * Merge memories that say the same, and promote the lessons of runs. Call it twice: the first call is a dry run
    * that answers a `plan`; the second call passes this `plan` with `apply` and does exactly that.
    *
    * The service merges memories of the same kind, key, app and agent bundle if their word stems, numbers, dates and

@@ -707,7 +707,7 @@ export const PageStateSchema: GenEnum<PageState> = /*@__PURE__*/
  */
 export const Pages: GenService<{
   /**
-   * Writes a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
+   * Write a whole page of a user's wiki: a new page, or the next version of the page with the same slug.
    *
    * After the answer, the page is stored and a search by words finds its sections; the text of the version before is
    * not found any more. The service keeps the newest 50 versions, up to 16 MiB together. A put of unchanged content
@@ -729,7 +729,7 @@ export const Pages: GenService<{
     output: typeof PutPageResponseSchema;
   },
   /**
-   * Reads the newest version of a page, or an older version that is still kept.
+   * Read the newest version of a page, or an older version that is still kept.
    *
    * Reasons: INVALID_ARGUMENT (both `page_id` and `slug`, or neither), SUBJECT_REQUIRED, PAGE_NOT_FOUND (there is no
    * such page, or it does not have this version, or no longer has it), LIMIT_EXCEEDED, PERMISSION_DENIED.
@@ -742,7 +742,7 @@ export const Pages: GenService<{
     output: typeof GetPageResponseSchema;
   },
   /**
-   * Lists the newest versions of a user's pages by slug, without their Markdown.
+   * List the newest versions of a user's pages by slug, without their Markdown.
    *
    * Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED, LIMIT_EXCEEDED, PERMISSION_DENIED.
    *
@@ -754,7 +754,7 @@ export const Pages: GenService<{
     output: typeof ListPagesResponseSchema;
   },
   /**
-   * Lists the kept versions of a page, newest first.
+   * List the kept versions of a page, newest first.
    *
    * Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN, SUBJECT_REQUIRED, PAGE_NOT_FOUND, PERMISSION_DENIED.
    *
@@ -766,7 +766,7 @@ export const Pages: GenService<{
     output: typeof ListPageVersionsResponseSchema;
   },
   /**
-   * Deletes a page for good, with all its versions.
+   * Delete a page for good, with all its versions.
    *
    * Reasons: INVALID_ARGUMENT, SUBJECT_REQUIRED, PAGE_NOT_FOUND, VERSION_CONFLICT, PERMISSION_DENIED,
    * REQUEST_ID_REUSED.

@@ -404,7 +404,7 @@ export const DeleteSourceTestResponseSchema: GenMessage<DeleteSourceTestResponse
  */
 export const SourceTests: GenService<{
   /**
-   * Asks a question as QueryContext does, and stores the answer with the hits of each provider before merging. It
+   * Ask a question as QueryContext does, and store the answer with the hits of each provider before merging. It
    * writes nothing else.
    *
    * Reasons: those of QueryContext; INVALID_ARGUMENT (both `question` and `replay_of`, or neither; `expand_refs`),
@@ -418,7 +418,7 @@ export const SourceTests: GenService<{
     output: typeof RunSourceTestResponseSchema;
   },
   /**
-   * Lists the stored tests without their answers, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   * List the stored tests without their answers, newest first. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.SourceTests.ListSourceTests
    */
@@ -428,7 +428,7 @@ export const SourceTests: GenService<{
     output: typeof ListSourceTestsResponseSchema;
   },
   /**
-   * Reads a test with its answer. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+   * Read a test with its answer. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.SourceTests.GetSourceTest
    */
@@ -438,7 +438,7 @@ export const SourceTests: GenService<{
     output: typeof GetSourceTestResponseSchema;
   },
   /**
-   * Compares two tests: the ranks of their hits, and the status of each provider. Reasons: INVALID_ARGUMENT,
+   * Compare two tests: the ranks of their hits, and the status of each provider. Reasons: INVALID_ARGUMENT,
    * SOURCE_TEST_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.SourceTests.CompareSourceTests
@@ -449,7 +449,7 @@ export const SourceTests: GenService<{
     output: typeof CompareSourceTestsResponseSchema;
   },
   /**
-   * Removes a test. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
+   * Remove a test. Reasons: INVALID_ARGUMENT, SOURCE_TEST_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.SourceTests.DeleteSourceTest
    */

@@ -290,7 +290,7 @@ export const DeleteSpecialistResponseSchema: GenMessage<DeleteSpecialistResponse
  */
 export const Specialists: GenService<{
   /**
-   * Creates a specialist, or replaces it. A tenant has up to 50.
+   * Create a specialist, or replace it. A tenant has up to 50.
    *
    * A specialist is a provider of context query; its provider id is `sub-agent-` and the specialist's id. It makes
    * several queries of a question. If the service has a model, the model instead searches and reads the specialist's
@@ -308,7 +308,7 @@ export const Specialists: GenService<{
     output: typeof PutSpecialistResponseSchema;
   },
   /**
-   * Lists the specialists by id. Reasons: INVALID_PAGE_TOKEN.
+   * List the specialists by id. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.Specialists.ListSpecialists
    */
@@ -318,7 +318,7 @@ export const Specialists: GenService<{
     output: typeof ListSpecialistsResponseSchema;
   },
   /**
-   * Deletes a specialist; the content of its folder stays. Reasons: SPECIALIST_NOT_FOUND, PERMISSION_DENIED,
+   * Delete a specialist; the content of its folder stays. Reasons: SPECIALIST_NOT_FOUND, PERMISSION_DENIED,
    * REQUEST_ID_REUSED.
    *
    * @generated from rpc contextkeep.context.v1.Specialists.DeleteSpecialist

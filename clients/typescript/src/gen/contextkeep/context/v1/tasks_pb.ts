@@ -560,7 +560,7 @@ export const TaskStateSchema: GenEnum<TaskState> = /*@__PURE__*/
  */
 export const Tasks: GenService<{
   /**
-   * Creates a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
+   * Create a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
    * one in the same context and name the old task in `reference_task_ids`.
    *
    * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT,
@@ -575,7 +575,7 @@ export const Tasks: GenService<{
     output: typeof CreateTaskResponseSchema;
   },
   /**
-   * Replaces the fields of a task that `update_mask` names: status, metadata_json. An ended task does not change. No
+   * Replace the fields of a task that `update_mask` names: status, metadata_json. An ended task does not change. No
    * task returns to TASK_STATE_SUBMITTED; every other change of state is allowed.
    *
    * Reasons: TASK_NOT_FOUND, TASK_ENDED (FAILED_PRECONDITION), CONTEXT_CLOSED, VERSION_CONFLICT (ABORTED), and those of
@@ -589,7 +589,7 @@ export const Tasks: GenService<{
     output: typeof UpdateTaskResponseSchema;
   },
   /**
-   * Reads a task with its newest messages, sorted oldest first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
+   * Read a task with its newest messages, sorted oldest first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
    *
    * @generated from rpc contextkeep.context.v1.Tasks.GetTask
    */
@@ -599,7 +599,7 @@ export const Tasks: GenService<{
     output: typeof GetTaskResponseSchema;
   },
   /**
-   * Lists the tasks of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   * List the tasks of a context, newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.context.v1.Tasks.ListTasks
    */
@@ -609,7 +609,7 @@ export const Tasks: GenService<{
     output: typeof ListTasksResponseSchema;
   },
   /**
-   * Ends a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
+   * End a task as TASK_STATE_CANCELED. Canceling a canceled task changes nothing. The agent that works on the task is
    * not notified: it reads the state with GetTask.
    *
    * Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED (the task ended in another state), CONTEXT_CLOSED,

@@ -320,7 +320,7 @@ export const ExecuteToolResponseSchema: GenMessage<ExecuteToolResponse> = /*@__P
  */
 export const Tools: GenService<{
   /**
-   * Lists the tools that the caller's key may call, by name.
+   * List the tools that the caller's key may call, by name.
    *
    * @generated from rpc contextkeep.context.v1.Tools.ListTools
    */
@@ -330,7 +330,7 @@ export const Tools: GenService<{
     output: typeof ListToolsResponseSchema;
   },
   /**
-   * Lists the working memory records of an entity as resources, newest first. The tool `wm_read` reads their text.
+   * List the working memory records of an entity as resources, newest first. The tool `wm_read` reads their text.
    *
    * Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
    *
@@ -342,7 +342,7 @@ export const Tools: GenService<{
     output: typeof ListResourcesResponseSchema;
   },
   /**
-   * Calls a tool. Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
+   * Call a tool. Every tool needs the scope `read`; a tool that writes also needs the scope `write`.
    *
    * Reasons: TOOL_NOT_FOUND, INVALID_ARGUMENT (the arguments do not match the tool's schema; `violations` has the
    * fields), NODE_NOT_FOUND (of an `external_id`), PERMISSION_DENIED (the key lacks the tool's scope, or tools that

@@ -2347,7 +2347,7 @@ export const RecordActionKindSchema: GenEnum<RecordActionKind> = /*@__PURE__*/
  */
 export const WorkingMemory: GenService<{
   /**
-   * Writes a record with inline content, JSON or text, or without content.
+   * Write a record with inline content, JSON or text, or without content.
    *
    * Reasons: INVALID_ARGUMENT, RECORD_EXISTS (the id is taken), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
    *
@@ -2359,7 +2359,7 @@ export const WorkingMemory: GenService<{
     output: typeof InsertWMRecordResponseSchema;
   },
   /**
-   * Reads a record with its inline content. Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED.
+   * Read a record with its inline content. Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.FetchWMRecord
    */
@@ -2369,7 +2369,7 @@ export const WorkingMemory: GenService<{
     output: typeof FetchWMRecordResponseSchema;
   },
   /**
-   * Changes the fields that `update_mask` names. It may name any field of WMRecordInput except `working_memory_id`.
+   * Change the fields that `update_mask` names. It may name any field of WMRecordInput except `working_memory_id`.
    * Each field is replaced as a whole; `metadata_json` is not merged. A named field that is empty is cleared, or gets
    * its default. `content_json` and `content_text` are one content: naming either replaces it. The answer has inline
    * content only if the mask names it.
@@ -2386,7 +2386,7 @@ export const WorkingMemory: GenService<{
     output: typeof UpdateWMRecordResponseSchema;
   },
   /**
-   * Lists the records of an entity, newest first.
+   * List the records of an entity, newest first.
    *
    * Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node has this `external_id`), UNAVAILABLE (the Entity Service does
    * not answer; only with an `external_id`).
@@ -2399,7 +2399,7 @@ export const WorkingMemory: GenService<{
     output: typeof FetchWMRecordsByEntityResponseSchema;
   },
   /**
-   * Lists the entities below a root node that have records, with their records by memory type. The root comes first,
+   * List the entities below a root node that have records, with their records by memory type. The root comes first,
    * then the others in the order of the walk (`created_at`, then the order of writing), each with its path in the
    * graph. The groups have the number of records and their total size. An entity that the walk reaches in several ways
    * appears once, with the shortest path. If the root is not a node that the caller sees, the answer has the records of
@@ -2422,7 +2422,7 @@ export const WorkingMemory: GenService<{
     output: typeof FetchWMManifestResponseSchema;
   },
   /**
-   * Finds records of the tenant, of all entities: by words, by a vector, or by both. The best come first.
+   * Find records of the tenant, of all entities: by words, by a vector, or by both. The best come first.
    *
    * TEXT searches name, description and content. Content means inline text, the texts and numbers of inline JSON, and
    * uploaded files that are text by content type, name or memory type and are valid UTF-8; of each, the first 50,000
@@ -2456,7 +2456,7 @@ export const WorkingMemory: GenService<{
     output: typeof SearchWMRecordsResponseSchema;
   },
   /**
-   * Answers a structured query over the tenant's records, of all entities. A query has columns, a condition, groups, an
+   * Answer a structured query over the tenant's records, of all entities. A query has columns, a condition, groups, an
    * order and a limit; it is not SQL. The service runs it as one read-only statement, within the deadline of the call.
    *
    * A column is one of these. A field of WMRecord by its name in this proto, except `content_json` and `content_text`;
@@ -2485,7 +2485,7 @@ export const WorkingMemory: GenService<{
     output: typeof QueryWMRecordsResponseSchema;
   },
   /**
-   * Archives a record: lists leave it out, and reads without `include_archived` fail with RECORD_ARCHIVED.
+   * Archive a record: lists leave it out, and reads without `include_archived` fail with RECORD_ARCHIVED.
    * RestoreWMRecord restores it until its retention ends (a setting; default: 30 days after it was archived or
    * expired). Then, or at once with `purge`, the service deletes it for good. It deletes the bytes after its grace
    * period (7 days), if no other record shares them. The log of the record stays.
@@ -2502,7 +2502,7 @@ export const WorkingMemory: GenService<{
     output: typeof DeleteWMRecordResponseSchema;
   },
   /**
-   * Restores an archived record, or one past its `expires_at`, which the call removes. A repeat is harmless.
+   * Restore an archived record, or one past its `expires_at`, which the call removes. A repeat is harmless.
    *
    * Reasons: RECORD_NOT_FOUND (it never existed, or it was purged).
    *
@@ -2514,7 +2514,7 @@ export const WorkingMemory: GenService<{
     output: typeof RestoreWMRecordResponseSchema;
   },
   /**
-   * Lists the log of a record, oldest first. Every change of a record writes an entry in the same transaction. Entries
+   * List the log of a record, oldest first. Every change of a record writes an entry in the same transaction. Entries
    * are never changed or deleted, and stay readable after a purge of the record.
    *
    * Reasons: RECORD_NOT_FOUND (it never existed), INVALID_PAGE_TOKEN.
@@ -2527,7 +2527,7 @@ export const WorkingMemory: GenService<{
     output: typeof ListWMRecordActionsResponseSchema;
   },
   /**
-   * Stores a file: first the header, then the bytes in chunks of up to 1 MiB.
+   * Store a file: first the header, then the bytes in chunks of up to 1 MiB.
    *
    * After the answer, the bytes are durable and the record is visible; before that, nothing is. A wrong size or
    * checksum, an early end and a cancelled call store nothing. If you know the size, declare it: without a declared
@@ -2547,7 +2547,7 @@ export const WorkingMemory: GenService<{
     output: typeof UploadBlobResponseSchema;
   },
   /**
-   * Starts a resumable upload, which survives broken connections and restarts. Use it for files that take long to send:
+   * Start a resumable upload, which survives broken connections and restarts. Use it for files that take long to send:
    * StartUpload, AppendUpload for each part in order, FinishUpload. After an error, in this process or another,
    * GetUpload says where to continue.
    *
@@ -2564,7 +2564,7 @@ export const WorkingMemory: GenService<{
     output: typeof StartUploadResponseSchema;
   },
   /**
-   * Adds one part to an upload: first the header, then the bytes in chunks of up to 1 MiB.
+   * Add one part to an upload: first the header, then the bytes in chunks of up to 1 MiB.
    *
    * After the answer, the part is durable. A call that fails has added nothing or the whole part: ask GetUpload. A part
    * has from 1 byte to `part_bytes_max` (64 MiB), and an upload has up to 10,000 parts. Each part begins where the one
@@ -2583,7 +2583,7 @@ export const WorkingMemory: GenService<{
     output: typeof AppendUploadResponseSchema;
   },
   /**
-   * Returns the progress of an upload; for one that finished within the last day, its record.
+   * Return the progress of an upload; for one that finished within the last day, its record.
    *
    * Reasons: UPLOAD_NOT_FOUND (it never existed, it expired, or it finished longer ago).
    *
@@ -2595,7 +2595,7 @@ export const WorkingMemory: GenService<{
     output: typeof GetUploadResponseSchema;
   },
   /**
-   * Joins the parts to one blob and writes the record, both or neither. A repeat is harmless for a day: it answers as
+   * Join the parts to one blob and write the record, both or neither. A repeat is harmless for a day: it answers as
    * the first time. The call reads and writes all bytes once more, so give it a long deadline (a call without a
    * deadline has 60 s). The log of the record shows the id of the upload as request id.
    *
@@ -2611,7 +2611,7 @@ export const WorkingMemory: GenService<{
     output: typeof FinishUploadResponseSchema;
   },
   /**
-   * Reads a file: first its record, then its bytes in chunks of up to 1 MiB.
+   * Read a file: first its record, then its bytes in chunks of up to 1 MiB.
    *
    * The service checks every MiB against its crc32c while it reads. A difference ends the stream with BLOB_CORRUPTED:
    * discard the bytes that came before. The client checks the sha256 of a whole blob. A read of an empty blob from
@@ -2628,7 +2628,7 @@ export const WorkingMemory: GenService<{
     output: typeof GetBlobResponseSchema;
   },
   /**
-   * Returns the bytes of a blob or of inline content, up to 3 MiB; no bytes for a record without content. The record in
+   * Return the bytes of a blob or of inline content, up to 3 MiB; no bytes for a record without content. The record in
    * the answer has no `content_json` or `content_text`.
    *
    * Reasons: those of GetBlob; ANSWER_TOO_LARGE (use GetBlob).
@@ -2641,7 +2641,7 @@ export const WorkingMemory: GenService<{
     output: typeof GetContentResponseSchema;
   },
   /**
-   * Creates a URL from which anyone can download the blob directly from the provider, until it expires. Use it for
+   * Create a URL from which anyone can download the blob directly from the provider, until it expires. Use it for
    * browsers and large files. Protect the URL like the bytes: the service cannot revoke it; even a purge of the record
    * stops it only after BLOB_DELETE_GRACE_S. The service does not check the downloaded bytes; compare them with the
    * record's sha256.
@@ -2658,7 +2658,7 @@ export const WorkingMemory: GenService<{
     output: typeof CreateDownloadUrlResponseSchema;
   },
   /**
-   * Archives the record of a blob, as DeleteWMRecord does. A repeat is harmless. Reasons: RECORD_NOT_FOUND,
+   * Archive the record of a blob, as DeleteWMRecord does. A repeat is harmless. Reasons: RECORD_NOT_FOUND,
    * BLOB_NOT_FOUND, RECORD_HAS_NO_BLOB.
    *
    * @generated from rpc contextkeep.context.v1.WorkingMemory.DeleteBlob
@@ -2669,7 +2669,7 @@ export const WorkingMemory: GenService<{
     output: typeof DeleteBlobResponseSchema;
   },
   /**
-   * Lists the blobs of an entity, newest first.
+   * List the blobs of an entity, newest first.
    *
    * Reasons: INVALID_PAGE_TOKEN, NODE_NOT_FOUND (no node has this `external_id`), UNAVAILABLE (the Entity Service does
    * not answer; only with an `external_id`).

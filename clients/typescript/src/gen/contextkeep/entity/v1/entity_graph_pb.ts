@@ -3544,7 +3544,7 @@ export const ChangeKindSchema: GenEnum<ChangeKind> = /*@__PURE__*/
  */
 export const EntityGraph: GenService<{
   /**
-   * Writes one node, and answers it as GetNode would.
+   * Write one node, and answer it as GetNode would.
    *
    * Reasons: EXTERNAL_ID_TAKEN (metadata `node_id`; with `get_existing` the call answers that node instead, unchanged),
    * NODE_EXISTS (the id is taken), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
@@ -3557,7 +3557,7 @@ export const EntityGraph: GenService<{
     output: typeof CreateNodeResponseSchema;
   },
   /**
-   * Writes one edge between two nodes of its graph.
+   * Write one edge between two nodes of its graph.
    *
    * Reasons: NODE_NOT_FOUND (an end is missing), EDGE_EXISTS (metadata `edge_id`: two nodes have at most one edge of a
    * type), INVALID_ARGUMENT (an end is in another graph, or the ends are in two contexts), REQUEST_ID_REUSED.
@@ -3570,7 +3570,7 @@ export const EntityGraph: GenService<{
     output: typeof CreateEdgeResponseSchema;
   },
   /**
-   * Writes nodes and edges in one transaction: all of them or none. A call has at most 2,000 rows and 4 MiB.
+   * Write nodes and edges in one transaction: all of them or none. A call has at most 2,000 rows and 4 MiB.
    *
    * Edges may join nodes of the same call. Rows without a time get the server's time, one microsecond apart, in the
    * order of the request: first the nodes, then the edges. `seq` follows the same order. So a conversation that one
@@ -3591,7 +3591,7 @@ export const EntityGraph: GenService<{
     output: typeof WriteGraphResponseSchema;
   },
   /**
-   * Reads one node. Reasons: NODE_NOT_FOUND.
+   * Read one node. Reasons: NODE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.GetNode
    */
@@ -3601,7 +3601,7 @@ export const EntityGraph: GenService<{
     output: typeof GetNodeResponseSchema;
   },
   /**
-   * Reads up to 1,000 nodes, in the order of the request; `missing_ids` lists the ids without a node.
+   * Read up to 1,000 nodes, in the order of the request; `missing_ids` lists the ids without a node.
    *
    * Reasons: ANSWER_TOO_LARGE (over 4 MiB: request fewer nodes).
    *
@@ -3613,7 +3613,7 @@ export const EntityGraph: GenService<{
     output: typeof BatchGetNodesResponseSchema;
   },
   /**
-   * Reads the node with the caller's own id. Reasons: NODE_NOT_FOUND.
+   * Read the node with the caller's own id. Reasons: NODE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.GetNodeByExternalId
    */
@@ -3623,7 +3623,7 @@ export const EntityGraph: GenService<{
     output: typeof GetNodeByExternalIdResponseSchema;
   },
   /**
-   * Reads the newest node with a name that is not archived, and counts the nodes with this name.
+   * Read the newest node with a name that is not archived, and count the nodes with this name.
    *
    * Reasons: NODE_NOT_FOUND.
    *
@@ -3635,7 +3635,7 @@ export const EntityGraph: GenService<{
     output: typeof GetNodeByNameResponseSchema;
   },
   /**
-   * Changes a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
+   * Change a node's data: by JSON merge patch (RFC 7396; the default) or by replacement.
    *
    * Reasons: NODE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the result
    * is over 1 MiB).
@@ -3648,7 +3648,7 @@ export const EntityGraph: GenService<{
     output: typeof UpdateNodeDataResponseSchema;
   },
   /**
-   * Changes a node's status and appends a STATUS envelope to its timeline, in one transaction.
+   * Change a node's status and append a STATUS envelope to its timeline, in one transaction.
    *
    * If the node already has the new status, the call answers it unchanged, whatever the request expects. So a repeat is
    * harmless.
@@ -3663,7 +3663,7 @@ export const EntityGraph: GenService<{
     output: typeof UpdateNodeStatusResponseSchema;
   },
   /**
-   * Archives a node, or restores it with `restore`. Archived nodes stay readable by id. Reasons: NODE_NOT_FOUND.
+   * Archive a node, or restore it with `restore`. Archived nodes stay readable by id. Reasons: NODE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ArchiveNode
    */
@@ -3673,7 +3673,7 @@ export const EntityGraph: GenService<{
     output: typeof ArchiveNodeResponseSchema;
   },
   /**
-   * Resets a node so that it can run again: sets its status to "Created", and deletes its output and timeline. Data,
+   * Reset a node so that it can run again: set its status to "Created", and delete its output and timeline. Data,
    * input, edges and embeddings stay. A node that is already reset is answered unchanged.
    *
    * Reasons: NODE_NOT_FOUND, VERSION_CONFLICT.
@@ -3686,7 +3686,7 @@ export const EntityGraph: GenService<{
     output: typeof ResetNodeResponseSchema;
   },
   /**
-   * Deletes a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay.
+   * Delete a node for good, with its edges, input, output, timeline and embeddings. The nodes at the other ends stay.
    * The node's records of working memory stay too, because they belong to the Context Service. To hide a node instead,
    * use ArchiveNode. Needs the scope `admin`.
    *
@@ -3700,7 +3700,7 @@ export const EntityGraph: GenService<{
     output: typeof DeleteNodeResponseSchema;
   },
   /**
-   * Starts to erase the nodes that a user owns, and answers the progress. The Context Service calls it for its own
+   * Start to erase the nodes that a user owns, and answer the progress. The Context Service calls it for its own
    * Erase; call Erase instead. It deletes every node with this `owner_user_id`, with everything that DeleteNode deletes
    * with a node; it also deletes the stored answers of repeated calls of that user, and the user's keys. If nodes and
    * envelopes of other users name the user as the author, a pseudonym replaces the name. The call answers at once; the
@@ -3718,7 +3718,7 @@ export const EntityGraph: GenService<{
     output: typeof EraseOwnedResponseSchema;
   },
   /**
-   * Reads the progress of an erasure, or counts the data of a user that an erasure would delete. The count reads all
+   * Read the progress of an erasure, or count the data of a user that an erasure would delete. The count reads all
    * nodes once. Needs the scope `admin`, and a key without bounds.
    *
    * Reasons: ERASURE_NOT_FOUND, INVALID_ARGUMENT, PERMISSION_DENIED.
@@ -3731,7 +3731,7 @@ export const EntityGraph: GenService<{
     output: typeof GetOwnedResponseSchema;
   },
   /**
-   * Sets the input of a node, its output, or both: any JSON, up to 1 MiB each. A given side replaces the old value; an
+   * Set the input of a node, its output, or both: any JSON, up to 1 MiB each. A given side replaces the old value; an
    * absent side stays as it is. The node's data, version and times stay too.
    *
    * Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (also if neither side is given), LIMIT_EXCEEDED.
@@ -3744,7 +3744,7 @@ export const EntityGraph: GenService<{
     output: typeof SetNodeIOResponseSchema;
   },
   /**
-   * Reads the input and the output of a node. Reasons: NODE_NOT_FOUND.
+   * Read the input and the output of a node. Reasons: NODE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.GetNodeIO
    */
@@ -3754,7 +3754,7 @@ export const EntityGraph: GenService<{
     output: typeof GetNodeIOResponseSchema;
   },
   /**
-   * Appends an envelope to the timeline of a node. It changes nothing else. To change the node's status, use
+   * Append an envelope to the timeline of a node. It changes nothing else. To change the node's status, use
    * UpdateNodeStatus, which also appends the STATUS envelope.
    *
    * Reasons: NODE_NOT_FOUND, REQUEST_ID_REUSED, LIMIT_EXCEEDED (the message is over 64 KiB, or a document over 1 MiB).
@@ -3767,7 +3767,7 @@ export const EntityGraph: GenService<{
     output: typeof AppendProgressResponseSchema;
   },
   /**
-   * Lists the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`. A node that is
+   * List the envelopes of a node and of the nodes that it Calls, to any depth, in the order of `seq`. A node that is
    * reached in two ways, or that calls itself in a cycle, counts once. Like a walk, the list stays in the node's
    * context.
    *
@@ -3784,7 +3784,7 @@ export const EntityGraph: GenService<{
     output: typeof ListProgressResponseSchema;
   },
   /**
-   * Deletes all envelopes of a node for good; those of the nodes that it Calls stay. Reasons: NODE_NOT_FOUND.
+   * Delete all envelopes of a node for good; those of the nodes that it Calls stay. Reasons: NODE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ClearProgress
    */
@@ -3794,7 +3794,7 @@ export const EntityGraph: GenService<{
     output: typeof ClearProgressResponseSchema;
   },
   /**
-   * Writes a vector of a node under a name, and replaces the vector that the node has under this name. Vectors are
+   * Write a vector of a node under a name, and replace the vector that the node has under this name. Vectors are
    * stored in half precision. All vectors with the same name in a graph have the same dimension: that of the first one.
    *
    * Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (the dimension is another one, zero, or over 4,000; a value is NaN,
@@ -3808,7 +3808,7 @@ export const EntityGraph: GenService<{
     output: typeof UpsertEmbeddingResponseSchema;
   },
   /**
-   * Deletes a vector of a node.
+   * Delete a vector of a node.
    *
    * Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (the node has no vector of this name; also for a repeat).
    *
@@ -3820,7 +3820,7 @@ export const EntityGraph: GenService<{
     output: typeof DeleteEmbeddingResponseSchema;
   },
   /**
-   * Lists the vectors of a node by name, by default without their values. Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
+   * List the vectors of a node by name, by default without their values. Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ListEmbeddings
    */
@@ -3830,7 +3830,7 @@ export const EntityGraph: GenService<{
     output: typeof ListEmbeddingsResponseSchema;
   },
   /**
-   * Finds the nodes whose vectors are most similar to a given vector or to another node's vector. It compares vectors
+   * Find the nodes whose vectors are most similar to a given vector or to another node's vector. It compares vectors
    * of one name by cosine, and answers the most similar first, then by id. The search is exact: it compares every
    * vector of that name in the graph. A search by a node stays in the node's graph and context, as a walk does, and
    * leaves out the node itself.
@@ -3847,7 +3847,7 @@ export const EntityGraph: GenService<{
     output: typeof SearchSimilarResponseSchema;
   },
   /**
-   * Finds the nodes that match all parts of a filter. A filter has a condition tree, a document that the data contain,
+   * Find the nodes that match all parts of a filter. A filter has a condition tree, a document that the data contain,
    * a JSONPath, and a node that they are connected to. The list is paged. A node that exists during the whole paging,
    * and whose sort value does not change, appears once.
    *
@@ -3866,7 +3866,7 @@ export const EntityGraph: GenService<{
     output: typeof SearchNodesResponseSchema;
   },
   /**
-   * Counts the nodes that SearchNodes would find. Reasons: those of SearchNodes.
+   * Count the nodes that SearchNodes would find. Reasons: those of SearchNodes.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.CountNodes
    */
@@ -3876,7 +3876,7 @@ export const EntityGraph: GenService<{
     output: typeof CountNodesResponseSchema;
   },
   /**
-   * Lists the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges. It
+   * List the graphs that have nodes, by name, with their numbers of nodes (archived ones included) and edges. It
    * counts rows, so its cost grows with the graphs. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ListGraphs
@@ -3887,7 +3887,7 @@ export const EntityGraph: GenService<{
     output: typeof ListGraphsResponseSchema;
   },
   /**
-   * Lists the edge types of a graph by name, with the number of edges of each. It counts rows, so its cost grows with
+   * List the edge types of a graph by name, with the number of edges of each. It counts rows, so its cost grows with
    * the graph. A graph without edges, or that does not exist, has none. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.ListEdgeTypes
@@ -3898,7 +3898,7 @@ export const EntityGraph: GenService<{
     output: typeof ListEdgeTypesResponseSchema;
   },
   /**
-   * Writes a graph from newline-delimited JSON, in the format of ExportGraph. The first message has a header; the
+   * Write a graph from newline-delimited JSON, in the format of ExportGraph. The first message has a header; the
    * others have bytes, cut anywhere, up to 1 MiB each. docs/graph.md describes the format.
    *
    * The service writes rows in batches of about 1,000, each wholly or not at all. It skips rows whose id exists
@@ -3922,7 +3922,7 @@ export const EntityGraph: GenService<{
     output: typeof ImportGraphResponseSchema;
   },
   /**
-   * Reads a whole graph as newline-delimited JSON. The order is: nodes with their input and output, in the order of
+   * Read a whole graph as newline-delimited JSON. The order is: nodes with their input and output, in the order of
    * creation; embeddings; timelines; edges. Each message has whole lines, about 1 MiB.
    *
    * The export is no snapshot. If rows are written, changed or deleted meanwhile, it may have some in the old state and
@@ -3940,7 +3940,7 @@ export const EntityGraph: GenService<{
     output: typeof ExportGraphResponseSchema;
   },
   /**
-   * Reads one edge. Reasons: EDGE_NOT_FOUND.
+   * Read one edge. Reasons: EDGE_NOT_FOUND.
    *
    * @generated from rpc contextkeep.entity.v1.EntityGraph.GetEdge
    */
@@ -3950,7 +3950,7 @@ export const EntityGraph: GenService<{
     output: typeof GetEdgeResponseSchema;
   },
   /**
-   * Reads up to 1,000 edges, in the order of the request; `missing_ids` lists the ids without an edge.
+   * Read up to 1,000 edges, in the order of the request; `missing_ids` lists the ids without an edge.
    *
    * Reasons: ANSWER_TOO_LARGE (over 4 MiB: request fewer edges).
    *
@@ -3962,7 +3962,7 @@ export const EntityGraph: GenService<{
     output: typeof BatchGetEdgesResponseSchema;
   },
   /**
-   * Changes an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement. Ends and type never change:
+   * Change an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement. Ends and type never change:
    * to change them, delete the edge and write another one.
    *
    * Reasons: EDGE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the result
@@ -3976,7 +3976,7 @@ export const EntityGraph: GenService<{
     output: typeof UpdateEdgeDataResponseSchema;
   },
   /**
-   * Deletes one edge for good and answers its last state. The nodes at its ends stay.
+   * Delete one edge for good and answer its last state. The nodes at its ends stay.
    *
    * Reasons: EDGE_NOT_FOUND (there is no such edge; also for a repeat), VERSION_CONFLICT, INVALID_ARGUMENT (the request
    * names the edge in both ways, or in neither).
@@ -3989,7 +3989,7 @@ export const EntityGraph: GenService<{
     output: typeof DeleteEdgeResponseSchema;
   },
   /**
-   * Lists the edges of a node, oldest first (`created_at`, then `id`). Each page reads all edges of the node in that
+   * List the edges of a node, oldest first (`created_at`, then `id`). Each page reads all edges of the node in that
    * direction: to read many children in order, use Traverse.
    *
    * Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
@@ -4002,7 +4002,7 @@ export const EntityGraph: GenService<{
     output: typeof ListEdgesResponseSchema;
   },
   /**
-   * Walks the graph from some nodes and streams the nodes that it reaches. It returns each node once, with its least
+   * Walk the graph from some nodes and stream the nodes that it reaches. It returns each node once, with its least
    * depth and the edge that reached it there; cycles end. The order is total and stable. If the start is in a context,
    * the walk stays in it.
    *
@@ -4025,7 +4025,7 @@ export const EntityGraph: GenService<{
     output: typeof TraverseResponseSchema;
   },
   /**
-   * Starts the change log of the tenant, and answers the current place in it for ListChanges. A caller that reads
+   * Start the change log of the tenant, and answer the current place in it for ListChanges. A caller that reads
    * everything after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers
    * the place that the log has reached. Before the first call, writes of the tenant log no changes and cost nothing
    * extra. Needs the scope `admin`.
@@ -4042,7 +4042,7 @@ export const EntityGraph: GenService<{
     output: typeof StartChangesResponseSchema;
   },
   /**
-   * Lists the changes after a place: nodes and edges that any call wrote, changed, archived, restored or deleted.
+   * List the changes after a place: nodes and edges that any call wrote, changed, archived, restored or deleted.
    * Setting a node's input or output counts as a change of the node; envelopes and embeddings do not.
    *
    * The order is that of the transactions that wrote them, up to the oldest transaction that still runs. So no late
