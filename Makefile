@@ -21,7 +21,7 @@ PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadsc
 	soak soak-databases test-adapters clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: .venv/.development ## make .venv with all development tools
 

@@ -189,7 +189,7 @@ class AuditTrail:
         try:
             await self._write(call.principal, _KEEP, {**values, "ids": Jsonb(audit.ids_of(call))})
         except (ContextKeepError, TimeoutError) as failure:
-            _log.warning("call not kept", extra={"call_id": call.call_id, "error": str(failure)})
+            _log.warning("call not added to the audit trail", extra={"call_id": call.call_id, "error": str(failure)})
 
     async def _add(self, minute: _Minute) -> None:
         adding = {"first_id": minute.first_id, "count": minute.count}
@@ -199,7 +199,7 @@ class AuditTrail:
         except (ContextKeepError, TimeoutError) as error:
             failure = str(error)
         if failure:
-            _log.warning("refused calls not counted", extra={"count": minute.count, "error": failure})
+            _log.warning("refused calls not added to the audit trail", extra={"count": minute.count, "error": failure})
 
     async def _write(self, principal: Principal, statement: LiteralString, parameters: dict[str, Any]) -> list[Any]:
         under_way = current_call.set(None)  # whose deadline may have passed

@@ -211,7 +211,7 @@ def _principal(row: Row) -> Principal | None:
         key_id=row.id,
     )
     if bounds:
-        _log.warning("key refused: not all that it is bound to is known here", extra={"bounds": sorted(bounds)})
+        _log.warning("key refused: this version does not know all of its bounds", extra={"bounds": sorted(bounds)})
         return None
     return principal
 

@@ -114,7 +114,9 @@ class _Run:
                 self._rounds._first_after = tenant.tenant_id
                 raise
             except Exception as error:
-                _log.warning("step failed", extra={"tenant_id": str(tenant.tenant_id), "error": repr(error)})
+                _log.warning(
+                    "step for a tenant failed", extra={"tenant_id": str(tenant.tenant_id), "error": repr(error)}
+                )
                 self.error = self.error or error
                 self._failed[tenant.tenant_id] = began + FAILED_S
             finally:

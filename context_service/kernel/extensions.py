@@ -212,7 +212,7 @@ class _Pauses:
         self._failures += 1
         if self._failures >= _FAILURES_MAX:
             self._failures, self._again_at = 0, time.monotonic() + PAUSE_S
-        _log.warning("extension is passed over", extra={"extension": self._name, "why": why[:200]})
+        _log.warning("extension skipped", extra={"extension": self._name, "why": why[:200]})
         return Unusable(why[:200])
 
     def answered(self) -> None:

@@ -36,12 +36,12 @@ async def restart(tenant: Tenant) -> None:
         (row,) = await tenant.query(_FORGET, parameters)
         count = row.count
     if await tenant.query(_RESTART, parameters):
-        _log.warning("changes start again in another database", extra={"tenant_id": str(tenant.tenant_id)})
+        _log.warning("change log starts again in another database", extra={"tenant_id": str(tenant.tenant_id)})
 
 
 async def oldest_transaction_s(tenant: Tenant) -> float:
     """Return how long the oldest transaction has been open, and log its facts; return 0 if Postgres shows none."""
     oldest = await tenant.query(_OLDEST)
     pid, age_s = oldest[0] if oldest else (None, None)
-    _log.warning("changes held up", extra={"pid": pid, "age_s": age_s})
+    _log.warning("change log waits for an open transaction", extra={"pid": pid, "age_s": age_s})
     return round(age_s or 0.0, 3)

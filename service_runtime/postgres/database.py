@@ -192,7 +192,7 @@ class Database:
             try:
                 return await pool.untenanted(sql, parameters) if pool.answers else []
             except Unavailable as error:
-                _log.warning("database left out", extra={"database": named, "error": str(error)})
+                _log.warning("database skipped", extra={"database": named, "error": str(error)})
                 return []
 
         rows = await self._home.untenanted(sql, parameters)

@@ -61,9 +61,9 @@ class IndexGauges:
             try:
                 await self.read()
             except ContextKeepError as error:
-                _log.warning("standing not read", extra={"error": str(error)})
+                _log.warning("index status of contexts not read", extra={"error": str(error)})
             except Exception:
-                _log.exception("standing not read")  # the next time may do better
+                _log.exception("index status of contexts not read")  # the next time may do better
             await asyncio.sleep(background.apart(INTERVAL_S, 0.75, 1.25))
 
     async def read(self) -> None:

@@ -97,4 +97,4 @@ class QuestionVectors:
 
     def _failed(self, by: str, *, asked_s: float = 0.0) -> None:
         pause_s = self._pauses.failed(by, asked_s=asked_s)
-        _log.warning("question has no vector", extra={"error": by, "pause_s": pause_s})
+        _log.warning("question not embedded", extra={"error": by, "pause_s": pause_s})

@@ -169,7 +169,7 @@ class Jobs:
         try:
             await door.query(END, {**named, "progress": progress, "state": state, "error": error})
         except ContextKeepError as failure:
-            _log.warning("end of a job not written", extra={"job_id": named["id"], "error": str(failure)})
+            _log.warning("result of a job not written", extra={"job_id": named["id"], "error": str(failure)})
 
     async def _keep_telling(self, door: Tenant, named: dict[str, Any], progress_box: list[Progress]) -> None:
         while True:

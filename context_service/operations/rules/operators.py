@@ -72,7 +72,7 @@ async def everywhere(
         try:
             return await database.operating(principal, name).query(sql, named)
         except (Unavailable, DeadlineExceeded) as error:
-            _log.warning("database left out", extra={"database": name, "error": str(error)})
+            _log.warning("database skipped", extra={"database": name, "error": str(error)})
             return None
 
     answers: dict[str, list[Row] | None] = {HOME: await database.operating(principal, HOME).query(sql, named)}

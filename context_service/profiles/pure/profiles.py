@@ -246,7 +246,7 @@ def _installed() -> dict[str, str]:
                 raise BadProfile("the name is malformed, or that of a profile that comes with the service")
             parsed(name, text)
         except Exception as error:
-            _log.warning("profile is passed over", extra={"profile": name, "why": str(error)})
+            _log.warning("profile skipped: it is not valid", extra={"profile": name, "why": str(error)})
         else:
             found[name] = text
     return found

@@ -73,7 +73,7 @@ class HitsByMeaning:
                 cosine_by_ref |= {candidate.ref: cosine for candidate, cosine in zip(compared, cosines, strict=True)}
         except (NoVector, EmbedderFailed, TextRefused, TimeoutError) as error:
             # Not its text: an embedder that refuses a text may repeat it.
-            _log.info("hits are compared by words alone", extra={"error": type(error).__name__})
+            _log.info("hits compared by words only", extra={"error": type(error).__name__})
             return None
         unrelated = self._embedder.unrelated
         return {ref: max((cosine - unrelated) / (1.0 - unrelated), 0.0) for ref, cosine in cosine_by_ref.items()}

@@ -275,7 +275,7 @@ class ContextQueries:
             state, why = _failure(error, part.deadline_s)
             refused[provider_id] = f"its provider failed: {why}"
             extra = {"provider": provider_id, "state": state.value, "why": why, "where": _where(error)}
-            _log.warning("context provider did not expand", extra=extra)
+            _log.warning("provider did not expand a hit", extra=extra)
         return await beside_the_loop(
             expanding.BYTES_MAX, expanding.expanded_refs, question.expand_refs, results, refused
         )

@@ -293,9 +293,9 @@ class Importing:
                 if cleared := await Rounds(self._database, self._clear).run():
                     _log.info("unfinished contexts of imports removed", extra={"contexts": cleared})
             except ContextKeepError as error:
-                _log.warning("clearing failed", extra={"error": str(error)})
+                _log.warning("removal of unfinished imports failed", extra={"error": str(error)})
             except Exception:
-                _log.exception("clearing failed")  # the next pass tries again
+                _log.exception("removal of unfinished imports failed")  # the next pass tries again
 
     async def _clear(self, tenant: Tenant) -> tuple[int, bool]:
         return await imports.clear(self._database, tenant.tenant_id)

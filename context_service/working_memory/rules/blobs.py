@@ -136,7 +136,9 @@ class BlobWriter:
             await self._storage.delete(provider, key)
         except ContextKeepError as error:
             # The row is still `writing`: the sweeper finds it when its lease has expired.
-            _log.warning("failed upload not handed over", extra={"blob_id": blob_id, "error": str(error)})
+            _log.warning(
+                "parts of a failed upload not scheduled for removal", extra={"blob_id": blob_id, "error": str(error)}
+            )
 
 
 def upload_expired() -> UploadExpired:
