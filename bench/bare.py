@@ -13,10 +13,10 @@ from typing import Any
 
 import grpc
 
-from service_runtime import interceptors
-from service_runtime.admission import CallLimits, CallSlots
-from service_runtime.auth import ANONYMOUS
-from service_runtime.calls import Call, current_call
+from service_runtime.grpc_server import interceptors
+from service_runtime.rpc.admission import CallLimits, CallSlots
+from service_runtime.rpc.calls import Call, current_call
+from service_runtime.rpc.principal import ANONYMOUS
 
 
 class Bare(grpc.aio.ServerInterceptor):  # type: ignore[misc]

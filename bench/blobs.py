@@ -21,7 +21,7 @@ from typing import Any
 
 from bench import floors
 from bench.table import PAIRS
-from service_runtime import embedded_postgres
+from service_runtime.databases import embedded_postgres
 
 MIB = 1024 * 1024
 PORT = 50951
@@ -119,7 +119,7 @@ def client(name: str, size_bytes: int) -> None:
 
     from contextkeep.context.v1 import working_memory_pb2 as pb
     from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-    from service_runtime.process import tune_malloc
+    from service_runtime.grpc_server.process import tune_malloc
 
     tune_malloc()
     entity = "00000000-0000-7000-8000-0000000000bb"

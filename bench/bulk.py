@@ -26,8 +26,8 @@ from bench.table import Processes
 from bench.texts import messages
 from context_service.commands import dev
 from contextkeep import AsyncEntityClient, EdgeInput, NodeInput
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.ids import new_id
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
+from service_runtime.values.ids import new_id
 
 WRITE_ROUNDS = 15
 WRITE_NODES = 1_000  # of a call, with as many edges

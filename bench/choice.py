@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 import uvloop
 
 from context_service.commands import dev
-from service_runtime.auth import DEFAULT_TENANT_ID, Principal
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, Principal
 
 QUERIES = 30_000
 AT_ONCE = 100  # of one kind, then of the other

@@ -209,7 +209,7 @@ async def _s3(what: str, size_bytes: int) -> Callable[[], Coroutine[Any, Any, in
 
 
 async def _alone(name: str, what: str, size_bytes: int) -> None:
-    from service_runtime.process import tune_malloc
+    from service_runtime.grpc_server.process import tune_malloc
 
     tune_malloc()
     work = await {"azure": _azure, "gcs": _gcs, "s3": _s3}[name](what, size_bytes)

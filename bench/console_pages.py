@@ -19,7 +19,7 @@ import httpx2 as httpx
 
 from context_service.commands import dev
 from contextkeep import ContextClient, ContextInput, EdgeInput, EntityClient, NodeInput
-from service_runtime.ports import free_port
+from service_runtime.network.ports import free_port
 
 NODES, RECORDS, CONTEXTS = 100_000, 10_000, 1_000
 AT_ONCE, ROUNDS, PEOPLE = 500, 20, 10

@@ -16,7 +16,7 @@ from bench.passages import Talk
 from bench.stack import running
 from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, NodeInput
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
 
 SUBJECT = "ada"
 MESSAGES, BLOBS, NODES = 800, 100, 100  # of a thousand

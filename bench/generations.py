@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 
 from context_service.retrieval.pure.terms import MASK_BITS
-from service_runtime import embedded_postgres
+from service_runtime.databases import embedded_postgres
 from tests.ports import free_port
 
 GENERATIONS = 10

@@ -23,7 +23,7 @@ from bench.stack import running
 from bench.table import PAIRS
 from context_service.commands import dev
 from contextkeep import AsyncContextClient
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
 from tests.faults.processes import Service
 from tests.ports import free_port
 

@@ -19,9 +19,9 @@ from uuid import UUID
 import uvloop
 
 from contextkeep.errors import Unavailable
-from service_runtime.ids import new_id
 from service_runtime.postgres import Database
 from service_runtime.postgres.pool import Pool
+from service_runtime.values.ids import new_id
 
 DATABASES = (1, 10, 100, 1_000)
 TENANTS = 10_000

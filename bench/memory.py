@@ -27,8 +27,8 @@ from bench.stack import running, services_of
 from bench.table import Processes
 from context_service.commands import dev
 from contextkeep import AsyncContextClient
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.ids import new_id
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
+from service_runtime.values.ids import new_id
 
 RECORDS = 10_000  # of one entity
 PAGE = 1_000

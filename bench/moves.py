@@ -20,8 +20,8 @@ import psycopg
 
 from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from service_runtime.databases import Databases
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
+from service_runtime.databases.placement import Databases
 
 NODES, RECORDS = 1_000_000, 100_000
 SESSION_NODES = 1_000

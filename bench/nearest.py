@@ -21,9 +21,9 @@ from bench.passages import PRINCIPAL, cpu_of, passages_of
 from context_service.kernel.llm.local import DIMENSION, MODEL
 from context_service.retrieval.model import Scope
 from context_service.retrieval.store.nearest import Nearest
-from service_runtime import embedded_postgres
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases import embedded_postgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 
 SIZES = (600, 10_000, 50_000)
 QUESTIONS = 20

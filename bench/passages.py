@@ -27,11 +27,11 @@ from context_service.app import migrations
 from context_service.retrieval.model import Audience, Passage, Scope
 from context_service.retrieval.pure import terms
 from context_service.retrieval.store.passages import Passages
-from service_runtime import embedded_postgres
-from service_runtime.auth import DEFAULT_TENANT_ID, Principal
-from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
-from service_runtime.migrate import migrate
+from service_runtime.databases import embedded_postgres
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.databases.migrate import migrate
 from service_runtime.postgres import Database, Transaction
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, Principal
 
 PRINCIPAL = Principal(tenant_id=DEFAULT_TENANT_ID, subject="bench")
 SIZES = (50_000, 10_000)  # of one scope each; the others have

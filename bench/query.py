@@ -31,7 +31,7 @@ from context_service.commands import dev
 from contextkeep import AsyncContextClient
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 from tests.fakes.context_providers import Answered, ProviderQuery, Stub, hit, written_package
 from tests.ports import free_port
 

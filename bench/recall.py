@@ -25,11 +25,11 @@ from pgvector.psycopg import register_vector
 from context_service.app import migrations
 from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION
 from context_service.working_memory.rules import search
-from service_runtime import embedded_postgres
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.embedded_postgres import SERVICE_ROLE
-from service_runtime.ids import new_id
-from service_runtime.migrate import migrate
+from service_runtime.databases import embedded_postgres
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE
+from service_runtime.databases.migrate import migrate
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
+from service_runtime.values.ids import new_id
 
 QUESTIONS = 100
 CANDIDATES = (40, 100, 200, 400)  # hnsw.ef_search

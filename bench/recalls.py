@@ -30,8 +30,8 @@ from context_service.commands import dev
 from context_service.retrieval.model import Scope
 from context_service.retrieval.store.passages import Passages
 from contextkeep import AsyncContextClient
-from service_runtime.ids import new_id
 from service_runtime.postgres import Database
+from service_runtime.values.ids import new_id
 
 SIZES = {600: 12.0, 10_000: 12.0, 50_000: 30.0}  # passages, and the median in ms that is the target
 BATCH = 500

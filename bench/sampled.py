@@ -29,7 +29,7 @@ STORE = "psycopg, the pool, a tenant's wall"
 CLIENT = "call of the Entity Service"
 LAYERS = (TRANSPORT, INTERCEPTORS, SERVICER, RULES, CLIENT, STORE)
 
-_BORDER = "interceptors access auth keys calls tracing logs metrics admission fair_queue tokens server connections"
+_BORDER = "auth/ grpc_server/interceptors grpc_server/server network/connections rpc/ telemetry/"
 _ROOMS = (
     "agents compiled_pages contexts entity_history erasure history knowledge knowledge_bases mcp mcp_servers"
     " memories operations query specialists transfer usage wiki windows working_memory"
@@ -43,8 +43,8 @@ _PLACES = {
     "/context_service/kernel/wire/": SERVICER,
     "/entity_service/api": SERVICER,
     "/entity_service/wire": SERVICER,
-    **{f"/service_runtime/{name}.py": INTERCEPTORS for name in _BORDER.split()},
-    "/service_runtime/process.py": TRANSPORT,
+    **{f"/service_runtime/{name}": INTERCEPTORS for name in _BORDER.split()},
+    "/service_runtime/grpc_server/process.py": TRANSPORT,
     "/context_service/__main__": TRANSPORT,
     "/context_service/commands/server": TRANSPORT,
     "/entity_service/__main__": TRANSPORT,

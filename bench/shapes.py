@@ -27,7 +27,7 @@ from bench.table import HEADER, Processes, Row, compare
 from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 
 NODES = 40_000  # of a session, about
 LATE = 200

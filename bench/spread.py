@@ -20,8 +20,8 @@ from bench.stack import services_of
 from bench.table import Processes
 from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient
-from service_runtime.databases import Databases
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
+from service_runtime.databases.placement import Databases
 
 SECONDS = 5.0
 ROUNDS = 5

@@ -20,7 +20,7 @@ import grpc
 from bench.echo import METHOD
 from context_service.commands import dev
 from contextkeep import AsyncContextClient
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
 from tests.ports import free_port
 
 ECHO_MS = 0.33  # at the median, of the machine that the targets are for

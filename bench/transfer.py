@@ -36,8 +36,8 @@ from context_service.blobs.storage import BLOCK_BYTES
 from context_service.commands import dev
 from context_service.transfer.store.tables import CONTEXT, CONTEXT_ROWS
 from contextkeep import AsyncContextClient, ContextClient, MessageInput, PartInput
-from service_runtime.ids import new_id
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
+from service_runtime.values.ids import new_id
 
 MB = 1_000_000
 FILE_BYTES = 1024 * 1024

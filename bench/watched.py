@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from service_runtime import process
+from service_runtime.grpc_server import process
 
 WARM_UP_S = 2.0  # imports, migrations, first connections
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from service_runtime.commands import printing
-from service_runtime.loading import loading
+from service_runtime.cli.commands import printing
+from service_runtime.imports.loading import loading
 
 
 @printing()

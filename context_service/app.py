@@ -32,16 +32,20 @@ from context_service.wiki.room import open_wiki
 from context_service.windows.room import windows_of
 from context_service.working_memory.room import limits_of, open_working_memory
 from context_service.working_memory.rules.passages import RecordQuotes
-from service_runtime import access, http, server, tls, tracing
-from service_runtime.audit_trail import AuditTrail
-from service_runtime.auth import Authenticator
-from service_runtime.copying import copied
-from service_runtime.interceptors import Border
-from service_runtime.metrics import Metrics
-from service_runtime.observing import observing
-from service_runtime.recent_calls import RecentCalls
-from service_runtime.replays import Replays
-from service_runtime.server import ServerOptions
+from service_runtime import http
+from service_runtime.auth import access
+from service_runtime.auth.audit_trail import AuditTrail
+from service_runtime.grpc_server import server
+from service_runtime.grpc_server.interceptors import Border
+from service_runtime.grpc_server.observing import observing
+from service_runtime.grpc_server.server import ServerOptions
+from service_runtime.network import tls
+from service_runtime.rpc.principal import Authenticator
+from service_runtime.rpc.recent_calls import RecentCalls
+from service_runtime.statements.replays import Replays
+from service_runtime.telemetry import tracing
+from service_runtime.telemetry.metrics import Metrics
+from service_runtime.values.copying import copied
 
 __all__ = ["migrations", "probes", "running"]
 

@@ -15,8 +15,11 @@ from context_service.resources import (
     migrations,
 )
 from context_service.settings import Settings
-from service_runtime import access, database_probes, probe, server, tls
-from service_runtime.server import Check
+from service_runtime.auth import access
+from service_runtime.cli import database_probes
+from service_runtime.grpc_server import probe, server
+from service_runtime.grpc_server.server import Check
+from service_runtime.network import tls
 
 
 def check_exposure(settings: Settings, *, authenticated: bool) -> None:

@@ -40,14 +40,17 @@ from context_service.working_memory.store.records import Records
 from contextkeep.address import Address, parse_address
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.errors import StorageFull, Unavailable
-from service_runtime import background, connections, http, probe, tls
-from service_runtime.admission import CallSlots
-from service_runtime.connections import Connection
-from service_runtime.held_bytes import HeldBytes, memory_limits
-from service_runtime.metrics import ERASING_FAILED, Metrics
-from service_runtime.migrate import Migration, access_migrations, load
+from service_runtime import http
+from service_runtime.background_work import background
+from service_runtime.databases.migrate import Migration, access_migrations, load
+from service_runtime.databases.schema import SchemaCheck
+from service_runtime.grpc_server import probe
+from service_runtime.network import connections, tls
+from service_runtime.network.connections import Connection
 from service_runtime.postgres import Database, take_half_vectors
-from service_runtime.schema import SchemaCheck
+from service_runtime.rpc.admission import CallSlots
+from service_runtime.rpc.held_bytes import HeldBytes, memory_limits
+from service_runtime.telemetry.metrics import ERASING_FAILED, Metrics
 
 _log = logging.getLogger("app")
 

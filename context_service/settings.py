@@ -11,8 +11,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contextkeep.address import parse_address
 from contextkeep.errors import InvalidArgument
-from service_runtime.destinations import check_entries
-from service_runtime.sealing import keys_of
+from service_runtime.auth.sealing import keys_of
+from service_runtime.network.destinations import check_entries
 from service_runtime.settings import KIB, MIB, ServiceSettings, from_json, http_url
 
 GIB = 1024 * MIB

@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 
-from service_runtime.commands import (
+from service_runtime.cli.commands import (
     add_check_config,
     add_migrate,
     add_replay,
@@ -16,7 +16,7 @@ from service_runtime.commands import (
     run_check_config,
     run_migrations,
 )
-from service_runtime.loading import loading
+from service_runtime.imports.loading import loading
 
 _log = logging.getLogger("entity_service")
 
@@ -29,8 +29,10 @@ def main() -> None:
         from entity_service import app
         from entity_service.replay_erasures import replay
         from entity_service.settings import Settings
-        from service_runtime import development, logs, process
+        from service_runtime.cli import development
+        from service_runtime.grpc_server import process
         from service_runtime.settings import load
+        from service_runtime.telemetry import logs
 
     parser = argparse.ArgumentParser(
         prog="entity-service",

@@ -43,11 +43,11 @@ from entity_service.wire import search as search_wire
 from entity_service.wire import transfer as transfer_wire
 from entity_service.wire import walks as traversal_wire
 from entity_service.wire import writes as write_wire
-from service_runtime.calls import principal
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import parse_id
-from service_runtime.pages import page_size
-from service_runtime.requests import RESPONSE, request_of, unpacked
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.inputs.pages import page_size
+from service_runtime.rpc.calls import principal
+from service_runtime.statements.requests import RESPONSE, request_of, unpacked
+from service_runtime.values.ids import parse_id
 
 _T = TypeVar("_T")
 

@@ -31,21 +31,27 @@ from entity_service.store.embeddings import EmbeddingStore
 from entity_service.store.node_io import NodeIOStore
 from entity_service.store.nodes import GraphStore
 from entity_service.store.progress import Timelines
-from service_runtime import access, background, database_probes, http, server, tls, tracing
-from service_runtime.audit_trail import AuditTrail
-from service_runtime.auth import Authenticator
-from service_runtime.copying import copied
-from service_runtime.held_bytes import HeldBytes, memory_limits
-from service_runtime.interceptors import Border
-from service_runtime.metrics import ERASING_FAILED, SUBJECT_ERASURES_PENDING, Metrics
-from service_runtime.migrate import Migration, access_migrations, load
-from service_runtime.observing import observing
+from service_runtime import http
+from service_runtime.auth import access
+from service_runtime.auth.audit_trail import AuditTrail
+from service_runtime.background_work import background
+from service_runtime.cli import database_probes
+from service_runtime.databases.migrate import Migration, access_migrations, load
+from service_runtime.databases.schema import SchemaCheck
+from service_runtime.grpc_server import server
+from service_runtime.grpc_server.interceptors import Border
+from service_runtime.grpc_server.observing import observing
+from service_runtime.grpc_server.server import Check, ServerOptions
+from service_runtime.network import tls
 from service_runtime.postgres import Database, take_half_vectors
-from service_runtime.recent_calls import RecentCalls
-from service_runtime.replays import Replays
-from service_runtime.requests import Requests
-from service_runtime.schema import SchemaCheck
-from service_runtime.server import Check, ServerOptions
+from service_runtime.rpc.held_bytes import HeldBytes, memory_limits
+from service_runtime.rpc.principal import Authenticator
+from service_runtime.rpc.recent_calls import RecentCalls
+from service_runtime.statements.replays import Replays
+from service_runtime.statements.requests import Requests
+from service_runtime.telemetry import tracing
+from service_runtime.telemetry.metrics import ERASING_FAILED, SUBJECT_ERASURES_PENDING, Metrics
+from service_runtime.values.copying import copied
 
 
 def migrations() -> list[Migration]:

@@ -15,9 +15,9 @@ from entity_service.app import migrations
 from entity_service.rules.erase_owned import OwnedEraser
 from entity_service.settings import Settings
 from entity_service.store.owned import BEGIN_REPLAYED, KNOWN_ERASURES, LEASE_S, STILL_OPEN, SUBJECTS_IN
-from service_runtime.erased import Erased, Replayed, looked_up, read, subjects_in
+from service_runtime.databases.schema import SchemaCheck
+from service_runtime.erasure.erased import Erased, Replayed, looked_up, read, subjects_in
 from service_runtime.postgres import Database, Tenant
-from service_runtime.schema import SchemaCheck
 
 
 async def replay(settings: Settings, path: Path) -> Replayed:

@@ -48,8 +48,8 @@ from contextkeep import (
     new_id,
 )
 from contextkeep.errors import LegalHold, McpServerFailed, McpToolNotDeclared
-from service_runtime.keys import KeyAdministration, NewKey
-from service_runtime.ports import free_port
+from service_runtime.auth.keys import KeyAdministration, NewKey
+from service_runtime.network.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "architecture.md"  # that is kept as a file

@@ -10,7 +10,7 @@ import socket
 from datetime import UTC, datetime
 
 from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, Scope
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 ENTRY_POINTS = """\
 [contextkeep.context_providers]

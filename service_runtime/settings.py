@@ -16,9 +16,9 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from service_runtime.admission import CallLimits, Shares
-from service_runtime.copying import copied
-from service_runtime.documents import NESTING_MAX
+from service_runtime.inputs.documents import NESTING_MAX
+from service_runtime.rpc.admission import CallLimits, Shares
+from service_runtime.values.copying import copied
 
 KIB = 1024
 _DATABASE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")

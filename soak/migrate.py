@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from service_runtime.embedded_postgres import SERVICE_ROLE
-from service_runtime.migrate import migrate
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE
+from service_runtime.databases.migrate import migrate
 from soak.stack import EVERYTHING
 
 if __name__ == "__main__":

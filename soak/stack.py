@@ -18,8 +18,8 @@ from context_service.commands import maintenance
 from context_service.settings import Settings
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import NotFound, Unavailable
-from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE
-from service_runtime.migrate import migrate
+from service_runtime.databases.embedded_postgres import OWNER_ROLE, SERVICE_ROLE
+from service_runtime.databases.migrate import migrate
 from soak.clouds import Cloud
 from soak.operations import Clients
 from tests.faults import postgres as breakable

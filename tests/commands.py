@@ -32,7 +32,7 @@ _LOADED = (
     "context_service.app",
     "context_service.commands.server",
     "entity_service.app",
-    "service_runtime.check_config",
+    "service_runtime.cli.check_config",
 )
 _BYTES_MAX = 2**17  # an environment, too
 _TIMEOUT_S = 120.0

@@ -28,9 +28,9 @@ import tests.commands
 import tests.emulators.azurite
 import tests.emulators.gcs
 import tests.emulators.moto
-from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
-from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
-from service_runtime.loading import loading
+from service_runtime.databases.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.imports.loading import loading
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, ApiKeys, Principal
 from tests import databases
 from tests.commands import Commands
 from tests.databases import TEMPLATE, Clones
@@ -73,7 +73,7 @@ OTHER_PRINCIPAL = Principal(tenant_id=uuid.UUID("00000000-0000-7000-8000-0000000
 def pytest_collection() -> Iterator[None]:
     """Collect without the garbage collector, which looked at 8,500 tests again and again: an eighth of the CPU.
 
-    Then let it look as rarely as the services do (`service_runtime/process.py`): it took a thirtieth.
+    Then let it look as rarely as the services do (`service_runtime/grpc_server/process.py`): it took a thirtieth.
     """
     with loading():
         outcome = yield
@@ -173,7 +173,7 @@ class Addresses:
 def postgres() -> Iterator[EmbeddedPostgres]:
     import context_service.app
     import entity_service.app
-    from service_runtime.migrate import migrate
+    from service_runtime.databases.migrate import migrate
 
     version = os.environ.get("CONTEXTKEEP_TEST_PG") or "18"
     with databases.in_memory(version) as server:
@@ -288,7 +288,7 @@ def entity_settings(urls: Urls) -> entity_service.settings.Settings:
 def metrics_ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The ports on which servers that are started from now on expose their metrics."""
     ports: list[int] = []
-    from service_runtime.metrics import Metrics
+    from service_runtime.telemetry.metrics import Metrics
 
     exposed = Metrics.exposed
 
@@ -380,7 +380,7 @@ def exporter() -> InMemorySpanExporter:
 @pytest.fixture
 def spans(exporter: InMemorySpanExporter) -> Iterator[InMemorySpanExporter]:
     """What is traced during the test."""
-    from service_runtime import tracing
+    from service_runtime.telemetry import tracing
 
     exporter.clear()
     with tracing.switched_on():

@@ -18,8 +18,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from service_runtime import embedded_postgres
-from service_runtime.embedded_postgres import OWNER_ROLE, EmbeddedPostgres
+from service_runtime.databases import embedded_postgres
+from service_runtime.databases.embedded_postgres import OWNER_ROLE, EmbeddedPostgres
 from tests.ports import free_port
 
 TEMPLATE = "migrated"

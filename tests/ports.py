@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from service_runtime import ports
+from service_runtime.network import ports
 
 
 def free_port() -> int:

@@ -14,10 +14,10 @@ from typing import Any
 
 import psycopg
 
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.databases import Databases
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.placement import Databases
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.conftest import BESIDE, OTHER_PRINCIPAL, Urls, cloned, lives_beside
 
 EAST = "east"

@@ -7,7 +7,7 @@ import pkgutil
 from functools import cache
 from types import ModuleType
 
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 
 @cache

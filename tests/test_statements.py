@@ -15,8 +15,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from service_runtime.outbox import Outbox
-from service_runtime.requests import Requests
+from service_runtime.background_work.outbox import Outbox
+from service_runtime.statements.requests import Requests
 from tests.conftest import Urls, cloned
 from tests.sql_modules import modules_with_sql
 
@@ -72,11 +72,11 @@ MAY_SCAN = {
     "context_service.working_memory.store.stored_blobs: count_blobs": _COUNTED,
     "context_service.working_memory.store.tenant_limits: list_limits": _OPERATOR,
     "entity_service.store.owned: count": _BY_OWNER,
-    "service_runtime.databases: is_empty": "an operator's command; it stops at the first row",
-    "service_runtime.keys: any_key": "it stops at the first row",
-    "service_runtime.keys: revoke": _OPERATOR,
-    "service_runtime.keys: tenants": _OPERATOR,
-    "service_runtime.rebalancing: held": _OPERATOR,
+    "service_runtime.databases.placement: is_empty": "an operator's command; it stops at the first row",
+    "service_runtime.auth.keys: any_key": "it stops at the first row",
+    "service_runtime.auth.keys: revoke": _OPERATOR,
+    "service_runtime.auth.keys: tenants": _OPERATOR,
+    "service_runtime.databases.rebalancing: held": _OPERATOR,
 }
 
 

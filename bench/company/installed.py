@@ -13,7 +13,7 @@ from typing import Any
 from bench.company.generated import CATALOGUE, CRM, TICKETS, Company, Fact, company
 from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery
 from context_service.retrieval.pure.terms import asked_terms, terms_of
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 SEED_VARIABLE, CUSTOMERS_VARIABLE = "COMPANY_SEED", "COMPANY_CUSTOMERS"
 

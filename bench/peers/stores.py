@@ -15,7 +15,7 @@ import psycopg
 
 from context_service.commands import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, ChatMessage, EdgeInput, NodeInput
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.frameworks import environment
 
 NEWEST = 20  # as in worker.py, which imports nothing of ours

@@ -10,10 +10,10 @@ from context_service.kernel.wire.imported import imported_of
 from contextkeep.context.v1 import agent_templates_pb2 as templates_pb
 from contextkeep.context.v1 import agent_templates_pb2_grpc, agents_pb2_grpc
 from contextkeep.context.v1 import agents_pb2 as pb
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
 
 
 class AgentsServicer(agents_pb2_grpc.AgentsServicer):

@@ -9,7 +9,7 @@ from context_service.agents.rules import Agents
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from contextkeep.context.v1.agent_templates_pb2_grpc import add_AgentTemplatesServicer_to_server
 from contextkeep.context.v1.agents_pb2_grpc import add_AgentsServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 
 def agents_of(deps: Dependencies) -> tuple[Room[AgentsServicer], Agents, Agents]:

@@ -17,12 +17,12 @@ from context_service.agents.model import Agent, AgentInput, Callers, ProviderNam
 from context_service.agents.store import agents_of, is_in_use, lock_template
 from context_service.kernel.catalog import Catalog, check_unbound
 from contextkeep.errors import AgentNotFound, AgentTemplateInUse, AgentTemplateNotFound, InvalidArgument
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_count, check_stored, check_text, check_texts
-from service_runtime.copying import copied
+from service_runtime.inputs import pages
 from service_runtime.postgres import Database, Row, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_count, check_stored, check_text, check_texts
+from service_runtime.values.copying import copied
 
 AGENTS_MAX, TEMPLATES_MAX = 10_000, 1_000  # limits for each tenant
 ID_CHARS_MAX = 128

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_service.kernel.catalog import Table
 from service_runtime.postgres import Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 _SEEN = SQL["seen"]

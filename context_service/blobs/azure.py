@@ -32,7 +32,7 @@ from context_service.blobs.retries import Retries, asked_delay_s
 from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
-from service_runtime.extras import install
+from service_runtime.imports.extras import install
 
 PART_BYTES = 4 * 1024 * 1024
 PARTS_AT_ONCE = 2  # parts of one transfer at the same time

@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from context_service.blobs.storage import BlobBackend, BlobStorage
 from context_service.settings import Settings
 from contextkeep.errors import ProviderNotConfigured
-from service_runtime.extras import install
+from service_runtime.imports.extras import install
 
 _log = logging.getLogger("blobs")
 

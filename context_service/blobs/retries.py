@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from contextkeep.errors import Unavailable
 from contextkeep.retries import Attempts, RetryBudget
-from service_runtime.calls import remaining_s
+from service_runtime.rpc.calls import remaining_s
 
 _T = TypeVar("_T")
 

@@ -35,7 +35,7 @@ from contextkeep.errors import (
     SizeMismatch,
     Unavailable,
 )
-from service_runtime import tracing
+from service_runtime.telemetry import tracing
 
 _log = logging.getLogger("blobs")
 

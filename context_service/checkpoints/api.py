@@ -13,10 +13,10 @@ from context_service.packing.wire import (
 )
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 
 class CheckpointsServicer(context_windows_pb2_grpc.CheckpointsServicer):

@@ -16,7 +16,7 @@ from context_service.usage.room import EndingRows
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_CheckpointsServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 __all__ = ["CheckpointRows", "checkpoints_of"]
 

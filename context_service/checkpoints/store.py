@@ -10,10 +10,10 @@ from context_service.contexts.room import Log
 from context_service.kernel.rendering import Rendered
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import pieces_json
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
 from service_runtime.postgres import Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 # Checkpoints that a window keeps for each reason. A block that a fold removed stays while a checkpoint shows it.
 KEPT_MAX = {BY_STEPS: 20, BY_FOLD: 20, BY_CALLER: 100}

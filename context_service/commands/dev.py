@@ -24,10 +24,11 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from contextkeep import dev_keys
-from service_runtime import development, embedded_postgres
-from service_runtime.children import die_with_us
-from service_runtime.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
-from service_runtime.ports import free_port
+from service_runtime.child_processes.children import die_with_us
+from service_runtime.cli import development
+from service_runtime.databases import embedded_postgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
+from service_runtime.network.ports import free_port
 from service_runtime.settings import state_folder
 
 CONTEXT_PORT = 50051

@@ -10,8 +10,8 @@ from context_service.commands import maintenance
 from context_service.commands.progress import progress_bar
 from context_service.retrieval.model import Backfilled
 from context_service.settings import Settings
-from service_runtime import process
-from service_runtime.commands import Subparsers, print_away
+from service_runtime.cli.commands import Subparsers, print_away
+from service_runtime.grpc_server import process
 
 _INTERRUPTED = 130
 

@@ -9,9 +9,9 @@ import sys
 from context_service.commands import maintenance
 from context_service.commands.progress import progress_bar
 from context_service.settings import Settings
-from service_runtime import process
-from service_runtime.commands import Subparsers, add_replay, print_replayed
-from service_runtime.erased import read
+from service_runtime.cli.commands import Subparsers, add_replay, print_replayed
+from service_runtime.erasure.erased import read
+from service_runtime.grpc_server import process
 
 _INTERRUPTED = 130
 

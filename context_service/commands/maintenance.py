@@ -48,11 +48,11 @@ from context_service.working_memory.upkeep.sweep import Swept
 from context_service.working_memory.upkeep.text_backfill import TextBackfill
 from context_service.working_memory.upkeep.vector_backfill import Backfill
 from contextkeep.errors import FailedPrecondition, InvalidArgument, SecretsKeyMissing
-from service_runtime.erased import Erased, Replayed
+from service_runtime.auth.sealing import KeyRing, keys_of
+from service_runtime.auth.tenants import tenant_named
+from service_runtime.databases.schema import SchemaCheck
+from service_runtime.erasure.erased import Erased, Replayed
 from service_runtime.postgres import Database
-from service_runtime.schema import SchemaCheck
-from service_runtime.sealing import KeyRing, keys_of
-from service_runtime.tenants import tenant_named
 
 _CONTEXTS = "context.context"
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from context_service.settings import McpSettings
 from contextkeep.client.aio import AsyncContextClient
 from contextkeep.errors import ContextKeepError
-from service_runtime import logs
-from service_runtime.commands import Subparsers
-from service_runtime.extras import install
-from service_runtime.loading import loading
+from service_runtime.cli.commands import Subparsers
+from service_runtime.imports.extras import install
+from service_runtime.imports.loading import loading
 from service_runtime.settings import load
+from service_runtime.telemetry import logs
 
 
 def add_mcp(commands: Subparsers) -> None:

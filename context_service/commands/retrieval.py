@@ -14,9 +14,9 @@ from context_service.retrieval.model import Backfilled
 from context_service.retrieval.rules.verify import Verified
 from context_service.retrieval.store.reindex import reindex
 from context_service.settings import Settings
-from service_runtime import process
-from service_runtime.commands import Subparsers, print_away
-from service_runtime.tables import print_table
+from service_runtime.cli.commands import Subparsers, print_away
+from service_runtime.cli.tables import print_table
+from service_runtime.grpc_server import process
 
 _SHOWN = 50
 _INTERRUPTED = 130

@@ -9,8 +9,8 @@ import sys
 
 from context_service.commands import maintenance
 from context_service.settings import Settings
-from service_runtime import process
-from service_runtime.commands import Subparsers, print_away
+from service_runtime.cli.commands import Subparsers, print_away
+from service_runtime.grpc_server import process
 
 
 def add_secrets(commands: Subparsers) -> None:

@@ -12,8 +12,8 @@ from context_service.commands import tenants as tenant_commands
 from context_service.commands.dev import stay_up
 from context_service.settings import Settings
 from contextkeep.errors import ContextKeepError
-from service_runtime import development, logs, process
-from service_runtime.commands import (
+from service_runtime.cli import development
+from service_runtime.cli.commands import (
     Subparsers,
     add_check_config,
     add_migrate,
@@ -21,9 +21,11 @@ from service_runtime.commands import (
     run_check_config,
     run_migrations,
 )
-from service_runtime.databases import databases_of
-from service_runtime.key_commands import add_keys, run_keys
+from service_runtime.cli.key_commands import add_keys, run_keys
+from service_runtime.databases.placement import databases_of
+from service_runtime.grpc_server import process
 from service_runtime.settings import load
+from service_runtime.telemetry import logs
 
 _log = logging.getLogger("context_service")
 

@@ -18,9 +18,9 @@ from context_service.commands import maintenance
 from context_service.settings import Settings
 from context_service.working_memory.upkeep.fsck import Report
 from context_service.working_memory.upkeep.move_blobs import Copied
-from service_runtime import process
-from service_runtime.commands import Subparsers, print_away
-from service_runtime.tables import print_table
+from service_runtime.cli.commands import Subparsers, print_away
+from service_runtime.cli.tables import print_table
+from service_runtime.grpc_server import process
 
 _PROBLEMS_SHOWN = 50
 _INTERRUPTED = 130

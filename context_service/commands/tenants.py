@@ -10,13 +10,13 @@ import sys
 import time
 
 from context_service.working_memory.store.tenant_limits import LimitAdministration
-from service_runtime.commands import Subparsers
-from service_runtime.databases import Databases
-from service_runtime.key_commands import show_rows
-from service_runtime.keys import NoSuchTenant
-from service_runtime.moving import MoveProgress, TenantMove
+from service_runtime.auth.keys import NoSuchTenant
+from service_runtime.cli.commands import Subparsers
+from service_runtime.cli.key_commands import show_rows
+from service_runtime.databases.moving import MoveProgress, TenantMove
+from service_runtime.databases.placement import Databases
+from service_runtime.databases.rebalancing import proposals
 from service_runtime.postgres import HOME
-from service_runtime.rebalancing import proposals
 
 _UNITS = {"": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _DEFAULT = "default"

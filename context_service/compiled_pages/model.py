@@ -15,8 +15,8 @@ import orjson
 from context_service.compiled_pages.pure.definition import TRUST, FacetKind, check_heading, check_slug
 from context_service.kernel.graph_values import WholeNode
 from contextkeep.errors import InvalidArgument
-from service_runtime.auth import Principal
-from service_runtime.checks import check_between, check_long_text, check_text, utf8_bytes
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_between, check_long_text, check_text, utf8_bytes
 
 FACET_BYTES_MAX = 64 * 1024
 PROBLEMS_MAX = 20  # problems that are reported for a page

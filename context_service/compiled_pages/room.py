@@ -22,8 +22,8 @@ from context_service.retrieval.room import keep_making_passage_vectors
 from context_service.retrieval.store.passages import Passages
 from contextkeep.context.v1.compiled_pages_pb2_grpc import add_CompiledPagesServicer_to_server
 from contextkeep.context.v1.definitions_pb2_grpc import add_DefinitionsServicer_to_server
+from service_runtime.grpc_server.server import Service
 from service_runtime.postgres import Database
-from service_runtime.server import Service
 
 __all__ = ["forgetting_of", "open_compiled_pages"]
 

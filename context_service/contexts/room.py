@@ -46,10 +46,10 @@ from context_service.working_memory.rules.retention import SWEEPER
 from contextkeep.context.v1.artifacts_pb2_grpc import add_ArtifactsServicer_to_server
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
 from contextkeep.context.v1.tasks_pb2_grpc import add_TasksServicer_to_server
-from service_runtime import background
-from service_runtime.auth import Authenticator, Principal
+from service_runtime.background_work import background
+from service_runtime.grpc_server.server import Service
 from service_runtime.postgres import Database
-from service_runtime.server import Service
+from service_runtime.rpc.principal import Authenticator, Principal
 
 # The rules that other packages use; windows, forks and folds write in the log's transaction.
 __all__ = [

@@ -16,9 +16,9 @@ from context_service.entity_history.graph import GraphEvents
 from context_service.entity_history.model import Event, EventKind, EventPage
 from context_service.working_memory.room import ActionLog, ActionPlace, EntityAction
 from contextkeep.errors import InvalidPageToken, NodeNotFound
-from service_runtime.auth import Principal
-from service_runtime.checks import utf8_bytes
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
+from service_runtime.inputs.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import utf8_bytes
 
 _EVENT_BYTES = 200
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from context_service.entity_history.model import Event
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def event(node_id: str, of: Event) -> pb.HistoryEvent:

@@ -8,11 +8,11 @@ from context_service.erasure.rules.holds import Hold, Holds
 from context_service.erasure.rules.subjects import SubjectErasure, Subjects
 from contextkeep.context.v1 import contexts_pb2, erasures_pb2_grpc
 from contextkeep.context.v1 import erasures_pb2 as pb
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id, parse_optional_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id, parse_optional_id
 
 
 class ErasuresServicer(erasures_pb2_grpc.ErasuresServicer):

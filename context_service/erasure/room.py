@@ -18,9 +18,9 @@ from context_service.settings import Settings
 from context_service.working_memory.room import RecordPassages, sweeper_of
 from context_service.working_memory.rules.retention import Purges, Retention
 from contextkeep.context.v1.erasures_pb2_grpc import add_ErasuresServicer_to_server
-from service_runtime import background
+from service_runtime.background_work import background
+from service_runtime.grpc_server.server import Service
 from service_runtime.postgres import Database
-from service_runtime.server import Service
 
 
 async def open_erasures(deps: Dependencies, contexts: Eraser, stack: AsyncExitStack) -> Room[ErasuresServicer]:

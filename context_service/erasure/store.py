@@ -2,15 +2,15 @@
 
 A step that removes rows counts them on the receipt in the same statement or transaction, so the receipt is right after
 any kill. Rows that belong to no context are found by reading their table once, some pages at a time
-(`service_runtime/table_pages.py`), so that no write pays for an index by owner.
+(`service_runtime/background_work/table_pages.py`), so that no write pays for an index by owner.
 """
 
 from __future__ import annotations
 
 from context_service.contexts.room import ERASURES_SQL, OF_SUBJECTS
 from service_runtime.postgres import Across
-from service_runtime.requests import RESPONSE
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.requests import RESPONSE
+from service_runtime.statements.sql_files import SqlFile
 
 WHY = "background work: it erases all data of a subject, and returns nothing of it"
 

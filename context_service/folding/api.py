@@ -10,8 +10,8 @@ from context_service.packing.wire import (
 )
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
-from service_runtime.ids import parse_id
-from service_runtime.requests import request_of
+from service_runtime.statements.requests import request_of
+from service_runtime.values.ids import parse_id
 
 
 class FoldingServicer(context_windows_pb2_grpc.FoldingServicer):

@@ -20,7 +20,7 @@ from context_service.usage.store.usage import UsageRows
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_FoldingServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 
 def folding_of(deps: Dependencies, folding: Folding) -> Room[FoldingServicer]:

@@ -15,10 +15,10 @@ from context_service.windows.wire import window_message
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime.copying import copied
-from service_runtime.given_keys import IssuedKey
-from service_runtime.ids import parse_id
-from service_runtime.requests import RESPONSE, request_of, unpacked
+from service_runtime.auth.given_keys import IssuedKey
+from service_runtime.statements.requests import RESPONSE, request_of, unpacked
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 _INHERITS = {
     pb.FORK_INHERITANCE_UNSPECIFIED: Inherits.STATE,

@@ -15,7 +15,7 @@ from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.rules.windows import Windows
 from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_ForksServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 __all__ = ["ForkRows", "forks_of"]
 

@@ -12,10 +12,10 @@ from context_service.forks.model import Fork, Inherited
 from context_service.packing.pure.task_state import Entry
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import pieces_json
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
 from service_runtime.postgres import Row, TextArray, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 LISTED_MAX = 100
 _LOOKED_AT = 1_000  # the newest entries that are not in every pack

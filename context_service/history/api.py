@@ -19,8 +19,8 @@ from context_service.kernel.wire.node_names import NodeNames
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.context.v1 import chat_history_pb2_grpc, message_pb2
 from contextkeep.errors import AnswerTooLarge
-from service_runtime import calls
-from service_runtime.copying import copied
+from service_runtime.rpc import calls
+from service_runtime.values.copying import copied
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 4096  # gRPC's default, less the headers
 STREAM_BYTES = 1024 * 1024

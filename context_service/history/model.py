@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from context_service.kernel.cel import CallBudget, EvaluationError, JsonWriter
 from context_service.kernel.parts import Part, ToolCall, ToolResult
-from service_runtime.checks import utf8_bytes
+from service_runtime.values.checks import utf8_bytes
 
 ROLE_NAMES = ("user", "assistant", "system", "tool")
 ROLES = frozenset(ROLE_NAMES)

@@ -14,7 +14,7 @@ from context_service.kernel.cel import ExpressionLimits
 from context_service.kernel.dependencies import Dependencies, Room
 from context_service.settings import Settings
 from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 
 def history_limits_of(settings: Settings) -> HistoryLimits:

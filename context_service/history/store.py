@@ -11,10 +11,10 @@ from pydantic import TypeAdapter
 
 from context_service.history.pure.mapping_rules import Rules
 from contextkeep.errors import LimitExceeded, MappingExists
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 _RULES = TypeAdapter(Rules)
 

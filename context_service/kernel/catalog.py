@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from contextkeep.errors import NotFound, PermissionDenied
-from service_runtime import pages
-from service_runtime.auth import Principal
+from service_runtime.inputs import pages
 from service_runtime.postgres import Database, Row, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
 
 T = TypeVar("T")
 D = TypeVar("D")

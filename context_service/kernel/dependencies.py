@@ -19,11 +19,11 @@ from context_service.kernel.lookout import Lookout
 from context_service.kernel.tokens import TokenCounter
 from context_service.kernel.wire.node_names import NodeNames
 from context_service.settings import Settings
-from service_runtime.held_bytes import HeldBytes
-from service_runtime.metrics import Counted, Metrics
+from service_runtime.grpc_server.server import Check, Service
 from service_runtime.postgres import Database
-from service_runtime.requests import Requests
-from service_runtime.server import Check, Service
+from service_runtime.rpc.held_bytes import HeldBytes
+from service_runtime.statements.requests import Requests
+from service_runtime.telemetry.metrics import Counted, Metrics
 
 if TYPE_CHECKING:
     from context_service.blobs.storage import BlobStorage

@@ -39,8 +39,8 @@ from contextkeep.errors import (
     NodeNotFound,
     Unavailable,
 )
-from service_runtime import calls
-from service_runtime.connections import Connection
+from service_runtime.network.connections import Connection
+from service_runtime.rpc import calls
 
 _DEPENDENCY = "entity-service"
 _CHANGES = 500  # changes of one page

@@ -18,9 +18,9 @@ from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from contextkeep.errors import ContextKeepError, Unavailable
-from service_runtime.admission import CallSlot, CallSlots
-from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row
+from service_runtime.rpc.admission import CallSlot, CallSlots
+from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("lookout")
 

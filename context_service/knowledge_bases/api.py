@@ -16,11 +16,11 @@ from context_service.knowledge_bases.rules.bases import KnowledgeBases
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
 from contextkeep.context.v1 import knowledge_bases_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 _STATES = {
     pb.DOCUMENT_STATE_QUEUED: DocumentState.QUEUED,

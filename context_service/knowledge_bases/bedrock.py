@@ -20,11 +20,11 @@ import orjson
 from context_service.knowledge_bases.model import Bedrock
 from context_service.settings import Settings
 from contextkeep.errors import AddressRefused, KnowledgeBaseFailed, LimitExceeded, ProviderNotConfigured
-from service_runtime.destinations import Destinations
-from service_runtime.documents import beside_the_loop, check_containers
-from service_runtime.extras import install
-from service_runtime.pinned import Origin, ReadTurns, Response, Watch, broken
-from service_runtime.pinned import client as pinned_client
+from service_runtime.imports.extras import install
+from service_runtime.inputs.documents import beside_the_loop, check_containers
+from service_runtime.network.destinations import Destinations
+from service_runtime.network.pinned import Origin, ReadTurns, Response, Watch, broken
+from service_runtime.network.pinned import client as pinned_client
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials

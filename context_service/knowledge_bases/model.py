@@ -10,7 +10,7 @@ from enum import Enum
 from uuid import UUID
 
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_bytes, check_text
+from service_runtime.values.checks import check_bytes, check_text
 
 BASES_MAX = 200  # limit for each tenant
 NAME_CHARS_MAX = 200

@@ -16,8 +16,8 @@ from context_service.knowledge_bases.store.passages import document_source
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from context_service.retrieval.room import keep_making_passage_vectors
 from contextkeep.context.v1.knowledge_bases_pb2_grpc import add_KnowledgeBasesServicer_to_server
-from service_runtime import background
-from service_runtime.server import Service
+from service_runtime.background_work import background
+from service_runtime.grpc_server.server import Service
 
 # The rules that other packages use.
 __all__ = ["DOCUMENT_TOPIC", "document_source", "open_knowledge_bases"]

@@ -17,8 +17,8 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.errors import AnswerTooLarge, InvalidPageToken
-from service_runtime.documents import beside_the_loop
-from service_runtime.pages import decode_token, encode_token
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.inputs.pages import decode_token, encode_token
 
 Document = dict[str, Any]
 

@@ -17,9 +17,9 @@ from contextkeep.context.v1 import tools_pb2 as pb
 from contextkeep.context.v1 import tools_pb2_grpc
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import PermissionDenied, ToolNotFound
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop, parse_object
+from service_runtime.inputs.documents import beside_the_loop, parse_object
+from service_runtime.rpc import calls
+from service_runtime.values.copying import copied
 
 _OF_ALL = (*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *CONTEXT_TOOLS, *WINDOW_TOOLS, *RAG_TOOLS)
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in sorted(_OF_ALL, key=lambda tool: tool.name)}

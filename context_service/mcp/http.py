@@ -39,12 +39,12 @@ from contextkeep.errors import (
     Unavailable,
     Unimplemented,
 )
-from service_runtime import background
-from service_runtime.auth import CONTEXT_READ, Authenticator, Principal
-from service_runtime.documents import beside_the_loop, check_containers
-from service_runtime.held_bytes import CallBytes
+from service_runtime.background_work import background
+from service_runtime.grpc_server.interceptors import UNARY_TIMEOUT_S, Border, Caller
 from service_runtime.http import asgi, door
-from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller
+from service_runtime.inputs.documents import beside_the_loop, check_containers
+from service_runtime.rpc.held_bytes import CallBytes
+from service_runtime.rpc.principal import CONTEXT_READ, Authenticator, Principal
 
 PATH = "/mcp"
 QUERY_PATH = "/mcp/query"

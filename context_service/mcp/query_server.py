@@ -27,7 +27,7 @@ from context_service.mcp.tools.query import (
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.errors import ContextKeepError, ToolNotFound
 from contextkeep.version import __version__
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 
 _INSTRUCTIONS = (
     "query_context asks all sources that you may read one question: files, the contexts that you name, and what the "

@@ -13,7 +13,7 @@ from mcp.server.stdio import stdio_server
 
 from context_service.mcp.server import mcp_server
 from contextkeep.client.aio import AsyncContextClient
-from service_runtime.ids import parse_optional_id
+from service_runtime.values.ids import parse_optional_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,11 +19,12 @@ from context_service.windows.room import WindowRooms
 from context_service.working_memory.api.records import WorkingMemoryServicer
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.errors import FailedPrecondition
-from service_runtime import http, tls
-from service_runtime.auth import Authenticator
-from service_runtime.extras import install
-from service_runtime.interceptors import Border
-from service_runtime.server import Service
+from service_runtime import http
+from service_runtime.grpc_server.interceptors import Border
+from service_runtime.grpc_server.server import Service
+from service_runtime.imports.extras import install
+from service_runtime.network import tls
+from service_runtime.rpc.principal import Authenticator
 
 if TYPE_CHECKING:
     from context_service.mcp.http import Mcp

@@ -33,8 +33,9 @@ from context_service.packing.api import PackingServicer
 from context_service.windows.api import WindowsServicer
 from context_service.working_memory.api.records import WorkingMemoryServicer
 from contextkeep.errors import ContextKeepError, FieldViolation, InvalidArgument
-from service_runtime import calls, replays
-from service_runtime.methods import Method, method_of
+from service_runtime.rpc import calls
+from service_runtime.rpc.methods import Method, method_of
+from service_runtime.statements import replays
 
 _VIOLATIONS_MAX = 20
 # Of the connection. No tool has an argument for them: what holds for a user or an agent must not depend on its model.

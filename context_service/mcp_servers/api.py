@@ -7,10 +7,10 @@ from context_service.mcp_servers.model import Approval, Server, ServerInput, Too
 from context_service.mcp_servers.rules import McpServers
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from contextkeep.context.v1 import mcp_servers_pb2_grpc
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.pages import PageRequest
-from service_runtime.requests import Request, Response, request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.statements.requests import Request, Response, request_of
+from service_runtime.values.copying import copied
 
 _STATE = {
     ToolState.FOUND: pb.MCP_TOOL_STATE_FOUND,

@@ -23,11 +23,11 @@ import orjson
 from context_service.mcp_servers.model import Definition, Discovered, ServerAddress, ServerReply, ToolRefused
 from context_service.mcp_servers.pure import definition
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
-from service_runtime.destinations import Destination, Destinations
-from service_runtime.documents import beside_the_loop
-from service_runtime.extras import install
-from service_runtime.pinned import Origin, ReadTurns, Response, Watch, broken, cause_of
-from service_runtime.pinned import client as pinned_client
+from service_runtime.imports.extras import install
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.network.destinations import Destination, Destinations
+from service_runtime.network.pinned import Origin, ReadTurns, Response, Watch, broken, cause_of
+from service_runtime.network.pinned import client as pinned_client
 
 if TYPE_CHECKING:
     import httpx2

@@ -9,9 +9,9 @@ from context_service.mcp_servers.api import McpServersServicer
 from context_service.mcp_servers.client import McpClient
 from context_service.mcp_servers.rules import McpServers
 from contextkeep.context.v1.mcp_servers_pb2_grpc import add_McpServersServicer_to_server
-from service_runtime.destinations import Destinations
-from service_runtime.sealing import KeyRing, keys_of
-from service_runtime.server import Service
+from service_runtime.auth.sealing import KeyRing, keys_of
+from service_runtime.grpc_server.server import Service
+from service_runtime.network.destinations import Destinations
 
 
 def mcp_servers_of(deps: Dependencies) -> tuple[Room[McpServersServicer], McpServers]:

@@ -39,16 +39,16 @@ from contextkeep.errors import (
     McpToolNotFound,
     SecretUnreadable,
 )
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.calls import answer_s, aside, remaining_s
-from service_runtime.checks import check_stored, check_text
-from service_runtime.copying import copied
-from service_runtime.destinations import Destinations, literal_of
-from service_runtime.documents import parse_object
+from service_runtime.auth.sealing import KeyRing, key_id_of
+from service_runtime.inputs import pages
+from service_runtime.inputs.documents import parse_object
+from service_runtime.network.destinations import Destinations, literal_of
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.requests import Request, Requests
-from service_runtime.sealing import KeyRing, key_id_of
+from service_runtime.rpc.calls import answer_s, aside, remaining_s
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_stored, check_text
+from service_runtime.values.copying import copied
 
 SERVERS_MAX = 50  # of a tenant
 APPROVED_MAX = 100  # tools of a tenant

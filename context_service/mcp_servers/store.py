@@ -7,9 +7,9 @@ from typing import Any
 
 from context_service.kernel.catalog import Table
 from context_service.mcp_servers.model import Definition
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 SERVERS = Table(
     name="context.mcp_server",

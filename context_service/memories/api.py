@@ -23,11 +23,11 @@ from context_service.memories.rules.recall import SENTENCES_DEFAULT, MemoryRecal
 from contextkeep.context.v1 import memories_pb2 as pb
 from contextkeep.context.v1 import memories_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import parse_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import RESPONSE, request_of, unpacked
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.statements.requests import RESPONSE, request_of, unpacked
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 _MEMORY_BYTES = 80  # rendering a memory or a source takes as long as parsing this many bytes
 

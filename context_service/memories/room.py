@@ -15,7 +15,7 @@ from context_service.memories.store.passages import memory_source
 from context_service.retrieval.model import MEMORY
 from context_service.retrieval.room import keep_making_passage_vectors, meaning_of
 from contextkeep.context.v1.memories_pb2_grpc import add_MemoriesServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 # What other rooms use.
 __all__ = ["memories_of", "memory_source", "open_memories"]

@@ -14,9 +14,9 @@ from context_service.operations.rules.tenants import Tenants
 from context_service.operations.rules.work import Work
 from context_service.working_memory.room import Limits, fsck_of, sweeper_of
 from contextkeep.context.v1.administration_pb2_grpc import add_AdministrationServicer_to_server
-from service_runtime.audit_trail import AuditTrail
-from service_runtime.given_keys import GivenKeys
-from service_runtime.server import Service
+from service_runtime.auth.audit_trail import AuditTrail
+from service_runtime.auth.given_keys import GivenKeys
+from service_runtime.grpc_server.server import Service
 
 _PROBLEMS_SHOWN = 50  # of a check, in the row of its job
 

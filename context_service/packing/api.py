@@ -13,9 +13,9 @@ from context_service.packing.wire import (
 from context_service.windows.rules.explain import Accounts
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import parse_id
-from service_runtime.pages import PageRequest
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.values.ids import parse_id
 
 _PART_BYTES = 80  # bytes of parsing that rendering a part of a pack costs
 

@@ -26,7 +26,7 @@ from context_service.windows.rules.explain import Accounts
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_PackingServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 
 def packing_of(deps: Dependencies, packing: Packing, accounts: Accounts) -> Room[PackingServicer]:

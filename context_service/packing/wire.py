@@ -13,7 +13,7 @@ from context_service.packing.model import SUMMARY, Pack, Receipt, StoredEntry, Z
 from context_service.windows.pure.refs import refs_between
 from context_service.windows.rules.explain import Explained
 from contextkeep.context.v1 import context_windows_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def pack_response(pack: Pack) -> pb.PackResponse:

@@ -11,10 +11,10 @@ from context_service.profiles.rules.learning import Learning
 from context_service.profiles.rules.profiles import OwnProfiles
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
 
 
 class CompressionProfilesServicer(context_windows_pb2_grpc.CompressionProfilesServicer):

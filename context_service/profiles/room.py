@@ -12,7 +12,7 @@ from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.profiles.store.learning import LearningRows
 from context_service.windows.rules.telemetry import Telemetry
 from contextkeep.context.v1.context_windows_pb2_grpc import add_CompressionProfilesServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 
 def profiles_of(

@@ -44,8 +44,8 @@ from context_service.settings import Settings
 from context_service.wiki.rules.search import AskedPages
 from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
 from contextkeep.context.v1.source_tests_pb2_grpc import add_SourceTestsServicer_to_server
-from service_runtime.destinations import Destinations
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
+from service_runtime.network.destinations import Destinations
 
 _REAPED_S = 1.0  # for searches that are still running when the service stops
 

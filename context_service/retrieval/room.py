@@ -12,7 +12,7 @@ from context_service.retrieval.rules.vectors import Worker
 from context_service.retrieval.store.nearest import Nearest
 from context_service.retrieval.store.passage_vectors import PassageVectorMaking
 from context_service.settings import Settings
-from service_runtime import background
+from service_runtime.background_work import background
 
 
 def document_reader_of(settings: Settings, *, bytes_max: int | None = None) -> DocumentReader:

@@ -8,10 +8,10 @@ from context_service.specialists.model import Specialist, SpecialistInput
 from context_service.specialists.rules import Specialists
 from contextkeep.context.v1 import specialists_pb2 as pb
 from contextkeep.context.v1 import specialists_pb2_grpc
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
 
 
 class SpecialistsServicer(specialists_pb2_grpc.SpecialistsServicer):

@@ -8,7 +8,7 @@ from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.specialists.api import SpecialistsServicer
 from context_service.specialists.rules import Specialists
 from contextkeep.context.v1.specialists_pb2_grpc import add_SpecialistsServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 
 def specialists_of(deps: Dependencies) -> tuple[Room[SpecialistsServicer], Specialists]:

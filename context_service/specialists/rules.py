@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from context_service.kernel.catalog import Catalog, Table, check_unbound
 from context_service.specialists.model import Specialist, SpecialistInput
 from contextkeep.errors import InvalidArgument, SpecialistNotFound
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_between, check_count, check_stored, check_text
+from service_runtime.inputs import pages
 from service_runtime.postgres import Database, Row
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_between, check_count, check_stored, check_text
 
 SPECIALISTS = Table(
     name="context.specialist",

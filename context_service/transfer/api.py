@@ -13,11 +13,11 @@ from context_service.transfer.store.imports import Run
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1 import transfer_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
-from service_runtime.auth import USER_ID_CHARS_MAX
-from service_runtime.checks import check_text
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id
+from service_runtime.rpc import calls
+from service_runtime.rpc.principal import USER_ID_CHARS_MAX
+from service_runtime.values.checks import check_text
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 _GRAPH_CHARS_MAX = 512
 _STATES = {

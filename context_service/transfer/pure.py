@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 import orjson
 
 from contextkeep.errors import ArchiveRefused
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 
 FORMAT = 1
 LINE_BYTES_MAX = 4096

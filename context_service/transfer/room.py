@@ -22,9 +22,9 @@ from context_service.working_memory.room import Limits, field_checks_of
 from context_service.working_memory.rules.blobs import BlobWriter
 from contextkeep.context.v1.transfer_pb2_grpc import add_TransferServicer_to_server
 from contextkeep.errors import NotFound
-from service_runtime import background
+from service_runtime.background_work import background
+from service_runtime.grpc_server.server import Service
 from service_runtime.postgres import Tenant
-from service_runtime.server import Service
 
 
 async def open_transfer(deps: Dependencies, limits: Limits, stack: AsyncExitStack) -> Room[TransferServicer]:

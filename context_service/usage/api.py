@@ -15,9 +15,9 @@ from context_service.usage.rules.statistics import Statistics
 from context_service.usage.rules.usage import Billing
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id
-from service_runtime.requests import request_of
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 
 class UsageServicer(context_windows_pb2_grpc.UsageServicer):

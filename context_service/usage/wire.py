@@ -8,7 +8,7 @@ from context_service.usage.pure.costs import MILLION, Cost
 from context_service.usage.pure.prices import DEFAULT, Prices
 from context_service.usage.rules.statistics import Estimate, WindowStatistics
 from contextkeep.context.v1 import context_windows_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def estimate_response(estimate: Estimate) -> pb.EstimateCostResponse:

@@ -12,10 +12,10 @@ from context_service.wiki.model import Page, PageInput, PageName, PageSource
 from context_service.wiki.rules.pages import Pages
 from contextkeep.context.v1 import pages_pb2 as pb
 from contextkeep.context.v1 import pages_pb2_grpc
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id, parse_optional_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id, parse_optional_id
 
 
 class PagesServicer(pages_pb2_grpc.PagesServicer):

@@ -14,7 +14,7 @@ import orjson
 
 from context_service.retrieval.pure.sections import PagePiece
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_count, check_long_text, check_text
+from service_runtime.values.checks import check_count, check_long_text, check_text
 
 PAGE_BYTES_MAX = 1024 * 1024
 PAGES_MAX = 10_000  # of a user

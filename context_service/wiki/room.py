@@ -13,7 +13,7 @@ from context_service.wiki.rules.pages import Pages
 from context_service.wiki.store.pages import PageRows, scope_of
 from context_service.wiki.store.passages import page_source
 from contextkeep.context.v1.pages_pb2_grpc import add_PagesServicer_to_server
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
 
 # What other rooms use.
 __all__ = ["open_wiki", "page_source", "scope_of"]

@@ -25,12 +25,12 @@ from context_service.windows.rules.windows import Opening, Windows
 from context_service.windows.wire import event_response, set_fields, tally_messages, window_message
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
-from service_runtime import calls
-from service_runtime.auth import Authenticator
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.rpc.principal import Authenticator
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 
 class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):

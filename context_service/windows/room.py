@@ -36,8 +36,8 @@ from context_service.windows.rules.watch import WindowWatching
 from context_service.windows.rules.windows import Windows
 from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_WindowsServicer_to_server
-from service_runtime.auth import Authenticator
-from service_runtime.server import Service
+from service_runtime.grpc_server.server import Service
+from service_runtime.rpc.principal import Authenticator
 
 _log = logging.getLogger("app")
 

@@ -22,7 +22,7 @@ from context_service.windows.rules.explain import State
 from context_service.windows.rules.watch import WindowEvent
 from contextkeep.context.v1 import chat_history_pb2
 from contextkeep.context.v1 import context_windows_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 _FORMATS = {
     Format.OPENAI: chat_history_pb2.MESSAGE_FORMAT_OPENAI,

@@ -35,10 +35,10 @@ from context_service.working_memory.upkeep.fsck import Fsck
 from context_service.working_memory.upkeep.move_blobs import Mover
 from context_service.working_memory.upkeep.sweep import Sweeper
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
-from service_runtime import background
-from service_runtime.copying import copied
+from service_runtime.background_work import background
+from service_runtime.grpc_server.server import Service
 from service_runtime.postgres import Database
-from service_runtime.server import Service
+from service_runtime.values.copying import copied
 
 # What other rooms use.
 __all__ = [

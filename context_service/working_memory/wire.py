@@ -8,7 +8,7 @@ from context_service.kernel.wire.imported import imported_of
 from context_service.working_memory.pure.fields import RecordFilter
 from context_service.working_memory.store.record_columns import Record
 from contextkeep.context.v1 import working_memory_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def record_message(record: Record) -> pb.WMRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service_runtime.documents import NESTING_MAX
+from service_runtime.inputs.documents import NESTING_MAX
 from service_runtime.settings import KIB, MIB
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from uuid import UUID
 
 from contextkeep.errors import InvalidPageToken
-from service_runtime.pages import decode_token, encode_token
+from service_runtime.inputs.pages import decode_token, encode_token
 
 _ORIGIN_CHARS = 16
 

@@ -8,9 +8,9 @@ from entity_service.model.refusals import edge_not_found
 from entity_service.pure.versions import check_edge_version
 from entity_service.rules.data_change import changed_data
 from entity_service.store.edges import LOCK, SET_DATA
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
 
 
 class EdgeChanges:

@@ -9,9 +9,9 @@ from entity_service.rules.data_change import changed_data
 from entity_service.store.node_changes import SET_ARCHIVED, SET_DATA, SET_STATUS, changed_node, locked_node
 from entity_service.store.node_io import clear_output
 from entity_service.store.progress import append_status, clear_timeline
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
 
 
 class NodeChanges:

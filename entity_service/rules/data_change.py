@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from entity_service.model.nodes import DataChange
 from entity_service.pure.merge_patch import merge_patch
-from service_runtime.checks import check_size
-from service_runtime.documents import beside_the_loop, check_containers
+from service_runtime.inputs.documents import beside_the_loop, check_containers
+from service_runtime.values.checks import check_size
 
 
 async def changed_data(data_json: str, change: DataChange, *, size_bytes_max: int) -> str:

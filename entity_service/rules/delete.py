@@ -11,8 +11,8 @@ from entity_service.store.node_changes import (
     DELETE_NODE,
     lock_node_for_removal,
 )
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
+from service_runtime.rpc.principal import Principal
 
 
 class Removal:

@@ -34,14 +34,14 @@ from entity_service.store.owned import (
     oldest_owed_s,
     remove_nodes,
 )
-from service_runtime import background
-from service_runtime.auth import USER_ID_CHARS_MAX, Principal
-from service_runtime.checks import check_text
-from service_runtime.erased_users import end_keys, rename_in_calls
-from service_runtime.long_work import STEP_S, LongWork, Pause, Work
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.long_work import STEP_S, LongWork, Pause, Work
+from service_runtime.background_work.table_pages import pages_of
+from service_runtime.erasure.erased_users import end_keys, rename_in_calls
 from service_runtime.postgres import Database, Tenant
-from service_runtime.table_pages import pages_of
-from service_runtime.tenants import Rounds
+from service_runtime.rpc.principal import USER_ID_CHARS_MAX, Principal
+from service_runtime.values.checks import check_text
 
 _log = logging.getLogger("owned")
 

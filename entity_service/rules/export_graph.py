@@ -28,9 +28,9 @@ from entity_service.store.graph_export import (
     envelope_page,
     node_page,
 )
-from service_runtime.auth import Principal
-from service_runtime.pages import decode_token, encode_token
+from service_runtime.inputs.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
+from service_runtime.rpc.principal import Principal
 
 _SETTLE_S = 5.0
 

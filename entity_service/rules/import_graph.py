@@ -24,8 +24,8 @@ from entity_service.store.graph_import import (
     write_envelopes,
 )
 from entity_service.store.nodes import id_array
-from service_runtime.auth import Principal
 from service_runtime.postgres import Transaction
+from service_runtime.rpc.principal import Principal
 
 
 class GraphImport:

@@ -34,10 +34,10 @@ from entity_service.store.changes import (
     oldest_transaction_s,
     restart,
 )
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
+from service_runtime.auth.tenants import Rounds
 from service_runtime.postgres import Database, Row, Tenant
-from service_runtime.tenants import Rounds
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.copying import copied
 
 _log = logging.getLogger("changes")
 

@@ -1,8 +1,8 @@
 """Searches of nodes: one statement for each search, made from the caller's filter.
 
 The statements read the tenant's view, where Postgres may use indexes for jsonb; conditions of the caller run only on
-rows that the view's policy column lets through (`service_runtime.policies`). Texts of the caller are parameters; the
-text around them is made of the constants here and of `service_runtime.conditions`.
+rows that the view's policy column lets through (`service_runtime.inputs.policies`). Texts of the caller are
+parameters; the text around them is made of the constants here and of `service_runtime.inputs.conditions`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from entity_service.store.node_search import (
     token_binding,
 )
 from entity_service.store.nodes import id_array
-from service_runtime.auth import Principal
-from service_runtime.checks import utf8_bytes
-from service_runtime.conditions import Bindings, condition_sql
-from service_runtime.copying import copied
-from service_runtime.pages import PAGE_BYTES_MAX, encode_token
-from service_runtime.policies import guarded
+from service_runtime.inputs.conditions import Bindings, condition_sql
+from service_runtime.inputs.pages import PAGE_BYTES_MAX, encode_token
+from service_runtime.inputs.policies import guarded
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import utf8_bytes
+from service_runtime.values.copying import copied
 
 
 class Search:

@@ -15,8 +15,8 @@ from uuid import UUID
 
 from contextkeep.errors import ContextKeepError
 from entity_service.store.edges import SETTLE_EDGES
+from service_runtime.auth.tenants import Rounds
 from service_runtime.postgres import Database, Tenant
-from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("settling")
 

@@ -6,9 +6,9 @@ import asyncio
 import logging
 
 from contextkeep.errors import ContextKeepError
+from service_runtime.auth.tenants import Rounds
 from service_runtime.postgres import Database
-from service_runtime.requests import Requests
-from service_runtime.tenants import Rounds
+from service_runtime.statements.requests import Requests
 
 _log = logging.getLogger("sweep")
 

@@ -37,11 +37,11 @@ from entity_service.pure.walk_order import (
 from entity_service.store import walks
 from entity_service.store.nodes import id_array
 from entity_service.store.walks import LEVEL, STARTS
-from service_runtime import background
-from service_runtime.auth import Principal
-from service_runtime.calls import give_way
-from service_runtime.pages import decode_token, encode_token
+from service_runtime.background_work import background
+from service_runtime.inputs.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
+from service_runtime.rpc.calls import give_way
+from service_runtime.rpc.principal import Principal
 
 _T = TypeVar("_T")
 

@@ -34,11 +34,11 @@ from entity_service.store.writes import (
     write_new,
     write_parameters,
 )
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.copying import copied
 
 _ROWS = "the rows that this write needs"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from service_runtime.postgres import Tenant
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 _log = logging.getLogger("changes")
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from contextkeep.errors import InvalidPageToken
 from entity_service.model.counts import EdgeTypeCount, EdgeTypePage, GraphCount, GraphPage
-from service_runtime.auth import Principal
-from service_runtime.pages import decode_token, encode_token
+from service_runtime.inputs.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 _GRAPHS = SQL["graphs"]

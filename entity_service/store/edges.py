@@ -10,9 +10,9 @@ from entity_service.model.limits import ANSWER_BYTES_MAX
 from entity_service.model.refusals import edge_not_found, too_large
 from entity_service.store.nodes import SQL as NODES_SQL
 from entity_service.store.nodes import id_array
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__, nodes=NODES_SQL)
 _EDGE = SQL["edge"]

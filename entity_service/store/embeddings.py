@@ -21,10 +21,10 @@ from entity_service.model.limits import ANSWER_BYTES_MAX
 from entity_service.model.nodes import Node
 from entity_service.model.refusals import node_not_found, similar_nodes_too_large
 from entity_service.store.nodes import SQL as NODES_SQL
-from service_runtime.auth import Principal
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
+from service_runtime.inputs.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Row, Tenant
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__, float_bytes=FLOAT_BYTES, nodes=NODES_SQL)
 _UPSERT = SQL["upsert"]

@@ -8,7 +8,7 @@ from entity_service.model.times import iso
 from entity_service.model.transfer import ExportedEdge, ExportedEmbedding, ExportedEnvelope, ExportedNode
 from entity_service.pure import graph_lines
 from service_runtime.postgres import Tenant
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 PAGE_ROWS = 1000
 

@@ -12,9 +12,9 @@ from entity_service.model.embeddings import NewEmbedding
 from entity_service.model.progress import NewEnvelope
 from entity_service.model.times import iso
 from entity_service.model.transfer import NewSide
-from service_runtime.auth import Principal
 from service_runtime.postgres import Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 ARCHIVE = SQL["archive"]

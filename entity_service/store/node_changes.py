@@ -6,7 +6,7 @@ from entity_service.model.nodes import Node
 from entity_service.model.refusals import node_not_found
 from entity_service.store.nodes import SQL as NODES_SQL
 from service_runtime.postgres import Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__, nodes=NODES_SQL)
 _LOCK = SQL["lock"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from entity_service.model.nodes import NodeIO, NodeIOChange
 from entity_service.model.refusals import node_not_found
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 _SET = SQL["set"]

@@ -1,4 +1,4 @@
-"""The statements of searches, made for each call from constants and `service_runtime.conditions`."""
+"""The statements of searches, made for each call from constants and `service_runtime.inputs.conditions`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from contextkeep.errors import InvalidArgument, InvalidPageToken
 from entity_service.model.search import CREATED_AT, NodeSearch
 from entity_service.model.times import iso
 from entity_service.store.nodes import SQL as NODES_SQL
-from service_runtime.conditions import Bindings, Field, Fields, FieldType, Path
-from service_runtime.pages import decode_token
-from service_runtime.policies import guarded
+from service_runtime.inputs.conditions import Bindings, Field, Fields, FieldType, Path
+from service_runtime.inputs.pages import decode_token
+from service_runtime.inputs.policies import guarded
 from service_runtime.postgres import Tenant
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 JSON_PATH_WRITTEN_CHARS_MAX = 64 * 1024  # as Postgres writes it: 1e1000 has a thousand digits there
 

@@ -11,12 +11,12 @@ from entity_service.model.limits import ANSWER_BYTES_MAX
 from entity_service.model.nodes import Node
 from entity_service.model.refusals import node_not_found, too_large
 from entity_service.model.times import iso
-from service_runtime.auth import Principal
-from service_runtime.checks import utf8_bytes
-from service_runtime.ids import parse_id
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
+from service_runtime.inputs.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.checks import utf8_bytes
+from service_runtime.values.ids import parse_id
 
 SQL = SqlFile.of(__file__)
 NODE_COLUMNS = SQL["node_columns"]

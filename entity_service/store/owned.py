@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from service_runtime.postgres import Tenant, Transaction
-from service_runtime.requests import ERASED
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.requests import ERASED
+from service_runtime.statements.sql_files import SqlFile
 
 LEASE_S = 5.0  # a step that takes longer is done by two, which harms nothing
 

@@ -11,13 +11,13 @@ from contextkeep.errors import InvalidPageToken, NodeBudgetExceeded
 from entity_service.model.nodes import Node
 from entity_service.model.progress import STATUSES, Appended, Envelope, NewEnvelope, TimelinePage, TimelineQuery
 from entity_service.model.refusals import node_not_found
-from service_runtime.auth import Principal
-from service_runtime.checks import utf8_bytes
-from service_runtime.optimistic import RowsChanged, until_written
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
+from service_runtime.inputs.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.requests import Request, Requests, answer_parameters
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.statements.requests import Request, Requests, answer_parameters
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.checks import utf8_bytes
 
 _SEQ_MAX = 2**63 - 1
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from entity_service.model.walks import BOUNDED_EDGE_TYPES, Column
 from entity_service.store.nodes import SQL as NODES_SQL
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 # How each column of a row is written as JSON: the arguments of `concat`.
 _JSON = {

@@ -12,11 +12,11 @@ from entity_service.model.times import iso
 from entity_service.model.writes import GraphWrite, NewEdge, NewNode
 from entity_service.pure.conflicts import Standing, StandingEdge, StandingNode
 from entity_service.store.nodes import id_array
-from service_runtime.auth import Principal
-from service_runtime.optimistic import RowsChanged
 from service_runtime.postgres import Row, Tenant, TextArray, Transaction
-from service_runtime.requests import Request, answer_parameters
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged
+from service_runtime.statements.requests import Request, answer_parameters
+from service_runtime.statements.sql_files import SqlFile
 
 _T = TypeVar("_T")
 

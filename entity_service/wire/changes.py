@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from entity_service.model.changes import Change, ChangePage, ChangeQuery
 from entity_service.wire.fields import fill_time
-from service_runtime.pages import page_size
+from service_runtime.inputs.pages import page_size
 
 
 def change_query(request: pb.ListChangesRequest) -> ChangeQuery:

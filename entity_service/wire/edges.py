@@ -12,8 +12,8 @@ from entity_service.model.nodes import DataChange
 from entity_service.model.refusals import too_large
 from entity_service.wire.fields import direction, fill_time, id_of, type_names
 from entity_service.wire.nodes import data_change
-from service_runtime.checks import check_text
-from service_runtime.pages import page_size
+from service_runtime.inputs.pages import page_size
+from service_runtime.values.checks import check_text
 
 
 def edge_data_change(message: pb.UpdateEdgeDataRequest, limits: Limits) -> DataChange:

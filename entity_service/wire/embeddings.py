@@ -19,10 +19,10 @@ from entity_service.model.limits import ANSWER_BYTES_MAX, Limits
 from entity_service.model.refusals import similar_nodes_too_large
 from entity_service.wire.fields import fill_time, graph_name, id_of, type_names
 from entity_service.wire.nodes import fill_node
-from service_runtime.checks import check_at_most, check_between, check_text
-from service_runtime.documents import parse_object
-from service_runtime.pages import page_size
-from service_runtime.vectors import check_vector
+from service_runtime.inputs.documents import parse_object
+from service_runtime.inputs.pages import page_size
+from service_runtime.values.checks import check_at_most, check_between, check_text
+from service_runtime.values.vectors import check_vector
 
 NAME_DEFAULT = "default"
 

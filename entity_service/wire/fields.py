@@ -11,9 +11,9 @@ from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import InvalidArgument
 from entity_service.model.edges import Direction
 from entity_service.model.limits import BATCH_MAX, Limits
-from service_runtime.calls import principal
-from service_runtime.checks import check_count, check_long_text, check_text, check_texts
-from service_runtime.ids import parse_id
+from service_runtime.rpc.calls import principal
+from service_runtime.values.checks import check_count, check_long_text, check_text, check_texts
+from service_runtime.values.ids import parse_id
 
 CANONICAL_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
 

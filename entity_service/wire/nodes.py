@@ -11,8 +11,8 @@ from entity_service.model.limits import ANSWER_BYTES_MAX, Limits
 from entity_service.model.nodes import ArchiveChange, DataChange, Node, NodeIO, NodeIOChange, Reset, StatusChange
 from entity_service.model.refusals import too_large
 from entity_service.wire.fields import expected_version, fill_time, id_of
-from service_runtime.checks import check_long_text, check_text
-from service_runtime.documents import parse_json, parse_object
+from service_runtime.inputs.documents import parse_json, parse_object
+from service_runtime.values.checks import check_long_text, check_text
 
 
 def node_data_change(message: pb.UpdateNodeDataRequest, limits: Limits) -> DataChange:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from entity_service.model.owned import Owned
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def owned(counts: Owned) -> pb.Owned:

@@ -9,10 +9,10 @@ from contextkeep.errors import InvalidArgument
 from entity_service.model.limits import Limits
 from entity_service.model.progress import Appended, NewEnvelope, TimelinePage, TimelineQuery
 from entity_service.wire.fields import fill_time, id_of
-from service_runtime.checks import check_count, check_long_text, check_text
-from service_runtime.copying import copied
-from service_runtime.documents import parse_json
-from service_runtime.pages import page_size
+from service_runtime.inputs.documents import parse_json
+from service_runtime.inputs.pages import page_size
+from service_runtime.values.checks import check_count, check_long_text, check_text
+from service_runtime.values.copying import copied
 
 _TYPES = {
     number: name.removeprefix("ENVELOPE_TYPE_")

@@ -9,11 +9,11 @@ from entity_service.model.limits import Limits
 from entity_service.model.search import CREATED_AT, JSON_PATH_CHARS_MAX, ConnectedTo, NodeFilter, NodePage, NodeSearch
 from entity_service.wire.fields import DEPTH_DEFAULT, direction, id_of, type_names
 from entity_service.wire.nodes import fill_node
-from service_runtime.calls import principal
-from service_runtime.checks import check_at_most, check_text
-from service_runtime.copying import copied
-from service_runtime.documents import parse_object
-from service_runtime.pages import page_size
+from service_runtime.inputs.documents import parse_object
+from service_runtime.inputs.pages import page_size
+from service_runtime.rpc.calls import principal
+from service_runtime.values.checks import check_at_most, check_text
+from service_runtime.values.copying import copied
 
 
 def node_search(message: pb.SearchNodesRequest, limits: Limits) -> NodeSearch:

@@ -25,10 +25,10 @@ from entity_service.wire.embeddings import new_embedding
 from entity_service.wire.fields import graph_name, id_of
 from entity_service.wire.progress import new_envelope
 from entity_service.wire.writes import checked_edge, checked_node
-from service_runtime.auth import USER_ID_CHARS_MAX
-from service_runtime.calls import hold_bytes, principal
-from service_runtime.checks import check_text
-from service_runtime.documents import BESIDE_BYTES, beside_the_loop, parse_json
+from service_runtime.inputs.documents import BESIDE_BYTES, beside_the_loop, parse_json
+from service_runtime.rpc.calls import hold_bytes, principal
+from service_runtime.rpc.principal import USER_ID_CHARS_MAX
+from service_runtime.values.checks import check_text
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
 

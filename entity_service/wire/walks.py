@@ -11,8 +11,8 @@ from entity_service.model.limits import ANSWER_BYTES_MAX, Limits
 from entity_service.model.walks import IO, NODE, ROW_BYTES, Column, Walk, WalkPage
 from entity_service.wire.fields import DEPTH_DEFAULT, direction, ids_of, micros_of, type_names
 from entity_service.wire.nodes import fill_node
-from service_runtime.checks import check_at_most, check_text, utf8_bytes
-from service_runtime.copying import copied
+from service_runtime.values.checks import check_at_most, check_text, utf8_bytes
+from service_runtime.values.copying import copied
 
 _COLUMNS = {
     number: Column[name.removeprefix("TRAVERSE_COLUMN_")] for name, number in pb.TraverseColumn.items() if number

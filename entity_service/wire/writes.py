@@ -8,10 +8,10 @@ from entity_service.model.limits import Limits
 from entity_service.model.nodes import STATUS_DEFAULT
 from entity_service.model.writes import GraphWrite, NewEdge, NewNode, Written, made_id
 from entity_service.wire.fields import CANONICAL_ID, check_external_id, fill_time, id_of, micros_of
-from service_runtime.calls import principal
-from service_runtime.checks import check_bytes, check_count, check_text
-from service_runtime.documents import parse_object
-from service_runtime.ids import new_id
+from service_runtime.inputs.documents import parse_object
+from service_runtime.rpc.calls import principal
+from service_runtime.values.checks import check_bytes, check_count, check_text
+from service_runtime.values.ids import new_id
 
 
 def new_node(path: str, message: pb.NodeInput, limits: Limits, *, made_id: str) -> NewNode:

@@ -7,16 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from contextkeep.errors import FailedPrecondition
-from service_runtime import tls
-from service_runtime.auth import SCOPES
-from service_runtime.extras import install
+from service_runtime.imports.extras import install
+from service_runtime.network import tls
+from service_runtime.rpc.principal import SCOPES
 from service_runtime.settings import ServiceSettings
 
 if TYPE_CHECKING:
+    from service_runtime.grpc_server.interceptors import Border
+    from service_runtime.grpc_server.server import Service
     from service_runtime.http.door import Endpoint
     from service_runtime.http.resources import Resources
-    from service_runtime.interceptors import Border
-    from service_runtime.server import Service
 
 
 JSON_BYTES = 96 * 1024 * 1024  # memory of the processes that read and write large JSON

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from contextkeep.errors import Cancelled, DeadlineExceeded, LimitExceeded
-from service_runtime.held_bytes import CallBytes
 from service_runtime.http.asgi import Receive
+from service_runtime.rpc.held_bytes import CallBytes
 
 START_S = 10.0  # seconds that any body may take, however small
 BYTES_PER_S = 64 * 1024  # each byte adds to that time: a slow or silent sender is past it soon

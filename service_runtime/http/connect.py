@@ -23,13 +23,13 @@ from google.rpc.status_pb2 import Status
 
 from contextkeep.errors import ContextKeepError, InvalidArgument, Unimplemented
 from contextkeep.status import details_of
-from service_runtime import messages
-from service_runtime.calls import Call, current_call, in_slices
+from service_runtime.grpc_server.interceptors import CALL_ID_KEY, Border, Caller, malformed
+from service_runtime.grpc_server.server import Service
 from service_runtime.http import door
 from service_runtime.http.asgi import HttpResponse, Send
 from service_runtime.http.json_messages import JsonMessages
-from service_runtime.interceptors import CALL_ID_KEY, Border, Caller, malformed
-from service_runtime.server import Service
+from service_runtime.rpc import messages
+from service_runtime.rpc.calls import Call, current_call, in_slices
 
 JSON, PROTO = "application/json", "application/proto"
 BODY_BYTES_MAX = {JSON: 1024 * 1024, PROTO: 4 * 1024 * 1024}

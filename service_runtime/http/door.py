@@ -18,16 +18,16 @@ from typing import Any, Protocol
 import orjson
 
 from contextkeep.errors import Cancelled, ContextKeepError, InvalidArgument, PermissionDenied, Unavailable
-from service_runtime.admission import CallLimits, CallSlot, CallSlots
-from service_runtime.auth import Principal
-from service_runtime.held_bytes import CallBytes
+from service_runtime.grpc_server.interceptors import CALL_ID_KEY
+from service_runtime.grpc_server.server import is_loopback
 from service_runtime.http.asgi import PIECE_BYTES, HttpResponse, Message, Receive, Scope, Send
 from service_runtime.http.body import read_whole
 from service_runtime.http.listening import listening
 from service_runtime.http.resources import PREFIX, Resources
-from service_runtime.interceptors import CALL_ID_KEY
-from service_runtime.server import is_loopback
-from service_runtime.tls import TlsFiles
+from service_runtime.network.tls import TlsFiles
+from service_runtime.rpc.admission import CallLimits, CallSlot, CallSlots
+from service_runtime.rpc.held_bytes import CallBytes
+from service_runtime.rpc.principal import Principal
 
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]*)?")  # RFC 9110: no user, no path
 _ORIGIN = re.compile(rf"https?://{_HOST.pattern}")

@@ -19,10 +19,6 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from google.protobuf.message import Message
 
 from contextkeep.errors import InvalidArgument, LimitExceeded, Unavailable
-from service_runtime.admission import Shares
-from service_runtime.auth import Principal
-from service_runtime.documents import check_containers
-from service_runtime.fair_queue import FairQueue, Turn
 from service_runtime.http import json_process
 from service_runtime.http.json_process import (
     DONE,
@@ -35,6 +31,10 @@ from service_runtime.http.json_process import (
     WRONG,
     WrongJson,
 )
+from service_runtime.inputs.documents import check_containers
+from service_runtime.rpc.admission import Shares
+from service_runtime.rpc.fair_queue import FairQueue, Turn
+from service_runtime.rpc.principal import Principal
 
 PROCESSES = 2
 READ_CPU_S_MAX = 2.0  # CPU seconds of a process for one message; a MiB of the slowest values takes 1 s

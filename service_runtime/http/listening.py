@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager, contextmanager
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from service_runtime.grpc_server.server import CannotListen
 from service_runtime.http.asgi import App
-from service_runtime.server import CannotListen
-from service_runtime.tls import TlsFiles, server_context
+from service_runtime.network.tls import TlsFiles, server_context
 
 HEAD_S_MAX = 10.0  # seconds for the head of a request; for the first one, since the connection was made
 READ_S_MAX = 30.0  # seconds that a caller may leave ready bytes unread

@@ -15,14 +15,14 @@ from functools import partial
 from uuid import UUID
 
 from contextkeep.errors import ContextKeepError, Unavailable
-from service_runtime.auth import Principal
-from service_runtime.metrics import Metrics
 from service_runtime.postgres.connection import Configure, Connection, Row
 from service_runtime.postgres.directory import HOME, Directory
 from service_runtime.postgres.errors import unavailable
 from service_runtime.postgres.pool import Pool
 from service_runtime.postgres.statements import Parameters
 from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S, Lend, Residence, Tenant
+from service_runtime.rpc.principal import Principal
+from service_runtime.telemetry.metrics import Metrics
 
 _log = logging.getLogger("postgres")
 

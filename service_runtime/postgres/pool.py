@@ -12,7 +12,6 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import namedtuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from service_runtime.calls import remaining_s
 from service_runtime.postgres.arrays import take_text_arrays
 from service_runtime.postgres.connection import (
     CONNECT_TIMEOUT_S,
@@ -27,6 +26,7 @@ from service_runtime.postgres.roles import require_safe_role
 from service_runtime.postgres.statements import Parameters, execute, fetched
 from service_runtime.postgres.tenant import ANSWER_TIMEOUT_MAX_S, GIVING_WAY
 from service_runtime.postgres.watch import Watch
+from service_runtime.rpc.calls import remaining_s
 
 READY_TIMEOUT_S = 1.5
 CHECKOUT_TIMEOUT_S = 5.0

@@ -18,11 +18,11 @@ import psycopg
 from psycopg import errors as pg
 
 from contextkeep.errors import Aborted, PermissionDenied, TenantMoving
-from service_runtime import tracing
-from service_runtime.calls import answer_s, remaining_s
 from service_runtime.postgres.connection import Connection, Row
 from service_runtime.postgres.errors import NOT_HERE
 from service_runtime.postgres.statements import Parameters, execute, fetched
+from service_runtime.rpc.calls import answer_s, remaining_s
+from service_runtime.telemetry import tracing
 
 _T = TypeVar("_T")
 Lend = Callable[[], AbstractAsyncContextManager[Connection]]

@@ -10,8 +10,8 @@ from contextlib import suppress
 
 import psycopg
 
-from service_runtime.calls import answer_s
 from service_runtime.postgres.connection import Connection
+from service_runtime.rpc.calls import answer_s
 
 
 class Watch:

@@ -16,8 +16,8 @@ import psycopg
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import DeadlineExceeded, NotFound, Unavailable
-from service_runtime.databases import Databases
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
+from service_runtime.databases.placement import Databases
 from service_runtime.postgres import HOME
 from soak.operations import Clients
 from soak.stack import INVARIANTS

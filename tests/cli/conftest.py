@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from contextkeep import EntityClient
 from contextkeep.cli.commands import contextkeep
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread, store_keys
 from tests.conftest import KEY, Addresses, cloned
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread, store_keys
 from tests.clients.worlds import ASYNC, SYNC, World
 from tests.conftest import Addresses, cloned

@@ -15,10 +15,10 @@ from contextkeep.context.v1 import (
     working_memory_pb2_grpc,
 )
 from contextkeep.entity.v1 import entity_graph_pb2_grpc
-from service_runtime.auth import ANONYMOUS, Authenticator, Metadata, Principal
-from service_runtime.interceptors import Border
-from service_runtime.metrics import Metrics
+from service_runtime.grpc_server.interceptors import Border
+from service_runtime.rpc.principal import ANONYMOUS, Authenticator, Metadata, Principal
 from service_runtime.settings import ServiceSettings
+from service_runtime.telemetry.metrics import Metrics
 
 _ADD: dict[type, Callable[[Any, grpc.aio.Server], None]] = {
     entity_graph_pb2_grpc.EntityGraphServicer: entity_graph_pb2_grpc.add_EntityGraphServicer_to_server,

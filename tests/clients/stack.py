@@ -16,8 +16,8 @@ import context_service.app
 import context_service.settings
 import entity_service.app
 import entity_service.settings
-from service_runtime.auth import OPERATOR, ApiKeys, Authenticator
-from service_runtime.ids import new_id
+from service_runtime.rpc.principal import OPERATOR, ApiKeys, Authenticator
+from service_runtime.values.ids import new_id
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
 from tests.ports import free_port
 

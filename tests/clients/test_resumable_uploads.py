@@ -26,7 +26,7 @@ from contextkeep.errors import (
     UploadNotFound,
     UploadPartExists,
 )
-from service_runtime.auth import ApiKeys
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.memory import MIB
 from tests.clients.test_transfers import Unseekable
 from tests.conftest import KEY, OTHER_KEY, Addresses

@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from contextkeep import AsyncEntityClient
 from contextkeep.errors import ContextKeepError, FieldViolation, error_classes
 from contextkeep.status import details_of
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.clients.serving import serving
 from tests.clients.test_calls import NODE_ID, Graph
 from tests.conftest import KEY, OTHER_KEY, Addresses, cloned

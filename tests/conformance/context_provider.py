@@ -16,7 +16,7 @@ import pytest
 from context_service.query.providers import Provider, ProviderInfo, ProviderQuery, Scope, State
 from context_service.query.pure.hit_checks import Checked, checked_answer
 from context_service.query.rules.fan_out import is_blocking
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,9 +20,9 @@ from contextkeep_console.app import console
 from contextkeep_console.serving import listener
 from contextkeep_console.session import Sessions
 from contextkeep_console.settings import Settings
-from service_runtime.auth import Metadata, Principal, credential
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.ids import new_id
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.rpc.principal import Metadata, Principal, credential
+from service_runtime.values.ids import new_id
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
 from tests.contract.running import AnyPrincipal, key_of

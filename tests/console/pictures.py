@@ -8,7 +8,7 @@ from pathlib import Path
 
 from context_service.commands import dev
 from contextkeep import ContextClient, EntityClient
-from service_runtime.ports import free_port
+from service_runtime.network.ports import free_port
 from tests.console.browser import browser, missing
 from tests.console.world import write
 

@@ -12,8 +12,8 @@ import pytest
 import context_service.app
 from context_service.blobs import local
 from context_service.settings import Settings
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.rpc.principal import ApiKeys
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses, cloned
 from tests.context_service.contexts.callers import Opened, opened
 from tests.context_service.working_memory.callers import Caller, Start

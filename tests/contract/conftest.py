@@ -9,7 +9,7 @@ import grpc
 import httpx2
 import pytest
 
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running
 from tests.conftest import cloned
 from tests.contract.python_client import PythonClient

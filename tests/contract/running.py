@@ -15,7 +15,7 @@ import httpx2
 import psycopg
 
 from contextkeep.errors import ContextKeepError
-from service_runtime.auth import DEFAULT_TENANT_ID, OPERATOR, SCOPES, Metadata, Principal, credential
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, OPERATOR, SCOPES, Metadata, Principal, credential
 from tests.clients.stack import TWO_TENANTS
 from tests.conftest import neighbour_of
 from tests.connect import over_http

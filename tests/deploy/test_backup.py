@@ -25,10 +25,10 @@ from context_service.working_memory.upkeep.fsck import Problem
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ChangesExpired, ChangesNotStarted, ContextNotFound, DataLoss, NodeNotFound
 from entity_service.settings import Settings as EntitySettings
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
-from service_runtime.erased import Erased, Replayed, read
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
+from service_runtime.databases.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.erasure.erased import Erased, Replayed, read
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.conftest import Urls
 from tests.databases import in_memory
 

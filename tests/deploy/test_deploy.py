@@ -171,7 +171,7 @@ def test_a_replica_has_longer_to_end_than_its_calls_have():
 
 
 async def test_the_health_check_of_the_image_tells_serving_from_not(services: Addresses):
-    check = "service_runtime.healthcheck"
+    check = "service_runtime.grpc_server.healthcheck"
 
     async def asked(*arguments: str) -> int:
         return (await asyncio.to_thread(run, sys.executable, "-m", check, *arguments)).returncode

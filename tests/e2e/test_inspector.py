@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from contextkeep import new_id
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.faults.processes import Service
 from tests.ports import free_port

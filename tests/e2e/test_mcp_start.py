@@ -16,7 +16,13 @@ HELLO = {
         "clientInfo": {"name": "test", "version": "1"},
     },
 }
-SERVERS_OWN = {"context_service.app", "context_service.history", "service_runtime.server", "psycopg", "celpy"}
+SERVERS_OWN = {
+    "context_service.app",
+    "context_service.history",
+    "service_runtime.grpc_server.server",
+    "psycopg",
+    "celpy",
+}
 
 
 def test_mcp_answers_with_no_part_of_the_server_loaded():

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from service_runtime.children import die_with_us
+from service_runtime.child_processes.children import die_with_us
 
 START_TIMEOUT_S = 60.0
 

@@ -16,8 +16,8 @@ import pytest
 import entity_service.app
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from entity_service.settings import Settings
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.rpc.principal import ApiKeys
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls, cloned
 from tests.contract.running import AnyPrincipal, key_of
 from tests.entity_service.graph import Graph

@@ -31,9 +31,9 @@ from entity_service.pure.change_places import decode_place, encode_place
 from entity_service.rules import list_changes
 from entity_service.rules.list_changes import ChangeSweep
 from entity_service.store import changes
-from service_runtime.auth import DEFAULT_TENANT_ID, Principal
-from service_runtime.pages import _BINDING_BYTES, encode_token
+from service_runtime.inputs.pages import _BINDING_BYTES, encode_token
 from service_runtime.postgres import Database, Row
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, Principal
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import raised, refused

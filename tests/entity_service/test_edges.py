@@ -6,7 +6,7 @@ import base64
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import InvalidPageToken
-from service_runtime.pages import encode_token
+from service_runtime.inputs.pages import encode_token
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
 

@@ -15,9 +15,9 @@ from contextkeep.errors import (
     LimitExceeded,
 )
 from entity_service.store import embeddings
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.pages import encode_token
+from service_runtime.inputs.pages import encode_token
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.entity_service.graph import Graph, node
 from tests.errors import refused
 

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from entity_service.rules.first_statistics import FirstStatistics
-from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, node
 from tests.entity_service.test_walk_plan import generic_plan, know

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from entity_service.pure import json_paths
 from entity_service.pure.json_paths import INDEX_CHARS_MAX
 from entity_service.store.node_search import JSON_PATH
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.examples import examples
 
 SCALARS: list[Any] = [None, True, 1, 1.5, "x", "y", ""]

@@ -21,8 +21,8 @@ from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from entity_service.model.walks import BOUNDED_EDGE_TYPES
 from entity_service.rules import settle_edges, traverse
 from entity_service.rules.settle_edges import EdgeSettling
-from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, ApiKeys
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.examples import examples

@@ -8,8 +8,8 @@ import grpc
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import ContextKeepError, NodeNotFound
-from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import raised, refused
 

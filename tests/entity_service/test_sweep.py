@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from entity_service.rules.sweep_requests import RequestSweep
-from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
-from service_runtime.requests import Requests
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
+from service_runtime.statements.requests import Requests
 from tests.conftest import OTHER_PRINCIPAL
 from tests.entity_service.graph import Graph, new_id, node
 

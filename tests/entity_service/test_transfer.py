@@ -23,11 +23,11 @@ from contextkeep.errors import (
 )
 from entity_service.model.limits import Limits
 from entity_service.wire import transfer
-from service_runtime.admission import Shares
-from service_runtime.calls import Call, current_call
-from service_runtime.held_bytes import HeldBytes, MemoryLimits
-from service_runtime.pages import encode_token
+from service_runtime.inputs.pages import encode_token
 from service_runtime.postgres import Database
+from service_runtime.rpc.admission import Shares
+from service_runtime.rpc.calls import Call, current_call
+from service_runtime.rpc.held_bytes import HeldBytes, MemoryLimits
 from tests.conftest import PRINCIPAL, Urls
 from tests.contract.running import key_of
 from tests.entity_service.graph import Graph, edge, new_id, node

@@ -15,9 +15,9 @@ import entity_service.settings
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import InvalidPageToken, NodeBudgetExceeded
 from entity_service.rules.traverse import _ahead
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.pages import encode_token
+from service_runtime.inputs.pages import encode_token
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
 

@@ -15,7 +15,7 @@ import pytest
 from entity_service.store.nodes import _EDGES
 from entity_service.store.progress import _LIST
 from entity_service.store.walks import LEVEL, newest
-from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from context_service.query.providers import GROUP, Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 TEAM, PERSONAL = frozenset({Scope.TEAM}), frozenset({Scope.PERSONAL})
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from service_runtime.vectors import DIMENSION_MAX
+from service_runtime.values.vectors import DIMENSION_MAX
 
 DIMENSION = 1536
 assert DIMENSION <= DIMENSION_MAX

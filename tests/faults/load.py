@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ContextKeepError
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 
 WAIT_MAX_S = 30.0  # for what takes a moment where nothing else runs
 

@@ -23,9 +23,9 @@ import psutil
 
 import context_service.app
 import entity_service.app
-from service_runtime import embedded_postgres
-from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres, EmbeddedPostgresError
-from service_runtime.migrate import migrate
+from service_runtime.databases import embedded_postgres
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres, EmbeddedPostgresError
+from service_runtime.databases.migrate import migrate
 from tests.ports import free_port
 
 FAST = signal.SIGINT  # sessions are ended, then it stops

@@ -12,7 +12,7 @@ import pytest
 
 from contextkeep import AsyncEntityClient, NodeInput
 from contextkeep.address import Address
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.faults.processes import Service
 from tests.ports import free_port

@@ -24,9 +24,9 @@ from context_service.working_memory.upkeep.sweep import Swept
 from contextkeep import AsyncContextClient
 from contextkeep.errors import ContextKeepError, StorageFull, Unavailable
 from contextkeep.inputs import NodeInput
-from service_runtime import embedded_postgres
-from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.databases import embedded_postgres
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.conftest import Urls
 from tests.context_service.working_memory.callers import MIB, blobs, files, records
 from tests.faults import disks

@@ -22,7 +22,7 @@ from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextkeep.errors import RecordNotFound, Unavailable
 from contextkeep.ids import new_id
 from contextkeep.inputs import EdgeInput, NodeInput
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.context_service.working_memory.callers import MIB
 from tests.faults import load, proxy

@@ -17,7 +17,7 @@ import context_service.settings
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import EdgeInput, NodeInput
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.faults import proxy
 from tests.faults.deadlines import unavailable_in_time

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from contextkeep import AsyncContextClient, AsyncEntityClient, NodeInput
 from contextkeep.errors import Unavailable
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.conftest import cloned
 from tests.faults.processes import Service
 from tests.hostile.tables import reading

@@ -20,11 +20,12 @@ from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.errors import Overloaded, Unavailable
 from entity_service.rules.first_statistics import FirstStatistics
-from service_runtime import postgres, server
+from service_runtime import postgres
+from service_runtime.auth.tenants import Rounds
+from service_runtime.grpc_server import server
 from service_runtime.postgres import Database
 from service_runtime.postgres import pool as pool_module
 from service_runtime.postgres import tenant as tenant_module
-from service_runtime.tenants import Rounds
 from tests.conftest import PRINCIPAL, Urls
 from tests.locks import WAIT_MAX_S, until_waiting
 

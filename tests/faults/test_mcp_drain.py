@@ -17,7 +17,7 @@ import pytest
 
 from contextkeep import AsyncContextClient, new_id
 from contextkeep.errors import Unavailable
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.conftest import Urls, cloned
 from tests.faults.processes import Service
 from tests.locks import until_waiting

@@ -29,8 +29,8 @@ from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
 from contextkeep.entity.v1 import entity_graph_pb2
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextkeep.errors import HeldBytesExceeded
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.conftest import Urls, cloned
 from tests.context_service.retrieval import files
 from tests.context_service.transfer.archives import cut, joined

@@ -21,9 +21,9 @@ from context_service.erasure.rules import subjects
 from context_service.settings import Settings
 from contextkeep import AsyncContextClient
 from contextkeep.errors import Unavailable
-from service_runtime import background
-from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
+from service_runtime.background_work import background
 from service_runtime.postgres import Database, Transaction
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, ApiKeys
 from tests.conftest import KEY, PRINCIPAL
 from tests.faults import load, proxy
 from tests.faults.conftest import World
@@ -136,8 +136,8 @@ async def test_a_server_that_vanished_costs_one_call_and_not_one_a_connection(wo
 
 HOLD = """
 import asyncio, sys
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.calls import Call, current_call
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
+from service_runtime.rpc.calls import Call, current_call
 from service_runtime.postgres import Database
 import time
 

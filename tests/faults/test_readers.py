@@ -23,8 +23,8 @@ from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import EdgeInput, NodeInput
 from entity_service.settings import Settings
-from service_runtime import server
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.grpc_server import server
 from tests.conftest import Urls, cloned
 from tests.context_service.working_memory.callers import MIB
 from tests.faults import proxy

@@ -17,8 +17,8 @@ from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
-from service_runtime.documents import CONTAINERS_MAX
-from service_runtime.ids import new_id
+from service_runtime.inputs.documents import CONTAINERS_MAX
+from service_runtime.values.ids import new_id
 
 _MIB = 1024 * 1024
 _LEVELS = 96

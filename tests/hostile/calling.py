@@ -16,7 +16,7 @@ from google.rpc.status_pb2 import Status
 
 from contextkeep.errors import Unauthenticated, error_classes
 from contextkeep.status import DETAILS_KEY, DOMAIN
-from service_runtime.auth import OPERATOR, SCOPES, Metadata, Principal, credential
+from service_runtime.rpc.principal import OPERATOR, SCOPES, Metadata, Principal, credential
 from tests.conftest import Addresses
 from tests.rpcs import Rpc, all_stubs
 

@@ -14,7 +14,7 @@ import pytest
 from context_service.history.rules import registry
 from context_service.query.rules import cache
 from contextkeep.context.v1 import knowledge_bases_pb2 as bases
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Client
 from tests.hostile.copies import Another, Copies, copying, written

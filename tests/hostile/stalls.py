@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from service_runtime.loop_waits import LoopWaits
+from service_runtime.telemetry.loop_waits import LoopWaits
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses
 

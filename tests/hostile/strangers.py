@@ -21,8 +21,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1.context_query_pb2 import StreamQueryContextResponse
 from contextkeep.options_pb2 import Call
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant
+from service_runtime.rpc.principal import Principal
 from tests.hostile.calling import Case, Client, Key, Outcome
 from tests.hostile.tables import Tables
 from tests.hostile.things import OF_STORED_KEYS, Things, cases

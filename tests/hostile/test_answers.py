@@ -16,7 +16,7 @@ from psycopg import sql
 from contextkeep.context.v1 import chat_history_pb2 as history
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 from tests.conftest import Urls
 from tests.hostile.calling import Client, faults
 from tests.hostile.tables import columns_of

@@ -39,8 +39,8 @@ from contextkeep.errors import LimitExceeded
 from entity_service.model.search import JSON_PATH_CHARS_MAX
 from entity_service.pure import json_paths
 from entity_service.store.node_search import JSON_PATH_WRITTEN_CHARS_MAX
-from service_runtime import messages
-from service_runtime.documents import in_stoppable_thread
+from service_runtime.inputs.documents import in_stoppable_thread
+from service_runtime.rpc import messages
 from tests.cpu import in_units, units
 from tests.hostile.attacks import ATTACKS
 from tests.hostile.test_worst_cases import WORST_CASES
@@ -56,7 +56,9 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "an answer of a model: 1 MiB, 65,536 containers; of an embedder: 128 KiB and 8 containers for each text": (
         "context_service.kernel.llm.endpoint:parsed",
     ),
-    "an answer that is kept for a call that comes again: what the call wrote": ("service_runtime.requests:_packed",),
+    "an answer that is kept for a call that comes again: what the call wrote": (
+        "service_runtime.statements.requests:_packed",
+    ),
     "no data of a caller: files of the service, libraries of clouds, keys of an operator": (
         "context_service.resources:file_mappings_of",
         "context_service.resources:open_dependencies",
@@ -68,10 +70,10 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.blobs.s3:S3Backend.create_bucket",
         "context_service.history.rules.registry:MappingRegistry.keep_current",
         "context_service.profiles.rules.profiles:OwnProfiles.of",
-        "service_runtime.database_probes:of_owner.other",
-        "service_runtime.erased:looked_up",
-        "service_runtime.held_bytes:HeldBytes.keep_watching",
-        "service_runtime.tokens:Tokens._key",
+        "service_runtime.cli.database_probes:of_owner.other",
+        "service_runtime.erasure.erased:looked_up",
+        "service_runtime.rpc.held_bytes:HeldBytes.keep_watching",
+        "service_runtime.auth.tokens:Tokens._key",
     ),
     "an artifact: 1 MiB, 100 parts": (
         "context_service.contexts.rules.artifacts:Artifacts._check",
@@ -222,16 +224,18 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "a request: 4 MiB, 2,000 rows": ("entity_service.api:EntityGraphServicer._parsed",),
     "a line of an import: 4 MiB": ("entity_service.wire.transfer:ImportLines.batches",),
     "a name of a host: looked up by a thread, a bounded number at once for a tenant": (
-        "service_runtime.destinations:_Lookups._looked_up",
+        "service_runtime.network.destinations:_Lookups._looked_up",
     ),
     "`beside_the_loop` itself": (
-        "service_runtime.documents:beside_the_loop",
-        "service_runtime.documents:in_stoppable_thread",
+        "service_runtime.inputs.documents:beside_the_loop",
+        "service_runtime.inputs.documents:in_stoppable_thread",
     ),
     "a body of protobuf: 4 MiB, 100,000 fields, 60,000 elements; steps": (
         "service_runtime.http.connect:_Exchange.request",
     ),
-    "a request: 4 MiB, 100,000 fields, 60,000 elements; steps": ("service_runtime.interceptors:_wrap.parsed",),
+    "a request: 4 MiB, 100,000 fields, 60,000 elements; steps": (
+        "service_runtime.grpc_server.interceptors:_wrap.parsed",
+    ),
 }
 
 

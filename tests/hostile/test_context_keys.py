@@ -26,8 +26,8 @@ from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.context.v1.message_pb2 import MessageInput
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.auth.keys import KeyAdministration, NewKey
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.hostile.calling import WHOLE_SHARES, Client, Outcome
 from tests.hostile.stalls import watched

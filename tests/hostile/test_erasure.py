@@ -26,10 +26,10 @@ from contextkeep.context.v1 import contexts_pb2, memories_pb2, message_pb2, page
 from contextkeep.context.v1 import erasures_pb2 as pb
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from contextkeep.options_pb2 import Call
-from service_runtime import audit
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.methods import method_of
-from service_runtime.requests import RESPONSE, unpacked
+from service_runtime.auth import audit
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.rpc.methods import method_of
+from service_runtime.statements.requests import RESPONSE, unpacked
 from tests.conftest import Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Case, Client, Key
 from tests.hostile.stalls import PROBES, watched

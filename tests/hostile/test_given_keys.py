@@ -16,14 +16,14 @@ import psycopg
 import pytest
 
 from contextkeep.errors import InvalidArgument, PermissionDenied, Unauthenticated
-from service_runtime import access, keys
-from service_runtime.access import Access
-from service_runtime.auth import ANONYMOUS, Principal
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.erased_users import end_keys
-from service_runtime.given_keys import GivenKeys, IssuedKey, end_context_keys, make_context_key
-from service_runtime.keys import KeyAdministration, NewKey, StoredKeys
+from service_runtime.auth import access, keys
+from service_runtime.auth.access import Access
+from service_runtime.auth.given_keys import GivenKeys, IssuedKey, end_context_keys, make_context_key
+from service_runtime.auth.keys import KeyAdministration, NewKey, StoredKeys
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.erasure.erased_users import end_keys
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import ANONYMOUS, Principal
 from tests.conftest import OTHER_PRINCIPAL, Urls, cloned
 from tests.hostile.tables import SCHEMAS
 

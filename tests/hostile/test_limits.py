@@ -33,8 +33,8 @@ from contextkeep.context.v1 import memories_pb2 as memories
 from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.ids import new_id
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.values.ids import new_id
 from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Case, Client, Outcome
 from tests.hostile.rules import Change, FieldPath, changed, items_of, paths, text_of_bytes, text_of_chars, value_of

@@ -10,7 +10,7 @@ import pytest
 
 from contextkeep import AsyncContextClient
 from contextkeep.context.v1 import working_memory_pb2 as memory
-from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, ApiKeys, Principal
 from tests.conftest import OTHER_PRINCIPAL, Addresses
 
 FLOOD = 50

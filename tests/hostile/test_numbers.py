@@ -11,7 +11,7 @@ import grpc
 from contextkeep import AsyncContextClient, AsyncEntityClient, NodeInput
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from service_runtime.pages import _BINDING_BYTES
+from service_runtime.inputs.pages import _BINDING_BYTES
 from tests.conftest import KEY, OTHER_KEY, Addresses
 
 

@@ -15,13 +15,13 @@ from context_service.operations.rules.operators import check_operator
 from context_service.operations.rules.tenants import Tenants
 from context_service.operations.rules.work import Work
 from contextkeep.errors import InvalidArgument, JobNotFound, JobRunning, PermissionDenied
-from service_runtime import keys
-from service_runtime.auth import Principal
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.given_keys import GivenKeys
-from service_runtime.keys import KeyAdministration, NewKey, StoredKeys
-from service_runtime.pages import PageRequest
+from service_runtime.auth import keys
+from service_runtime.auth.given_keys import GivenKeys
+from service_runtime.auth.keys import KeyAdministration, NewKey, StoredKeys
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.inputs.pages import PageRequest
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import Principal
 from tests.conftest import Urls, cloned
 
 OPERATOR = NewKey(tenant="default", subject="operator", scopes=("admin", "operator"))

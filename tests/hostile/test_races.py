@@ -20,7 +20,7 @@ from contextkeep.context.v1 import pages_pb2 as pages
 from contextkeep.context.v1 import tasks_pb2 as tasks
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 from tests.hostile.calling import Client, Outcome
 from tests.hostile.copies import Another
 from tests.hostile.tables import Tables

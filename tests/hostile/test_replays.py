@@ -40,10 +40,10 @@ from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from contextkeep.errors import Unavailable
-from service_runtime.calls import current_call
-from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant
-from service_runtime.requests import Requests
+from service_runtime.rpc.calls import current_call
+from service_runtime.statements.requests import Requests
+from service_runtime.values.ids import new_id
 from tests.conftest import Urls
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Case, Client, Key
 from tests.hostile.copies import Another

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls, cloned
 from tests.hostile.calling import AnyTenant, Client

@@ -26,7 +26,7 @@ from contextkeep import (
     new_id,
 )
 from contextkeep.errors import ContextKeepError, Internal, NodeNotFound
-from service_runtime.logs import JsonFormatter
+from service_runtime.telemetry.logs import JsonFormatter
 from tests.conftest import KEY, PRINCIPAL, Addresses, Urls
 from tests.hostile.tables import reading
 from tests.logged import port_of

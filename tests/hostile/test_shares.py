@@ -16,7 +16,7 @@ import context_service.settings
 from contextkeep import AsyncContextClient
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.errors import DeadlineExceeded, StreamIdle, TooManyCalls
-from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, ApiKeys, Principal
 from tests.conftest import OTHER_PRINCIPAL, Addresses, Urls
 from tests.logged import errors
 from tests.ports import free_port
@@ -265,7 +265,7 @@ async def test_cheap_calls_of_one_key_wait_in_its_own_queue(
     as_key: Open, urls: Urls, metrics_port: int, monkeypatch: pytest.MonkeyPatch
 ):
     """Fifty calls of one key at once raised the p95 of others to half a second."""
-    monkeypatch.setattr("service_runtime.fair_queue.LEASE_S", 60.0)
+    monkeypatch.setattr("service_runtime.rpc.fair_queue.LEASE_S", 60.0)
     greedy, waiting = as_key("greedy"), "contextkeep_ordinary_calls_waiting"
     record = await greedy.records.insert("data/json", "one", content={})
     async with searches_stand_still(urls):

@@ -23,8 +23,8 @@ from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.options_pb2 import Call
-from service_runtime.auth import CONTEXT_READ, NO_SCOPE, OPERATOR, SCOPES
-from service_runtime.methods import method_of
+from service_runtime.rpc.methods import method_of
+from service_runtime.rpc.principal import CONTEXT_READ, NO_SCOPE, OPERATOR, SCOPES
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Key, Outcome, faults
 from tests.hostile.copies import Copies, Original, written

@@ -19,7 +19,7 @@ from grpc_health.v1 import health_pb2
 
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
-from service_runtime.server import METADATA_BYTES_MAX, STREAMS_MAX
+from service_runtime.grpc_server.server import METADATA_BYTES_MAX, STREAMS_MAX
 from tests.conftest import Addresses
 from tests.faults import floods
 from tests.hostile.calling import Client, Outcome, faults

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Client

@@ -30,12 +30,12 @@ from entity_service.model.search import NodeFilter, NodeSearch
 from entity_service.rules.search_nodes import Search
 from entity_service.rules.traverse import Traversal
 from entity_service.store.node_search import FIELDS
-from service_runtime.auth import Principal
-from service_runtime.conditions import Bindings, condition_sql
-from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
-from service_runtime.policies import EXEMPT
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.inputs.conditions import Bindings, condition_sql
+from service_runtime.inputs.policies import EXEMPT
 from service_runtime.postgres import Database, Tenant, take_half_vectors
 from service_runtime.postgres import tenant as tenant_module
+from service_runtime.rpc.principal import Principal
 from tests.conftest import Urls, cloned
 
 ALONE, BOUND, POISONED = (uuid.UUID(int=number, version=4) for number in (2, 4, 6))

@@ -16,9 +16,9 @@ import psycopg
 import pytest
 
 from contextkeep.errors import PermissionDenied
-from service_runtime.auth import Principal
-from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.postgres import Across, Database
+from service_runtime.rpc.principal import Principal
 from tests.conftest import PRINCIPAL, Urls, cloned
 from tests.hostile.tables import SCHEMAS
 
@@ -253,4 +253,4 @@ def test_only_the_doors_say_what_policies_read():
         if re.search(r"'app\.(tenant|bounds|context|subject)', (?!true)", path.read_text())
     ]
     # The mover is the owner of the tables, and works on one tenant: no call goes through it.
-    assert sorted(saying) == ["service_runtime/moving.sql", "service_runtime/postgres/tenant.py"]
+    assert sorted(saying) == ["service_runtime/databases/moving.sql", "service_runtime/postgres/tenant.py"]

@@ -24,7 +24,7 @@ from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import transfer_pb2 as transfer
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 from tests.conftest import Urls
 from tests.hostile.calling import Client
 from tests.hostile.things import RPCS

@@ -19,7 +19,7 @@ from google.protobuf.message import Message
 
 from context_service.transfer.pure import FIRST_SEAL, sealed
 from contextkeep.options_pb2 import Call
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 from tests.case_files import FOLDER, BadCase, loaded
 from tests.contract.calls import at_path, parsed, plain
 from tests.fakes.mcp_server import FakeMcp, FakeTool, fake_mcp

@@ -21,7 +21,7 @@ from context_service.profiles.pure.profiles import profile
 from context_service.retrieval.pure.cuts import cut
 from context_service.retrieval.pure.terms import terms_of
 from context_service.windows.pure.config import DEFAULT
-from service_runtime.documents import parse_json
+from service_runtime.inputs.documents import parse_json
 from tests.hostile.attacks import DOCUMENTS
 
 MIB = 1024 * 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 
 SCHEMAS = ("access", "context", "entity")
 

@@ -13,10 +13,10 @@ import pytest
 
 import context_service.app
 import entity_service.app
-from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
-from service_runtime.migrate import Migration, MigrationFailed, migrate, require_applied
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.databases.migrate import Migration, MigrationFailed, migrate, require_applied
+from service_runtime.databases.schema import SchemaCheck
 from service_runtime.postgres import Database, SchemaBehind
-from service_runtime.schema import SchemaCheck
 from tests.conftest import Urls
 from tests.migrations.schema import dump
 

@@ -15,8 +15,8 @@ import pytest
 
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.errors import ContextKeepError
-from service_runtime.embedded_postgres import SERVICE_ROLE
-from service_runtime.migrate import Migration, migrate
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE
+from service_runtime.databases.migrate import Migration, migrate
 from tests.conftest import KEY, Addresses, Urls
 from tests.faults import load
 

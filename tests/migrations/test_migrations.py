@@ -13,8 +13,8 @@ import pytest
 
 import context_service.app
 import entity_service.app
-from service_runtime.embedded_postgres import SERVICE_ROLE
-from service_runtime.migrate import Migration, MigrationFailed, migrate
+from service_runtime.databases.embedded_postgres import SERVICE_ROLE
+from service_runtime.databases.migrate import Migration, MigrationFailed, migrate
 from tests.conftest import Urls
 
 EVERYTHING = [*entity_service.app.migrations(), *context_service.app.migrations()]
@@ -69,7 +69,7 @@ CREATE INDEX CONCURRENTLY extra_index ON entity.node (tenant_id, modified_at);
 """
 MIGRATE = """
 import sys
-from service_runtime.migrate import Migration, migrate
+from service_runtime.databases.migrate import Migration, migrate
 
 migrate(
     sys.argv[1],

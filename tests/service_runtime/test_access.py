@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from contextkeep.errors import RateLimited
-from service_runtime.access import Access
-from service_runtime.auth import ApiKeys, Principal
+from service_runtime.auth.access import Access
+from service_runtime.rpc.principal import ApiKeys, Principal
 
 FIRST = Principal(tenant_id=uuid4(), subject="first")
 SECOND = dataclasses.replace(FIRST, subject="second")

@@ -11,7 +11,7 @@ import pytest
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import NodeNotFound, Unauthenticated
-from service_runtime import audit
+from service_runtime.auth import audit
 from tests import cpu
 from tests.conftest import KEY, PRINCIPAL, Addresses
 

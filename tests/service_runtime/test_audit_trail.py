@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from contextkeep.errors import InvalidArgument, PermissionDenied
-from service_runtime import audit_trail
+from service_runtime.auth import audit_trail
 from service_runtime.postgres import Database
 from tests.clients.stack import running
 from tests.conftest import Urls

@@ -14,8 +14,8 @@ from contextkeep.errors import (
     SubjectRequired,
     Unauthenticated,
 )
-from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
-from service_runtime.server import CannotListen, check_exposure
+from service_runtime.grpc_server.server import CannotListen, check_exposure
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, ApiKeys, Principal
 
 KEYS = ApiKeys({"s3cret": Principal(tenant_id=DEFAULT_TENANT_ID, subject="api-key")})
 

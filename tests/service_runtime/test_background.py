@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from contextkeep.errors import Unavailable
-from service_runtime import background
+from service_runtime.background_work import background
 from service_runtime.postgres import Database
 
 

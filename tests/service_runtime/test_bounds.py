@@ -22,8 +22,8 @@ from contextkeep.errors import (
     RecordNotFound,
     UploadNotFound,
 )
-from service_runtime.auth import ApiKeys, Principal
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import ApiKeys, Principal
 from tests.conftest import KEY, PRINCIPAL, Addresses
 
 KEYS = {

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from service_runtime.calls import raise_if_cancelled
+from service_runtime.rpc.calls import raise_if_cancelled
 
 
 async def test_a_swallowed_cancellation_is_noticed():

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.conditions import (
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.inputs.conditions import (
     COMPARISONS_MAX,
     CONDITION_BYTES_MAX,
     DEPTH_MAX,
@@ -30,7 +31,6 @@ from service_runtime.conditions import (
     FieldType,
     condition_sql,
 )
-from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.examples import MORE, examples
 
 FIELDS = Fields(

@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from service_runtime import confined, confinement
-from service_runtime.confined import Ended, ProgramResult
+from service_runtime.child_processes import confined, confinement
+from service_runtime.child_processes.confined import Ended, ProgramResult
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux holds a process to that")
 
@@ -23,7 +23,7 @@ _PR_CAPBSET_DROP = 24
 
 _BEFORE = """
 import ctypes, mmap, os, signal, socket, subprocess, sys, time
-from service_runtime.confinement import confine
+from service_runtime.child_processes.confinement import confine
 parent, here = os.getppid(), os.getpid()
 assert confine(memory_bytes_max=1 << 30, cpu_s_max=5)
 """

@@ -6,7 +6,7 @@ import asyncio
 
 import entity_service.app
 from contextkeep import AsyncEntityClient, EdgeInput, NodeInput
-from service_runtime import interceptors
+from service_runtime.grpc_server import interceptors
 from tests.conftest import KEY
 
 

@@ -16,7 +16,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from psycopg import sql
 
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
-from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.commands import Commands
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL

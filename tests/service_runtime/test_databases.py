@@ -15,14 +15,14 @@ import pytest
 from context_service.app import migrations
 from contextkeep.client._base import RETRIES
 from contextkeep.errors import Unavailable
-from service_runtime.auth import Principal
-from service_runtime.databases import Databases, WrongDatabase
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.given_keys import end_context_keys_elsewhere, make_context_key
-from service_runtime.keys import StoredKeys
+from service_runtime.auth.given_keys import end_context_keys_elsewhere, make_context_key
+from service_runtime.auth.keys import StoredKeys
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.placement import Databases, WrongDatabase
+from service_runtime.databases.schema import SchemaCheck
 from service_runtime.postgres import Database, SchemaBehind, Transaction
 from service_runtime.postgres import directory as directory_module
-from service_runtime.schema import SchemaCheck
+from service_runtime.rpc.principal import Principal
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.spread import EAST, Two, two_databases
 

@@ -16,10 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.auth import Principal
-from service_runtime.calls import Call, current_call
-from service_runtime.checks import check_text
-from service_runtime.documents import (
+from service_runtime.inputs.documents import (
     BESIDE_BYTES,
     CONTAINERS_MAX,
     NESTING_MAX,
@@ -29,6 +26,9 @@ from service_runtime.documents import (
     parse_json,
     parse_object,
 )
+from service_runtime.rpc.calls import Call, current_call
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_text
 from tests import cpu
 
 MIB = 1024 * 1024

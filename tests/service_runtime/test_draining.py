@@ -13,11 +13,11 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from service_runtime import server
-from service_runtime.auth import ApiKeys
-from service_runtime.interceptors import Border
-from service_runtime.metrics import Metrics
+from service_runtime.grpc_server import server
+from service_runtime.grpc_server.interceptors import Border
+from service_runtime.rpc.principal import ApiKeys
 from service_runtime.settings import ServiceSettings
+from service_runtime.telemetry.metrics import Metrics
 
 CONNECTIONS = 8
 CALLS_PER_S = 400

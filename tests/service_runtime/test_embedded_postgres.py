@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-BINARIES = "from service_runtime.embedded_postgres import _account, _binaries; print(_binaries('18', _account()))"
+BINARIES = (
+    "from service_runtime.databases.embedded_postgres import _account, _binaries; print(_binaries('18', _account()))"
+)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="others than root use the wheel's own binaries")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service_runtime.admission import Shares
-from service_runtime.auth import Principal
-from service_runtime.fair_queue import BURST, PACE_S, SPACING_S, UNPACED, FairQueue, Turn
+from service_runtime.rpc.admission import Shares
+from service_runtime.rpc.fair_queue import BURST, PACE_S, SPACING_S, UNPACED, FairQueue, Turn
+from service_runtime.rpc.principal import Principal
 
 
 def turns_of(at_once: int, *, tenant: float = 1, key: float = 1) -> FairQueue:
@@ -157,7 +157,7 @@ async def test_a_key_gets_more_paced_turns_although_calls_arrive_all_the_time():
 
 async def test_a_call_that_waits_for_long_leaves_its_ordinary_turn(monkeypatch: pytest.MonkeyPatch):
     """A lock, or a database that is away, must not keep out those who need neither."""
-    monkeypatch.setattr("service_runtime.fair_queue.LEASE_S", 0.01)
+    monkeypatch.setattr("service_runtime.rpc.fair_queue.LEASE_S", 0.01)
     ordinary = turns_of(1)
     async with Turn(turns_of(1), caller(1), ordinary) as waiting, Turn(turns_of(1), caller(2), ordinary) as following:
         await waiting.begin()

@@ -18,11 +18,11 @@ import context_service.settings
 import entity_service.app
 import entity_service.settings
 from contextkeep.errors import Unavailable
-from service_runtime import health, server
-from service_runtime.auth import ApiKeys
-from service_runtime.interceptors import Border
-from service_runtime.metrics import Metrics
+from service_runtime.grpc_server import health, server
+from service_runtime.grpc_server.interceptors import Border
+from service_runtime.rpc.principal import ApiKeys
 from service_runtime.settings import ServiceSettings
+from service_runtime.telemetry.metrics import Metrics
 from tests.conftest import METADATA, Addresses, Urls
 
 

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 from contextkeep.entity.v1 import entity_graph_pb2  # noqa: F401 - its descriptors say which scope the RPC needs
 from contextkeep.errors import HeldBytesExceeded, InvalidArgument
-from service_runtime import held_bytes
-from service_runtime.admission import Shares
-from service_runtime.auth import Principal
-from service_runtime.held_bytes import CallBytes, HeldBytes, MemoryLimits
-from service_runtime.interceptors import Border
-from service_runtime.metrics import Metrics
+from service_runtime.grpc_server.interceptors import Border
+from service_runtime.rpc import held_bytes
+from service_runtime.rpc.admission import Shares
+from service_runtime.rpc.held_bytes import CallBytes, HeldBytes, MemoryLimits
+from service_runtime.rpc.principal import Principal
 from service_runtime.settings import ServiceSettings
+from service_runtime.telemetry.metrics import Metrics
 from tests.conftest import PRINCIPAL
 from tests.errors import raised
 

@@ -21,8 +21,8 @@ from contextkeep import AsyncEntityClient, NodeInput, new_id
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import LimitExceeded, NodeNotFound
 from entity_service.settings import Settings
-from service_runtime.auth import ApiKeys
 from service_runtime.http import json_messages, listening
+from service_runtime.rpc.principal import ApiKeys
 from tests.conftest import KEY, OTHER_KEY, Urls
 from tests.connect import error_in
 from tests.locks import until_waiting

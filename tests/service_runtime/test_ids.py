@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextkeep.errors import InvalidArgument
-from service_runtime.ids import new_id, parse_id
+from service_runtime.values.ids import new_id, parse_id
 
 
 def test_new_ids_are_version_7_and_grow():

@@ -10,8 +10,8 @@ import pytest
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import LimitExceeded
-from service_runtime.auth import Principal
 from service_runtime.http.json_messages import JsonMessages
+from service_runtime.rpc.principal import Principal
 from tests.cpu import units
 
 LARGE = b'{"nodes":[' + b",".join([b'{"dataJson":"{}"}'] * 20_000) + b"]}"

@@ -27,14 +27,15 @@ import entity_service.app
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.errors import NodeNotFound, Overloaded, PermissionDenied, Unauthenticated, Unavailable
 from contextkeep.options_pb2 import Call
-from service_runtime import access, keys, unproven
-from service_runtime.access import Access
-from service_runtime.administration import CannotAdminister
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.given_keys import GivenKeys, make_context_key
-from service_runtime.keys import KeyAdministration, NewKey, NoSuchKey, NoSuchTenant, StoredKeys
-from service_runtime.methods import method_of
+from service_runtime.auth import access, keys
+from service_runtime.auth.access import Access
+from service_runtime.auth.given_keys import GivenKeys, make_context_key
+from service_runtime.auth.keys import KeyAdministration, NewKey, NoSuchKey, NoSuchTenant, StoredKeys
 from service_runtime.postgres import Database
+from service_runtime.postgres.administration import CannotAdminister
+from service_runtime.rpc import unproven
+from service_runtime.rpc.methods import method_of
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.commands import Commands
 from tests.conftest import Addresses, Urls
 from tests.hostile.calling import Client

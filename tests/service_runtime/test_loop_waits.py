@@ -8,9 +8,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from service_runtime import loop_waits
-from service_runtime.loop_waits import LoopWaits
-from service_runtime.metrics import Metrics
+from service_runtime.telemetry import loop_waits
+from service_runtime.telemetry.loop_waits import LoopWaits
+from service_runtime.telemetry.metrics import Metrics
 
 WAIT, STEP = "contextkeep_event_loop_wait_seconds", "contextkeep_event_loop_step_seconds"
 

@@ -11,7 +11,7 @@ from context_service.retrieval.pure.ranking import at_once
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import LimitExceeded
-from service_runtime import messages
+from service_runtime.rpc import messages
 from tests.cpu import units
 
 TEXTS = st.text(max_size=30)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service_runtime.metrics import Metrics
+from service_runtime.telemetry.metrics import Metrics
 from tests.scraping import scraped
 
 

@@ -16,10 +16,10 @@ from psycopg import sql
 from contextkeep.context.v1 import erasures_pb2 as erasures
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from contextkeep.errors import Unavailable
-from service_runtime import moving
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.keys import NoSuchTenant
-from service_runtime.moving import CannotMove, MoveProgress, TenantMove
+from service_runtime.auth.keys import NoSuchTenant
+from service_runtime.databases import moving
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.moving import CannotMove, MoveProgress, TenantMove
 from service_runtime.postgres import HOME, Database
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls

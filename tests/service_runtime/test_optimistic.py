@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextkeep.errors import Aborted
-from service_runtime.optimistic import RowsChanged, until_written
+from service_runtime.statements.optimistic import RowsChanged, until_written
 
 
 async def test_work_runs_again_until_nothing_moved():

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from contextkeep.errors import LimitExceeded
-from service_runtime import outbox
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.ids import new_id
-from service_runtime.outbox import Outbox, QueuedItem
+from service_runtime.background_work import outbox
+from service_runtime.background_work.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
+from service_runtime.values.ids import new_id
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 
 WORK = Outbox("context", "tests")

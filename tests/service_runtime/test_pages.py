@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextkeep.errors import InvalidArgument, InvalidPageToken
-from service_runtime.pages import (
+from service_runtime.inputs.pages import (
     PAGE_BYTES_MAX,
     cut,
     decode_id,

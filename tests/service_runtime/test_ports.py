@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service_runtime import ports
+from service_runtime.network import ports
 
 
 def test_a_free_port_is_none_that_an_outgoing_connection_gets():

@@ -15,10 +15,10 @@ import psycopg
 import pytest
 
 from contextkeep.errors import DeadlineExceeded, InvalidArgument, Unavailable
-from service_runtime import calls
-from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database, SchemaBehind, Tenant, TextArray, Transaction, UnsafeRole
 from service_runtime.postgres import tenant as tenant_module
+from service_runtime.rpc import calls
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.conftest import OTHER_PRINCIPAL, Urls
 
 SETTINGS = "SELECT current_setting('app.tenant', true) AS tenant, current_setting('statement_timeout') AS timeout"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service_runtime.rebalancing import Load, proposed
+from service_runtime.databases.rebalancing import Load, proposed
 
 GB = 10**9
 

@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
-from service_runtime import recent_calls
-from service_runtime.recent_calls import RecentCalls
+from service_runtime.rpc import recent_calls
+from service_runtime.rpc.recent_calls import RecentCalls
 
 OURS, OTHERS = uuid.uuid4(), uuid.uuid4()
 

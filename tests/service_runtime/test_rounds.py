@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 import context_service
 import entity_service
-from service_runtime import tenants
+import service_runtime
+from service_runtime.auth import tenants
+from service_runtime.auth.tenants import Rounds
 from service_runtime.postgres import Tenant
-from service_runtime.tenants import Rounds
 
 BATCH = 4
 ARRIVALS = st.lists(
@@ -176,7 +177,7 @@ ALONE = {
     # Each looks at all tenants, and does nothing of which a tenant could have more.
     "context_service/contexts/store/backlog.py",
     "service_runtime/postgres/database.py",
-    "service_runtime/tenants.py",
+    "service_runtime/auth/tenants.py",
     # Operators run them, one at a time.
     "context_service/erasure/rules/replay.py",
     "context_service/commands/maintenance.py",
@@ -193,7 +194,7 @@ def test_all_background_work_goes_by_rounds():
     root = Path(context_service.__file__).parents[1]
     found = {
         str(path.relative_to(root))
-        for package in (context_service, entity_service, tenants)
+        for package in (context_service, entity_service, service_runtime)
         for path in Path(package.__file__ or "").parent.rglob("*.py")
         if "tenants(reachable=True)" in path.read_text() or ".tenants, reachable=True" in path.read_text()
     }

@@ -17,7 +17,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from contextkeep import AsyncEntityClient
 from contextkeep.client import _base
-from service_runtime import server
+from service_runtime.grpc_server import server
 from service_runtime.http.listening import listening
 from tests.faults import floods
 from tests.service_runtime.test_health import serving

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from service_runtime.sql_files import SqlFile, SqlFileInvalid
+from service_runtime.statements.sql_files import SqlFile, SqlFileInvalid
 from tests.sql_modules import modules_with_sql
 
 FILE = """\

@@ -16,7 +16,7 @@ import entity_service.app
 from context_service.contexts.store import backlog
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.errors import ContextNotFound, NodeNotFound, Unauthenticated
-from service_runtime import tracing
+from service_runtime.telemetry import tracing
 from tests.conftest import KEY, Addresses
 from tests.scraping import scraped
 

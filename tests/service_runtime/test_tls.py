@@ -30,9 +30,9 @@ import context_service.app
 import entity_service.app
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.errors import Unavailable
-from service_runtime import connections
-from service_runtime.connections import connected
-from service_runtime.tls import (
+from service_runtime.network import connections
+from service_runtime.network.connections import connected
+from service_runtime.network.tls import (
     BadCertificate,
     ClientCertificates,
     Following,

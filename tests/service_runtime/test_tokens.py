@@ -19,11 +19,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
 from contextkeep.errors import Unavailable
-from service_runtime import tokens
-from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.keys import KeyAdministration
+from service_runtime.auth import tokens
+from service_runtime.auth.keys import KeyAdministration
+from service_runtime.auth.tokens import Tokens
 from service_runtime.postgres import Database
-from service_runtime.tokens import Tokens
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.conftest import Urls
 
 ISSUER, AUDIENCE = "https://issuer.example", "context-service"

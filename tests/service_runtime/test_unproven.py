@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from service_runtime import unproven
-from service_runtime.unproven import UNITS_AT_ONCE, Unproven, address_of
+from service_runtime.rpc import unproven
+from service_runtime.rpc.unproven import UNITS_AT_ONCE, Unproven, address_of
 
 
 async def flood(queue: Unproven, peer: str, count: int) -> list[asyncio.Task[bool]]:

@@ -28,14 +28,14 @@ from context_service.windows.rules.heads import RENDERING
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import Aborted, CheckpointNotFound, InvalidArgument, LimitExceeded, LogMoved, WindowClosed
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_text
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import new_id
-from service_runtime.optimistic import RowsChanged, until_written
+from service_runtime.inputs import pages
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_text
+from service_runtime.values.ids import new_id
 
 LABEL_CHARS_MAX = 200
 LEFT_OUT_MAX = 1_000  # ranges of messages that a window leaves out: each call reads all of them

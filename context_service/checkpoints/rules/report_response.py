@@ -22,9 +22,9 @@ from context_service.windows.model import Window, WindowSnapshot, window_not_fou
 from context_service.windows.pure.config import REREAD
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument, WindowClosed
-from service_runtime.auth import Principal
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
 
 _AROUND = 8  # messages up to the last one of the pack that are searched for the last text
 _RESULT_CHARS = 200

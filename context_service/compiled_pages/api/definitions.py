@@ -22,11 +22,11 @@ from contextkeep.context.v1 import compiled_pages_pb2 as compiled_pages_pb
 from contextkeep.context.v1 import definitions_pb2 as pb
 from contextkeep.context.v1 import definitions_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
-from service_runtime.auth import GRAPH_DEFAULT
-from service_runtime.copying import copied
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.rpc.principal import GRAPH_DEFAULT
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
 
 _STATES = {
     pb.DEFINITION_STATE_DRAFT: DefinitionState.DRAFT,

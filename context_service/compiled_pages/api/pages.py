@@ -26,12 +26,12 @@ from contextkeep.context.v1 import compiled_pages_pb2 as pb
 from contextkeep.context.v1 import compiled_pages_pb2_grpc
 from contextkeep.context.v1 import definitions_pb2 as definitions_pb
 from contextkeep.errors import AnswerTooLarge
-from service_runtime import calls
-from service_runtime.checks import check_count, check_text
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.statements.requests import request_of
+from service_runtime.values.checks import check_count, check_text
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024  # gRPC takes messages up to 4 MiB
 

@@ -19,7 +19,7 @@ from context_service.history.pure.mappings import Rule, compile_rule
 from context_service.kernel.cel import CompileBudget, ResultType
 from context_service.kernel.graph_values import ENTITY_FIELDS, Direction
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_at_most, check_bytes, check_count, check_text, check_texts
+from service_runtime.values.checks import check_at_most, check_bytes, check_count, check_text, check_texts
 
 DEFINITIONS_MAX = 200  # names of definitions in a tenant
 VERSIONS_MAX = 50  # versions of a definition that are kept, besides the approved one

@@ -48,9 +48,9 @@ from contextkeep.errors import (
     InvalidPageToken,
     NodeNotFound,
 )
-from service_runtime.auth import Principal
-from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Transaction
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.ids import new_id
 
 BATCH = 25  # pages that are made together, and written in a transaction, unless they are large
 BATCH_BYTES = 4 * 1024 * 1024  # about, of a transaction

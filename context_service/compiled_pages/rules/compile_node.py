@@ -27,10 +27,10 @@ from context_service.kernel.cel import CallBudget, CallBudgetExceeded, Duration,
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import GraphNode, Origin, Reached, Walk, WholeNode
 from contextkeep.errors import LimitExceeded, NodeBudgetExceeded
-from service_runtime.calls import give_way
-from service_runtime.checks import utf8_bytes
-from service_runtime.copying import copied
-from service_runtime.fair_queue import SLICE_S
+from service_runtime.rpc.calls import give_way
+from service_runtime.rpc.fair_queue import SLICE_S
+from service_runtime.values.checks import utf8_bytes
+from service_runtime.values.copying import copied
 
 TITLE_CHARS_MAX = 200
 ALIASES_MAX, ALIAS_CHARS_MAX = 20, 200

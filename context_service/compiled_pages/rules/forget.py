@@ -13,10 +13,10 @@ from functools import partial
 
 from context_service.compiled_pages.model import MentioningPage
 from context_service.compiled_pages.store.pages import CompiledRows
-from service_runtime.auth import Principal
-from service_runtime.long_work import Pause, unpaused
+from service_runtime.background_work.long_work import Pause, unpaused
+from service_runtime.background_work.table_pages import pages_of
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.table_pages import pages_of
+from service_runtime.rpc.principal import Principal
 
 _PAGES = 100  # pages of one transaction
 

@@ -10,11 +10,11 @@ from context_service.compiled_pages.model import PUT_MAX, FacetInput, KeptFacet,
 from context_service.compiled_pages.pure.definition import NAME_CHARS_MAX
 from context_service.compiled_pages.store.pages import CompiledRows
 from contextkeep.errors import CompiledPageNotFound, InvalidPageToken
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_stored, check_text
+from service_runtime.inputs import pages
 from service_runtime.postgres import Database, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_stored, check_text
 
 
 class CompiledPages:

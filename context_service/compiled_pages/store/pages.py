@@ -33,12 +33,12 @@ from context_service.retrieval.pure.sections import Section, cut
 from context_service.retrieval.pure.terms import masks
 from context_service.retrieval.pure.text_pieces import TextPiece
 from context_service.retrieval.store.passages import Passages
-from service_runtime.auth import Principal
-from service_runtime.checks import utf8_bytes
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database, Row, Tenant, Transaction, json_rows
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.checks import utf8_bytes
+from service_runtime.values.copying import copied
 
 KIND = "facet"  # the kind of passages of facets
 FORGOTTEN = "text about an erased user was removed; the next compile compiles the page again"

@@ -10,7 +10,7 @@ from context_service.compiled_pages.store.pages import KIND, audience_of, cut_of
 from context_service.retrieval.model import BRAIN, Scope
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 _FACETS = 50  # facets of one page; each may have 64 KiB
 

@@ -13,9 +13,9 @@ import orjson
 
 from context_service.compiled_pages.model import Audience, CompileProgress
 from contextkeep.errors import CompileUnderWay
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 LEASE = timedelta(seconds=60)
 

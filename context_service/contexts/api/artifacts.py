@@ -10,9 +10,9 @@ from context_service.history.wire import messages as message_wire
 from contextkeep.context.v1 import artifacts_pb2 as pb
 from contextkeep.context.v1 import artifacts_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id, parse_optional_id
-from service_runtime.requests import request_of
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id, parse_optional_id
 
 
 class ArtifactsServicer(artifacts_pb2_grpc.ArtifactsServicer):

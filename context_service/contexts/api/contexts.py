@@ -35,12 +35,12 @@ from context_service.kernel.wire.node_names import NodeNames
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
-from service_runtime.auth import Authenticator, Principal
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id, parse_optional_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.rpc.principal import Authenticator, Principal
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id, parse_optional_id
 
 
 class ContextsServicer(contexts_pb2_grpc.ContextsServicer):

@@ -11,9 +11,9 @@ from context_service.history.wire import messages as message_wire
 from contextkeep.context.v1 import tasks_pb2 as pb
 from contextkeep.context.v1 import tasks_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime.ids import parse_id, parse_optional_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import request_of
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.statements.requests import request_of
+from service_runtime.values.ids import parse_id, parse_optional_id
 
 
 class TasksServicer(tasks_pb2_grpc.TasksServicer):

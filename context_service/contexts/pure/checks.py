@@ -9,9 +9,9 @@ from uuid import UUID
 from context_service.contexts.model import MESSAGES_MAX, ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.kernel.parts import Part
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_bytes, check_count, check_long_text, check_text, utf8_bytes
-from service_runtime.documents import parse_json, parse_object
-from service_runtime.ids import parse_id
+from service_runtime.inputs.documents import parse_json, parse_object
+from service_runtime.values.checks import check_bytes, check_count, check_long_text, check_text, utf8_bytes
+from service_runtime.values.ids import parse_id
 
 EXTERNAL_IDS_MAX = 20
 CONTENT_BYTES_MAX = 1024 * 1024

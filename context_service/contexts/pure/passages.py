@@ -10,7 +10,7 @@ from context_service.kernel.parts import Part
 from context_service.retrieval.model import Passage
 from context_service.retrieval.pure.part_texts import PartText, part_text
 from context_service.retrieval.pure.text_pieces import pieces
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 _SAID_BY = frozenset({"user", "assistant"})  # roles whose passages are neighbours of each other
 _SAID = frozenset({"text", "data"})

@@ -9,7 +9,7 @@ import orjson
 
 from context_service.kernel.parts import Part
 from contextkeep.errors import LimitExceeded
-from service_runtime.documents import check_containers
+from service_runtime.inputs.documents import check_containers
 
 REDACTED_JSON = '{"redacted": true}'
 _TYPES = frozenset({"token", "credentials"})

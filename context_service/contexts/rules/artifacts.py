@@ -18,12 +18,12 @@ from context_service.kernel.parts import texts_of
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.pure.terms import masks
 from contextkeep.errors import ArtifactComplete, ArtifactNotFound, InvalidArgument, LimitExceeded
-from service_runtime.auth import Principal
-from service_runtime.checks import check_text
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import new_id
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_text
+from service_runtime.values.ids import new_id
 
 PARTS_MAX = 1_000  # parts of a version at most
 ID_CHARS_MAX = 200

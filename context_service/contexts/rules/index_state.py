@@ -25,9 +25,9 @@ from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.retrieval.model import CONTEXT
 from context_service.retrieval.store.vector_outbox import owing_topic
 from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.auth import Principal
-from service_runtime.calls import answer_s, remaining_s
 from service_runtime.postgres import Across, Database, Tenant
+from service_runtime.rpc.calls import answer_s, remaining_s
+from service_runtime.rpc.principal import Principal
 
 TIMEOUT_S, TIMEOUT_S_MAX = 30, 300
 WAITS_MAX = 1_000  # waiting calls of a process

@@ -43,17 +43,17 @@ from contextkeep.errors import (
     TaskEnded,
     TaskNotFound,
 )
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.calls import give_way
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
-from service_runtime.fair_queue import SLICE_S
-from service_runtime.given_keys import IssuedKey, make_context_key
-from service_runtime.ids import new_id
-from service_runtime.optimistic import RowsChanged, until_written
+from service_runtime.auth.given_keys import IssuedKey, make_context_key
+from service_runtime.inputs import pages
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
-from service_runtime.requests import AnsweredBefore, Request, Requests
+from service_runtime.rpc.calls import give_way
+from service_runtime.rpc.fair_queue import SLICE_S
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.statements.requests import AnsweredBefore, Request, Requests
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import new_id
 
 CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
 _CUTTING = 16  # cost of preparing a message, in parses of the same bytes

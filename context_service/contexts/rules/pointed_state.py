@@ -8,8 +8,8 @@ from uuid import UUID
 from context_service.contexts.rules.index_state import IndexState, UnreadRecord
 from context_service.contexts.store.log import SEQ_MAX
 from context_service.contexts.store.pointed_state import OWED_FROM, STATE, WITHOUT_TEXT
-from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Tenant
+from service_runtime.rpc.principal import Principal
 
 UNREAD_MAX = 20  # unread records that the state names
 

@@ -30,11 +30,11 @@ from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best
 from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import ContextKeepError, InvalidArgument
-from service_runtime.auth import Principal
-from service_runtime.checks import check_at_most, check_count
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
-from service_runtime.metrics import Timed
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
+from service_runtime.telemetry.metrics import Timed
+from service_runtime.values.checks import check_at_most, check_count
+from service_runtime.values.copying import copied
 
 TOKENS_DEFAULT, TOKENS_MAX = 2_000, 100_000
 ITEMS_DEFAULT, ITEMS_MAX = 20, 200

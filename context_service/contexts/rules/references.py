@@ -9,8 +9,8 @@ from context_service.contexts.model import MessageInput
 from context_service.contexts.store.log import Hold
 from context_service.contexts.store.tasks import TaskRows
 from contextkeep.errors import TaskEnded, TaskNotFound
-from service_runtime.auth import Principal
 from service_runtime.postgres import Transaction
+from service_runtime.rpc.principal import Principal
 
 
 class References:

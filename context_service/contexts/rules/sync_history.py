@@ -27,9 +27,9 @@ from context_service.history.pure.node_mapper import RuleMessage, SkipReason
 from context_service.history.rules.assemble_context import AssembledNode, AssemblyQuestion, ContextAssembly
 from context_service.kernel.parts import to_json
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded, RecordNotFound
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.copying import copied
 
 _NODES = 100  # nodes of one page
 _SHOWN_MAX = 20  # messages that are left out and reported with their error

@@ -15,12 +15,12 @@ from context_service.contexts.store.log import Log
 from context_service.contexts.store.tasks import TASKS_MAX, TaskRows
 from context_service.kernel.keyed_locks import KeyedLocks
 from contextkeep.errors import ContextClosed, InvalidArgument, LimitExceeded, TaskEnded, TaskNotFound, VersionConflict
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import new_id
+from service_runtime.inputs import pages
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.ids import new_id
 
 CHANGEABLE = frozenset({"status", "metadata_json"})
 _STATUS_PATH = "task.status.message"

@@ -20,8 +20,8 @@ from context_service.contexts.store.tasks import TaskRows
 from context_service.contexts.store.watch import MARKS
 from context_service.kernel.lookout import Kind, Lookout, Nothing
 from contextkeep.errors import InvalidArgument
-from service_runtime.auth import Principal
 from service_runtime.postgres import Row
+from service_runtime.rpc.principal import Principal
 
 _MESSAGES = 100  # per read
 _CHANGES = 10  # per read; a status may be large

@@ -10,7 +10,7 @@ from context_service.contexts.store.log_passages import CONTEXTS, audience_of
 from context_service.retrieval.model import CONTEXT, Scope
 from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from service_runtime.postgres import Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 _ARTIFACTS = 20  # artifacts of one page
 

@@ -18,9 +18,9 @@ from context_service.contexts.store.log_passages import audience_of
 from context_service.kernel.parts import of_json, to_json
 from context_service.retrieval.model import Passage, Scope
 from context_service.retrieval.store.passages import Passages
-from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 ARTIFACTS_MAX = 10_000  # artifacts of a context, with all versions
 ARTIFACTS_OF_TASK_MAX = 500

@@ -9,10 +9,10 @@ from functools import partial
 from context_service.retrieval.model import CONTEXT, OF_USERS
 from context_service.retrieval.store.vector_outbox import owing_topic
 from contextkeep.errors import ContextKeepError
-from service_runtime import background
-from service_runtime.metrics import SUBJECT_ERASURES_PENDING, Metrics
+from service_runtime.background_work import background
 from service_runtime.postgres import Across, Database
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.telemetry.metrics import SUBJECT_ERASURES_PENDING, Metrics
 
 _log = logging.getLogger("standing")
 

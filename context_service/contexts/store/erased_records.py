@@ -15,7 +15,7 @@ from functools import partial
 from uuid import UUID
 
 from service_runtime.postgres import Across, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 Purge = Callable[[Transaction, Sequence[UUID]], Awaitable[object]]
 

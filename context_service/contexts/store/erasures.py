@@ -24,15 +24,15 @@ from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.retrieval.model import OF_USERS, Scope
 from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import ContextNotFound, ErasureNotFound, LegalHold
-from service_runtime import background
-from service_runtime.auth import Principal
-from service_runtime.given_keys import end_context_keys_elsewhere
-from service_runtime.ids import new_id
-from service_runtime.long_work import Pause
+from service_runtime.auth.given_keys import end_context_keys_elsewhere
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.long_work import Pause
 from service_runtime.postgres import Across, Database, Row, Tenant
-from service_runtime.requests import ERASED, Request, Requests, answer_parameters
-from service_runtime.sql_files import SqlFile
-from service_runtime.tenants import Rounds
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import ERASED, Request, Requests, answer_parameters
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.ids import new_id
 
 _log = logging.getLogger("erasing")
 

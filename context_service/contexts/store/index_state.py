@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__, vector_outbox=VECTOR_OUTBOX_SQL)
 OWED_FROM = SQL["owed_from"]

@@ -35,14 +35,14 @@ from context_service.kernel.parts import Part, of_json, to_json
 from context_service.retrieval.model import CONTEXT, Scope
 from context_service.retrieval.store.passages import SQL as PASSAGES_SQL
 from context_service.retrieval.store.passages import Passages, portions, putting, putting_bytes
-from service_runtime.auth import Principal
-from service_runtime.copying import copied, fields_of
-from service_runtime.documents import beside_the_loop
-from service_runtime.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
+from service_runtime.background_work.queue_room import QUEUED_MAX
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.inputs.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
 from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction, json_rows
-from service_runtime.queue_room import QUEUED_MAX
-from service_runtime.requests import Request, answer_parameters
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, answer_parameters
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied, fields_of
 
 SESSION_GAP = timedelta(hours=4)  # after a longer pause a message begins a session, unless its sender names one
 SEQ_MAX = 2**63 - 1

@@ -10,9 +10,9 @@ from context_service.kernel.parts import of_json
 from context_service.retrieval.model import CONTEXT, Audience, Scope
 from context_service.retrieval.pure.part_texts import KINDS, RECORD
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
-from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.inputs.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 _MESSAGES = 500  # messages of one page
 

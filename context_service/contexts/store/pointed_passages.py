@@ -16,9 +16,9 @@ from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.terms import terms_of
 from context_service.retrieval.store.feeds import IndexedText, PassageFeed
-from service_runtime.copying import copied
 from service_runtime.postgres import Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 _POINTING = 20  # messages and artifacts of a page; each may point at records of thousands of passages
 

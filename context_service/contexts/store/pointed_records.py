@@ -29,13 +29,13 @@ from context_service.retrieval.pure.part_texts import RECORD, is_indexed
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece, numbered
 from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import Unavailable
-from service_runtime import background
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.queue_room import QueueRoom
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
-from service_runtime.queue_room import QueueRoom
-from service_runtime.sql_files import SqlFile
-from service_runtime.tenants import Rounds
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 _log = logging.getLogger("pointed_records")
 

@@ -16,11 +16,11 @@ from context_service.contexts.model import MessageInput, Task, TaskInput, TaskSt
 from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.contexts.store.log import Log
 from context_service.kernel.parts import of_json, to_json
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.inputs.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Database, Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 TASKS_MAX = 10_000  # tasks of a context
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_service.contexts.store.log import SQL as LOG_SQL
 from service_runtime.postgres import Across
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__, log=LOG_SQL)
 MARKS = Across(

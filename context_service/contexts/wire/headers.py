@@ -5,7 +5,7 @@ from __future__ import annotations
 from context_service.contexts.model import Context
 from context_service.kernel.wire.imported import imported_of
 from contextkeep.context.v1 import contexts_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def header_of(context: Context) -> pb.Context:

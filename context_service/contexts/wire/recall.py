@@ -12,7 +12,7 @@ from context_service.kernel.wire import times
 from context_service.retrieval.pure.part_texts import KINDS
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.errors import InvalidArgument
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def which_of(message: pb.RecallFilter, path: str) -> Filter:

@@ -13,11 +13,11 @@ from context_service.kernel.parts import Part
 from context_service.kernel.wire import times
 from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
-from service_runtime.auth import Authenticator, Principal, refusal
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc import calls
+from service_runtime.rpc.principal import Authenticator, Principal, refusal
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id, parse_optional_id
 
 _KEY_TTL_S = 3600  # default for keys of a context
 

@@ -10,7 +10,7 @@ from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
 from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import tasks_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 STATE_NAME = "TASK_STATE_{}".format
 

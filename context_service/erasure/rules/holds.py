@@ -12,13 +12,13 @@ from datetime import datetime
 from uuid import UUID
 
 from contextkeep.errors import ContextNotFound, HoldNotFound, InvalidArgument, LimitExceeded, PermissionDenied
-from service_runtime import pages
-from service_runtime.auth import USER_ID_CHARS_MAX, Principal
-from service_runtime.checks import check_text
-from service_runtime.ids import new_id
+from service_runtime.inputs import pages
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
-from service_runtime.requests import Request, Requests
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import USER_ID_CHARS_MAX, Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.checks import check_text
+from service_runtime.values.ids import new_id
 
 HOLDS_MAX = 1_000  # limit for each tenant
 REASON_CHARS_MAX = 1_000

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from uuid import UUID
 
 from context_service.blobs.storage import REGISTER, BlobStorage, Declared
-from service_runtime.erased import Erased
+from service_runtime.erasure.erased import Erased
 
 _KEY = re.compile(re.escape(REGISTER) + r"([0-9a-f]{32})/([0-9a-f]{32})-([0-9a-f]{64})")
 

@@ -13,7 +13,7 @@ from functools import partial
 from context_service.erasure import store as rows
 from context_service.erasure.rules import holds
 from context_service.erasure.rules.subjects import LEASE_S, SubjectEraser, begin
-from service_runtime.erased import Erased, Replayed, looked_up, subjects_in
+from service_runtime.erasure.erased import Erased, Replayed, looked_up, subjects_in
 from service_runtime.postgres import Database, Tenant
 
 _OPERATOR = "operator"

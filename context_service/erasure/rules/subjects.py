@@ -30,18 +30,18 @@ from context_service.erasure.rules import holds
 from context_service.erasure.rules.holds import Hold, check_unbound
 from context_service.working_memory.rules.retention import SWEEPER, Purges
 from contextkeep.errors import ErasureNotFound
-from service_runtime import background
-from service_runtime.auth import USER_ID_CHARS_MAX, Principal
-from service_runtime.checks import check_text
-from service_runtime.copying import copied
-from service_runtime.erased import Erased, hash_of
-from service_runtime.erased_users import end_keys, rename_in_calls
-from service_runtime.ids import new_id
-from service_runtime.long_work import STEP_S, LongWork, Pause, Work, unpaused
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.long_work import STEP_S, LongWork, Pause, Work, unpaused
+from service_runtime.background_work.table_pages import pages_of
+from service_runtime.erasure.erased import Erased, hash_of
+from service_runtime.erasure.erased_users import end_keys, rename_in_calls
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
-from service_runtime.requests import Request, Requests
-from service_runtime.table_pages import pages_of
-from service_runtime.tenants import Rounds
+from service_runtime.rpc.principal import USER_ID_CHARS_MAX, Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_text
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import new_id
 
 _log = logging.getLogger("erasure")
 

@@ -31,7 +31,7 @@ from context_service.packing.pure.masks import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.units import Unit, form_of
 from context_service.usage.pure.endings import NOTHING, Endings
 from context_service.windows.pure.config import DEFAULT, Config
-from service_runtime.documents import check_wanted
+from service_runtime.inputs.documents import check_wanted
 
 DIGEST_SEGMENTS = 12
 DIGESTED_SHARE = 0.75  # share of the merged tokens that a new digest keeps: merges are small, and frequent

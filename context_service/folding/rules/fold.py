@@ -16,9 +16,9 @@ from context_service.packing.rules.catch_up import CatchingUp
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
 from contextkeep.errors import FoldNoProgress, FoldNotPrepared, FoldStale
-from service_runtime.auth import Principal
-from service_runtime.optimistic import RowsChanged, until_written
-from service_runtime.requests import Request
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.statements.requests import Request
 
 
 class Folding:

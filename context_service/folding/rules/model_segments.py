@@ -38,8 +38,8 @@ from context_service.windows.model import Window
 from context_service.windows.pure.config import BY_ANY_MODEL, NO_MODEL
 from context_service.windows.pure.models import model as model_of
 from context_service.windows.rules.telemetry import Telemetry
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
 
 FAILURES_MAX = 3  # in a row
 EXTRACTIVE_STEPS = 50  # number of steps folded without a model after failures

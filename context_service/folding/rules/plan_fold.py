@@ -16,9 +16,9 @@ from context_service.packing.store.views import ViewRows
 from context_service.usage.store.endings import EndingRows
 from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
-from service_runtime.optimistic import RowsChanged
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged
 
 _FOLDING = 200  # bytes of parsing that a fold costs for each token it looks through
 _COMMITTING = 10  # the same for a fold that was prepared

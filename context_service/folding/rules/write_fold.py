@@ -13,11 +13,11 @@ from context_service.profiles.rules.learning import Learning
 from context_service.windows.model import Window
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
-from service_runtime.optimistic import RowsChanged
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged
+from service_runtime.statements.requests import Request, Requests
 
 _COUNTING = 40  # bytes of parsing that counting costs for each block of a fold
 

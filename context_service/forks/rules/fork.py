@@ -37,14 +37,14 @@ from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.rules.windows import Opening, Windows
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
-from service_runtime.auth import Principal
-from service_runtime.checks import check_long_text
-from service_runtime.documents import beside_the_loop
-from service_runtime.given_keys import IssuedKey, make_context_key
-from service_runtime.ids import new_id
-from service_runtime.optimistic import until_written
+from service_runtime.auth.given_keys import IssuedKey, make_context_key
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import until_written
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_long_text
+from service_runtime.values.ids import new_id
 
 FORKS_MAX = 64  # open forks of a context at most
 DEPTH_MAX = 8  # forks of forks, at most this deep

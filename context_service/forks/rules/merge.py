@@ -30,12 +30,12 @@ from context_service.windows.rules.heads import RENDERING
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, InvalidArgument, PermissionDenied, WindowClosed
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
-from service_runtime.given_keys import end_context_keys
-from service_runtime.optimistic import RowsChanged, until_written
+from service_runtime.auth.given_keys import end_context_keys
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.statements.requests import Request, Requests
 
 TOKENS, SHARE = 2_000, 8  # default size of a result; it has at most 1/8 of the window's limit
 _LAST_MESSAGES = 100  # among which is what the assistant said last

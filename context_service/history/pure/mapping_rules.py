@@ -17,7 +17,7 @@ from context_service.history.pure.limits import DEFAULTS, HistoryLimits
 from context_service.kernel.cel.parse import NO_IDENTIFIERS
 from context_service.kernel.graph_values import ENTITY_FIELDS, Direction
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_at_most, check_bytes, check_count, check_texts
+from service_runtime.values.checks import check_at_most, check_bytes, check_count, check_texts
 
 Order = Literal["ascending", "descending"]
 Ordering = Literal["", "timestamp_asc", "timestamp_desc"]

@@ -18,8 +18,8 @@ from context_service.kernel.cel import CallBudget, EvaluationError, JsonWriter, 
 from context_service.kernel.graph_values import GraphNode
 from context_service.kernel.parts import Part
 from contextkeep.errors import MappingFailed
-from service_runtime.calls import give_way
-from service_runtime.fair_queue import SLICE_S
+from service_runtime.rpc.calls import give_way
+from service_runtime.rpc.fair_queue import SLICE_S
 
 _T = TypeVar("_T")
 OrderKey = tuple[Any, ...]

@@ -22,9 +22,9 @@ from context_service.kernel.cel import EvaluationError
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import GraphNode
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken
-from service_runtime.auth import Principal
-from service_runtime.checks import check_count, check_text, utf8_bytes
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
+from service_runtime.inputs.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_count, check_text, utf8_bytes
 
 PATHS_MAX = 32
 _NOTHING = object()

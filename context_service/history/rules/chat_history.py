@@ -21,7 +21,7 @@ from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import GraphNode
 from context_service.kernel.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 _MESSAGE_TOKENS = 100  # estimated size of a message, for the number of nodes to read
 

@@ -14,9 +14,9 @@ from typing import TypeVar
 
 from context_service.history.pure.limits import HistoryLimits
 from context_service.kernel.cel import CompileBudget
-from service_runtime.admission import Shares
-from service_runtime.auth import Principal
-from service_runtime.fair_queue import FairQueue, Turn
+from service_runtime.rpc.admission import Shares
+from service_runtime.rpc.fair_queue import FairQueue, Turn
+from service_runtime.rpc.principal import Principal
 
 THREADS = 2
 _SHARES = Shares(of_tenant=1, of_key=0.5)  # a key has one of them

@@ -19,7 +19,7 @@ from context_service.history.pure.mappings import Mapping as CompiledMapping
 from context_service.history.pure.mappings import built_in, compile_mapping
 from contextkeep import mapping_files
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
-from service_runtime.checks import check_text
+from service_runtime.values.checks import check_text
 
 FILES_BYTES_MAX = 1024 * 1024  # limit for all rules as JSON, so that a page of a list also has room for registered ones
 

@@ -10,7 +10,7 @@ from context_service.history.rules.walk import HistoryRead
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import GraphNode
 from context_service.kernel.parts import texts_of, tokens_of
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 
 _LIMIT_MIN = 16
 _LIMIT_MAX = 1000

@@ -34,10 +34,10 @@ from contextkeep.errors import (
     MappingNotFound,
     PermissionDenied,
 )
-from service_runtime.auth import Principal
-from service_runtime.checks import check_text
-from service_runtime.copying import copied
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, page_size
+from service_runtime.inputs.pages import PAGE_BYTES_MAX, decode_token, encode_token, page_size
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_text
+from service_runtime.values.copying import copied
 
 POLL_S = 0.5
 _KEPT_MAX = 10_000  # looked-up names

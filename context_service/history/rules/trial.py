@@ -26,10 +26,10 @@ from context_service.kernel.cel import EvaluationError, JsonWriter
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import GraphNode
 from contextkeep.errors import InvalidArgument, InvalidPageToken
-from service_runtime.auth import Principal
-from service_runtime.checks import check_count, check_text, utf8_bytes
-from service_runtime.documents import beside_the_loop, parse_json, parse_object
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
+from service_runtime.inputs.documents import beside_the_loop, parse_json, parse_object
+from service_runtime.inputs.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_count, check_text, utf8_bytes
 
 SAMPLES_MAX = 1000
 VALUE_BYTES_MAX = 16 * 1024  # limit for one value in the answer

@@ -13,7 +13,7 @@ from context_service.kernel.cel import CallBudgetExceeded
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import ENTITY_FIELDS, Walk
 from contextkeep.errors import CostExceeded
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

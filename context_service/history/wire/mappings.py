@@ -9,7 +9,7 @@ from context_service.history.rules.registry import Listed
 from context_service.kernel.graph_values import Direction
 from context_service.kernel.wire.imported import imported_of
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def rules(message: pb.MappingRules) -> Rules:

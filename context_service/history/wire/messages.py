@@ -11,7 +11,7 @@ from context_service.kernel.rendering import Format
 from context_service.kernel.wire import times
 from contextkeep.context.v1 import chat_history_pb2, message_pb2
 from contextkeep.errors import InvalidArgument
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:

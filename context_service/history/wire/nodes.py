@@ -8,7 +8,7 @@ from context_service.history.pure.node_mapper import Skip, SkipReason
 from context_service.history.rules.assemble_context import AssembledNode
 from context_service.history.wire import messages
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 _REASONS = {
     SkipReason.FILTERED: pb.SKIP_REASON_FILTERED,

@@ -8,7 +8,7 @@ from context_service.history.rules.trial import Evaluation, Sample, Trial, Tried
 from context_service.history.wire import mappings, messages, nodes
 from context_service.kernel.wire import times
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 
 def trial(request: pb.TestMappingRequest, node_id: UUID | None) -> Trial:

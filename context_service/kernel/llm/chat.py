@@ -17,7 +17,7 @@ import orjson
 from context_service.kernel.llm import endpoint
 from context_service.kernel.llm.texts import ChatFailed
 from context_service.settings import Settings
-from service_runtime.calls import answer_s, aside, remaining_s
+from service_runtime.rpc.calls import answer_s, aside, remaining_s
 
 _log = logging.getLogger("chat")
 

@@ -25,7 +25,7 @@ from context_service.kernel.llm.embeddings import (
 )
 from context_service.settings import Settings
 from contextkeep.errors import InvalidArgument
-from service_runtime.vectors import check_vector
+from service_runtime.values.vectors import check_vector
 
 _log = logging.getLogger("embedder")
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contextkeep.errors import FieldViolation, InvalidArgument, Unavailable
-from service_runtime.calls import answer_s, aside, remaining_s
+from service_runtime.rpc.calls import answer_s, aside, remaining_s
 
 EMBEDDING_DIMENSION = 1536  # dimension of embeddings by callers and by an endpoint
 

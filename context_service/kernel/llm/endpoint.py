@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 
 _T = TypeVar("_T")
 

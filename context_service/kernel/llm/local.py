@@ -24,7 +24,7 @@ import orjson
 from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, EmbedderMisconfigured, Embedding
 from context_service.settings import Settings
 from contextkeep.errors import FailedPrecondition
-from service_runtime.extras import install
+from service_runtime.imports.extras import install
 
 _log = logging.getLogger("embedder")
 

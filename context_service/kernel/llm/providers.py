@@ -8,7 +8,7 @@ from context_service.kernel.llm.embeddings import Embedder
 from context_service.kernel.llm.texts import Chat
 from context_service.settings import Settings
 from contextkeep.errors import FailedPrecondition
-from service_runtime.extras import install
+from service_runtime.imports.extras import install
 
 
 def open_embedder(settings: Settings) -> AbstractAsyncContextManager[Embedder] | None:

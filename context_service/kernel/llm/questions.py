@@ -14,7 +14,7 @@ from uuid import UUID
 from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
 from context_service.kernel.llm.endpoint import Pauses
 from context_service.kernel.llm.known_vectors import KnownVectors
-from service_runtime.calls import answer_s, aside, remaining_s
+from service_runtime.rpc.calls import answer_s, aside, remaining_s
 
 _log = logging.getLogger("embedder")
 

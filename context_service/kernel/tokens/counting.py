@@ -21,7 +21,7 @@ from typing import Any
 
 from context_service.kernel.extensions import Guarded, Unusable, installed
 from context_service.kernel.tokens.estimates import estimate
-from service_runtime.documents import beside_the_loop, check_wanted
+from service_runtime.inputs.documents import beside_the_loop, check_wanted
 
 O200K, CL100K = "o200k_base", "cl100k_base"
 

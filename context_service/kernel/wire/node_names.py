@@ -7,7 +7,7 @@ from uuid import UUID
 
 from context_service.kernel.graph import EntityGraph
 from contextkeep.errors import InvalidArgument
-from service_runtime.ids import parse_id
+from service_runtime.values.ids import parse_id
 
 
 class ByExternalId(Protocol):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.errors import InvalidArgument
-from service_runtime.copying import timestamp
+from service_runtime.values.copying import timestamp
 
 __all__ = ["time_of", "timestamp"]
 

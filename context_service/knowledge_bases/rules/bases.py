@@ -32,11 +32,11 @@ from contextkeep.errors import (
     PermissionDenied,
     RecordNotFound,
 )
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_stored
+from service_runtime.inputs import pages
 from service_runtime.postgres import Database, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_stored
 
 _SEQ_MAX = 2**63 - 1
 

@@ -30,11 +30,11 @@ from context_service.working_memory.rules.file_texts import (
 )
 from context_service.working_memory.rules.record_texts import RecordTexts
 from contextkeep.errors import Unavailable
-from service_runtime import background
-from service_runtime.auth import Principal
-from service_runtime.outbox import QueuedItem
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.outbox import QueuedItem
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.tenants import Rounds
+from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("document_texts")
 

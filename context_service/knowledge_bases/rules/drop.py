@@ -8,10 +8,10 @@ from functools import partial
 from context_service.knowledge_bases.store.bases import DROP_TOPIC
 from context_service.knowledge_bases.store.documents import scope_of
 from context_service.retrieval.store.passages import Passages
-from service_runtime import background
-from service_runtime.outbox import Outbox
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Tenant
-from service_runtime.tenants import Rounds
 
 INTERVAL_S = 5.0
 STEP_S = 1.0  # time for one tenant before the next tenant's turn

@@ -30,9 +30,9 @@ from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
 from context_service.retrieval.store.passages import Passages
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.copying import copied
 
 PASSAGES_MAX = 2  # passages of one document in an answer
 BASES_MAX = 20  # bases that a question searches: those with most passages

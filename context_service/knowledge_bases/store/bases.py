@@ -8,12 +8,12 @@ from uuid import UUID
 
 from context_service.kernel.catalog import Table
 from context_service.knowledge_bases.model import Base, BaseInput, Bedrock, DocumentState, Walls
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.ids import new_id
-from service_runtime.outbox import Outbox
+from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import new_id
 
 DOCUMENT_TOPIC = "text of a document"  # queue of documents that are to be read
 DROP_TOPIC = "passages of a knowledge base"  # queue of passages to remove after their base

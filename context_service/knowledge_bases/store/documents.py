@@ -18,13 +18,13 @@ from context_service.retrieval.documents.reading import FileText
 from context_service.retrieval.model import KNOWLEDGE_BASE, Audience, Passage, Scope
 from context_service.retrieval.store.passages import Passages
 from context_service.working_memory.room import RECORD_FILTERS_SQL
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.ids import new_id
-from service_runtime.outbox import Outbox
+from service_runtime.background_work.outbox import Outbox
+from service_runtime.background_work.queue_room import QUEUED_MAX
 from service_runtime.postgres import Database, Row, Transaction
-from service_runtime.queue_room import QUEUED_MAX
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import new_id
 
 KIND = "document"  # the kind of passages of documents
 GONE = "record_gone: the record was archived, expired, purged, or has other bounds now"

@@ -12,7 +12,7 @@ from context_service.knowledge_bases.store.documents import KIND, audience_of, p
 from context_service.retrieval.model import KNOWLEDGE_BASE, Scope
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 _DOCUMENTS = 2  # documents of one page; each may have two million characters
 

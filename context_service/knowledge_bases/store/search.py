@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_service.knowledge_bases.store.documents import SQL as DOCUMENTS_SQL
 from context_service.retrieval.model import KNOWLEDGE_BASE
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__, documents=DOCUMENTS_SQL, knowledge_base=KNOWLEDGE_BASE)
 ASKED = SQL["asked"]

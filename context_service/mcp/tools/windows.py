@@ -13,7 +13,7 @@ from context_service.mcp.tool import PAGE_TOKEN, REQUEST_ID, Argument, Arguments
 from context_service.mcp.tools.contexts import QUERY, filters
 from context_service.windows.pure.patches import CHANGES_MAX
 from contextkeep.context.v1 import context_windows_pb2 as pb
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 
 # What a model may say of the state. Constraints and the goal are given to it: else what a tool's result talked it into
 # would bind it in each pack.

@@ -15,8 +15,9 @@ from context_service.mcp.tool import ENTITY, PAGE_TOKEN, REQUEST_ID, Argument, A
 from context_service.working_memory.pure.fields import content_type_of_name
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, InvalidPageToken
-from service_runtime import calls, replays
-from service_runtime.pages import decode_token, encode_token
+from service_runtime.inputs.pages import decode_token, encode_token
+from service_runtime.rpc import calls
+from service_runtime.statements import replays
 
 _TEXT = "text/plain"
 _CHUNK_BYTES = 1024 * 1024

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from context_service.memories.model import MemoryFilter, MemoryInput, MemoryKind
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_between, check_text, check_texts
+from service_runtime.values.checks import check_between, check_text, check_texts
 
 TEXT_CHARS_MAX = 8_000
 KEY_CHARS_MAX = 200

@@ -28,10 +28,10 @@ from context_service.memories.pure.texts import statement_of
 from context_service.memories.rules.memories import Memories
 from context_service.memories.store.memories import MemoryRows, scope_of
 from contextkeep.errors import InvalidArgument, PlanOutdated
-from service_runtime.auth import Principal
-from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_text
 
 MERGES_MAX = 20  # of a plan
 MERGED_MAX = 50  # memories that go into one

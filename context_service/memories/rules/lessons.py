@@ -8,8 +8,8 @@ from context_service.memories.model import Experience, MemoryInput, MemoryKind, 
 from context_service.memories.pure.checks import EXPERIENCE_CHARS_MAX
 from context_service.memories.rules.memories import Memories
 from context_service.usage.model import Lesson
-from service_runtime.auth import Principal
-from service_runtime.requests import AnsweredBefore, Request
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import AnsweredBefore, Request
 
 SUCCESS, FAILURE = "success", "failure"
 

@@ -19,14 +19,14 @@ from context_service.retrieval.model import Audience
 from context_service.retrieval.pure.text_pieces import TextPiece
 from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import InvalidArgument, MemoryNotFound, VersionConflict
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_stored
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import new_id
+from service_runtime.inputs import pages
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_stored
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import new_id
 
 CHANGEABLE = ("text", "kind", "confidence", "source", "happened_at", "key", "experience")
 MEMORIES_MAX = 100_000  # of a user, an app and an agent bundle

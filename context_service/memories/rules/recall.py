@@ -22,9 +22,9 @@ from context_service.retrieval.pure.rows import Row
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best
 from context_service.retrieval.store.passages import Passages
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import Principal
 
 SENTENCES_DEFAULT, SENTENCES_MAX = 8, 20
 STATEMENT_CHARS_MAX = 8_000

@@ -25,12 +25,12 @@ from context_service.memories.model import (
     NewMemory,
 )
 from context_service.retrieval.model import MEMORY, Scope
-from service_runtime.copying import copied, fields_of
-from service_runtime.documents import beside_the_loop, check_wanted
-from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.inputs.documents import beside_the_loop, check_wanted
+from service_runtime.inputs.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Row, Tenant, Transaction
-from service_runtime.requests import ERASED
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.requests import ERASED
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied, fields_of
 
 SEQ_MAX = 2**63 - 1
 _ROW_BYTES = 200  # reading a row takes as long as parsing this many bytes

@@ -9,9 +9,9 @@ from context_service.memories.pure.texts import pieces_of, placed
 from context_service.retrieval.model import MEMORY, Audience, Scope
 from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from context_service.retrieval.store.user_scopes import users_of
-from service_runtime.copying import copied
 from service_runtime.postgres import Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 _MEMORIES = 200  # of a page
 

@@ -15,13 +15,13 @@ from context_service.operations.rules.work import Work
 from context_service.working_memory.room import Limits
 from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.errors import InvalidArgument, KeyNotFound
-from service_runtime import calls
-from service_runtime.audit_trail import AdministrativeCall, AuditTrail
-from service_runtime.copying import copied
-from service_runtime.given_keys import KEY_LIFETIME_MAX, Caller, GivenKey, GivenKeys
-from service_runtime.ids import parse_optional_id
-from service_runtime.keys import PREFIX_CHARS, NewKey
-from service_runtime.pages import PageRequest
+from service_runtime.auth.audit_trail import AdministrativeCall, AuditTrail
+from service_runtime.auth.given_keys import KEY_LIFETIME_MAX, Caller, GivenKey, GivenKeys
+from service_runtime.auth.keys import PREFIX_CHARS, NewKey
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_optional_id
 
 
 class AdministrationServicer(OperationsServicer):

@@ -10,10 +10,10 @@ from context_service.operations.rules.work import Work
 from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.context.v1 import administration_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id
-from service_runtime.pages import PageRequest
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 _KINDS = {pb.JOB_KIND_SWEEP: "SWEEP", pb.JOB_KIND_FSCK: "FSCK"}
 _LIMITS = [field.name for field in pb.TenantLimits.DESCRIPTOR.fields]

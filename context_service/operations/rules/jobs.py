@@ -20,12 +20,13 @@ import orjson
 from context_service.operations.rules.operators import check_operator
 from context_service.operations.store.jobs import END, LIST, READ, START, TELL
 from contextkeep.errors import ContextKeepError, InvalidArgument, JobNotFound, JobRunning
-from service_runtime import background, pages
-from service_runtime.auth import Principal
-from service_runtime.calls import current_call
-from service_runtime.ids import new_id
-from service_runtime.pages import PageRequest
+from service_runtime.background_work import background
+from service_runtime.inputs import pages
+from service_runtime.inputs.pages import PageRequest
 from service_runtime.postgres import Database, Tenant
+from service_runtime.rpc.calls import current_call
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.ids import new_id
 
 _log = logging.getLogger("jobs")
 

@@ -13,8 +13,8 @@ from typing import Any
 from uuid import UUID
 
 from contextkeep.errors import DeadlineExceeded, PermissionDenied, Unavailable
-from service_runtime.auth import Principal
 from service_runtime.postgres import HOME, Database, Row
+from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("operations")
 

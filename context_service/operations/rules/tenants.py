@@ -15,11 +15,11 @@ from uuid import UUID
 from context_service.operations.rules.operators import check_operator, everywhere, key_of
 from context_service.operations.store.tenants import FIND, LIST, SET, STORED
 from contextkeep.errors import InvalidArgument, TenantNotFound
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_text
-from service_runtime.pages import PageRequest
+from service_runtime.inputs import pages
+from service_runtime.inputs.pages import PageRequest
 from service_runtime.postgres import Database, Row, lives_elsewhere
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_text
 
 NAME_CHARS_MAX = 500
 LIMIT_MAX = 2**62

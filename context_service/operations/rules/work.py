@@ -8,9 +8,9 @@ from datetime import datetime
 
 from context_service.operations.rules.operators import everywhere
 from context_service.operations.store.work import OWED, RETRY
-from service_runtime.auth import Principal
-from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Row
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_text
 
 _KIND_CHARS_MAX = 100
 

@@ -22,7 +22,7 @@ from context_service.packing.pure.units import said_in
 from context_service.profiles.pure.profiles import Profile
 from context_service.retrieval.pure.terms import terms_of
 from context_service.windows.pure.refs import ref_of
-from service_runtime.documents import check_wanted
+from service_runtime.inputs.documents import check_wanted
 
 SENTENCE_CHARS_MAX = 600  # longer ones say too much to be one rule
 _END_CHARS = 10_000  # searched at the beginning and at the end of a text: a longer text quotes something

@@ -14,7 +14,7 @@ from context_service.contexts.model import Message
 from context_service.kernel.rendering.turns import result_text
 from context_service.profiles.pure.profiles import LineRule, Pattern, Profile
 from context_service.windows.pure.refs import ref_of
-from service_runtime.documents import check_wanted
+from service_runtime.inputs.documents import check_wanted
 
 UNIT_CHARS_MAX = 240  # of a line; a text of a user is whole
 USER_CHARS_MAX = 6_000  # of a text of a user that is one unit; of a longer one, a paste, lines are

@@ -17,10 +17,10 @@ from context_service.packing.rules.window_bodies import WindowBodies
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
 from context_service.windows.pure.patches import is_told_once, note_of_said
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
-from service_runtime.optimistic import RowsChanged
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Tenant, Transaction
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged
 
 
 class Appending:

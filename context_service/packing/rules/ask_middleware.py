@@ -12,9 +12,9 @@ from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.costs import RENDERING
 from context_service.packing.rules.plugins import Middleware, Packed
 from contextkeep.errors import PackVetoed
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
-from service_runtime.optimistic import RowsChanged
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged
 
 
 async def ask_middleware(

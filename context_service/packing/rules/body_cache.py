@@ -13,7 +13,7 @@ from uuid import UUID
 
 from context_service.packing.pure.window_body import WindowBody
 from context_service.windows.model import Window
-from service_runtime.admission import Shares
+from service_runtime.rpc.admission import Shares
 
 KEPT_S = 600.0  # after the last pack: erased text does not stay for long
 

@@ -20,9 +20,9 @@ from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import WindowBehind, WindowClosed
-from service_runtime.auth import Principal
-from service_runtime.calls import remaining_s
-from service_runtime.optimistic import RowsChanged
+from service_runtime.rpc.calls import remaining_s
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged
 
 READING_S_MAX = 2.0  # of a turn of reading, with a fold: with less time left, a call begins no other turn
 

@@ -31,9 +31,9 @@ from context_service.packing.rules.spend_tokens import spend_tokens
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import BudgetTooSmall
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
-from service_runtime.optimistic import RowsChanged, until_written
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged, until_written
 
 _SAVED_SHARE_MIN = 0.25  # of the tokens: a fold that saves less is not worth it when only the cache is cold
 _NO_PREFIX = Prefix("", 0)

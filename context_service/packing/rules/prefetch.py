@@ -16,8 +16,8 @@ from context_service.contexts.rules.recall import (
 from context_service.packing.pure import prefetch
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
 
 
 async def prefetched(

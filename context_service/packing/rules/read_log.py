@@ -17,8 +17,8 @@ from context_service.packing.rules.plugins import Extracting
 from context_service.profiles.pure.profiles import Profile
 from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
 
 MESSAGES_AT_ONCE = 256  # in one transaction of a window that catches up
 

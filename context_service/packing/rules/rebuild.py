@@ -11,9 +11,9 @@ from context_service.windows.model import WindowSnapshot
 from context_service.windows.pure.pins import pinned
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
+from service_runtime.rpc.principal import Principal
 
 
 class Rebuilding:

@@ -17,7 +17,7 @@ from context_service.packing.pure.task_state import note_of
 from context_service.packing.rules.read_log import MESSAGES_AT_ONCE
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 RECALLED_TOKENS, ANSWERING_TOKENS = 1_000, 4_000  # after a step that calls for it; after a question of a user
 RECALLED_SHARE, ANSWERING_SHARE = 64, 16  # at most this fraction of the limit: 1/64 and 1/16

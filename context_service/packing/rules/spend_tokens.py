@@ -9,8 +9,8 @@ from context_service.packing.model import Pack
 from context_service.windows.model import SpentTokens
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import TokensSpent
-from service_runtime.auth import Principal
 from service_runtime.postgres import Transaction
+from service_runtime.rpc.principal import Principal
 
 WRAP_UP_SHARE = 0.9  # of the tokens that packs may have together
 

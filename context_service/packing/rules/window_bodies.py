@@ -12,9 +12,9 @@ from context_service.packing.rules.body_cache import BodyCache
 from context_service.packing.rules.costs import JOINING
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
-from service_runtime.optimistic import RowsChanged
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged
 
 
 class WindowBodies:

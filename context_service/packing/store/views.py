@@ -33,11 +33,11 @@ from context_service.packing.pure.task_state import REMOVED, WHOLE, Entry, State
 from context_service.packing.pure.units import Unit
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import pieces_json
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop, check_wanted
+from service_runtime.inputs.documents import beside_the_loop, check_wanted
 from service_runtime.postgres import Row, Tenant, TextArray, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 # The newest entries that a state is written from: those that each pack must have, and the others.
 _T = TypeVar("_T")

@@ -26,10 +26,10 @@ from context_service.profiles.store.profiles import ProfileRows
 from context_service.windows.model import Window
 from context_service.windows.rules.telemetry import Telemetry
 from contextkeep.errors import LimitExceeded
-from service_runtime.auth import Principal
-from service_runtime.checks import check_text
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_text
 
 LOOKS_MAX = 50  # of a window that count
 APP_CHARS_MAX = 1_000

@@ -25,12 +25,12 @@ from context_service.profiles.pure.lookups import applied
 from context_service.profiles.pure.profiles import DEFAULT, BadProfile, Profile, parsed, profile, profile_names, text_of
 from context_service.profiles.store.profiles import ProfileRows
 from contextkeep.errors import InvalidArgument
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_long_text, check_stored, check_text
-from service_runtime.documents import beside_the_loop, in_stoppable_thread
+from service_runtime.inputs import pages
+from service_runtime.inputs.documents import beside_the_loop, in_stoppable_thread
 from service_runtime.postgres import Database, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_long_text, check_stored, check_text
 
 PROFILES_MAX = 100  # of a tenant
 VERSIONS_MAX = 100  # of a profile

@@ -12,10 +12,10 @@ from context_service.contexts.room import Log
 from context_service.packing.pure.tallies import ToolUse
 from context_service.profiles.model import LEARNINGS_MAX, LearningState, LookedUpMessage
 from context_service.profiles.pure.lookups import counts_of, stored
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
 from service_runtime.postgres import Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 SQL = SqlFile.of(__file__, learnings_max=LEARNINGS_MAX)
 _LOCK = SQL["lock"]

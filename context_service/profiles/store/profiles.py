@@ -13,10 +13,10 @@ from psycopg.types.json import Jsonb
 
 from context_service.profiles.model import PutVersion, StoredProfile
 from context_service.profiles.pure.lookups import Counts, Learned, counts_of, learned_of, stored
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 LEARNED_MAX = 100  # versions of a profile that are learned, of all apps
 

@@ -24,9 +24,9 @@ from context_service.query.rules.source_tests import Last, SourceTests
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1 import context_query_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.requests import request_of
+from service_runtime.rpc import calls
+from service_runtime.statements.requests import request_of
+from service_runtime.values.copying import copied
 
 _E = TypeVar("_E")
 

@@ -15,9 +15,10 @@ from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.context.v1 import source_tests_pb2 as pb
 from contextkeep.context.v1 import source_tests_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls, pages
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.inputs import pages
+from service_runtime.rpc import calls
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id, parse_optional_id
 
 
 class SourceTestsServicer(source_tests_pb2_grpc.SourceTestsServicer):

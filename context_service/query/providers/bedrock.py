@@ -14,7 +14,7 @@ from context_service.knowledge_bases.rules.search import AskedBases
 from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from contextkeep.errors import ContextKeepError
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 BEDROCK = "knowledge-base-bedrock"
 BASES_MAX = 5  # searched at once for a query

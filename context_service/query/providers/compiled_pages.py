@@ -9,8 +9,8 @@ from context_service.compiled_pages.model import SaidByFacet
 from context_service.compiled_pages.rules.search import AskedFacets
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.model import BRAIN
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.copying import copied
 
 TRUST = 3  # of a facet whose kind says nothing else; each says its own
 _BETWEEN = " > "

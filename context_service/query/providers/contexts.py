@@ -15,7 +15,7 @@ from context_service.query.model import CONTEXT
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.pure.part_texts import part_text
 from contextkeep.errors import ContextNotFound, InvalidArgument
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 TRUST = 2
 

@@ -9,7 +9,7 @@ from context_service.knowledge_bases.model import AskedBase, SaidByDocument
 from context_service.knowledge_bases.rules.search import AskedBases
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 TRUST = 2
 WHOLE_CHARS_MAX = 1024 * 1024  # of all documents that are expanded at once

@@ -15,8 +15,8 @@ from context_service.query.providers import Answered, Hit, ProviderInfo, Provide
 from context_service.query.pure.hit_checks import REASON_CHARS_MAX, line_of
 from context_service.query.pure.provider_table import ProviderEntry
 from contextkeep.errors import McpServerFailed
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
 
 MCP = "mcp"
 TRUST = 1

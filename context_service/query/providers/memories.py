@@ -12,7 +12,7 @@ from context_service.memories.rules.recall import MemoryRecalling
 from context_service.query.model import MEMORY, MemoryMode, without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope
 from context_service.query.pure.hit_checks import SNIPPET_CHARS_MAX
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 TRUST = 3
 _SENTENCES = 8

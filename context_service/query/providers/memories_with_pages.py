@@ -20,8 +20,8 @@ from context_service.query.providers.wiki import WIKI, expanded_pages, hit_of
 from context_service.wiki.model import SaidByPage
 from context_service.wiki.rules.search import AskedPages
 from contextkeep.errors import ContextKeepError
-from service_runtime.auth import Principal
-from service_runtime.calls import current_call, remaining_s
+from service_runtime.rpc.calls import current_call, remaining_s
+from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("query")
 

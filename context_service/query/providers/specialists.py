@@ -22,9 +22,9 @@ from context_service.query.pure.fusion import Candidate, Fused, distinctive, fus
 from context_service.query.pure.provider_table import ProviderEntry
 from context_service.specialists.model import Specialist
 from context_service.specialists.rules import Specialists
-from service_runtime.auth import Principal
-from service_runtime.calls import answer_s, remaining_s
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.calls import answer_s, remaining_s
+from service_runtime.rpc.principal import Principal
 
 SUB_AGENT = "sub-agent"
 DEADLINE_MODEL_S = 15.0  # of one that has a model, unless its setting says another

@@ -10,7 +10,7 @@ from context_service.query.providers import Answered, Expanded, Hit, ProviderInf
 from context_service.retrieval.model import WIKI
 from context_service.wiki.model import SaidByPage
 from context_service.wiki.rules.search import AskedPages
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 TRUST = 3
 _SHOWN_MAX = 3  # pages that a status names

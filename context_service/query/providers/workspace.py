@@ -17,7 +17,7 @@ from context_service.working_memory.rules.manifest import EDGE_TYPES
 from context_service.working_memory.rules.passages import FILES_COUNTED, RecordQuote, RecordQuotes
 from context_service.working_memory.rules.search import ENTITIES_MAX
 from contextkeep.errors import NodeNotFound
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 TRUST = 2
 WHOLE_CHARS_MAX = 1024 * 1024  # of all records that are expanded at once

@@ -21,7 +21,7 @@ from context_service.query.pure.hit_checks import (
 )
 from context_service.query.pure.provider_table import Expanding, ProviderEntry
 from context_service.query.pure.request import Selected, provider_of
-from service_runtime.copying import copied
+from service_runtime.values.copying import copied
 
 BYTES_MAX = 1024 * 1024  # of all texts of an answer, in UTF-8
 

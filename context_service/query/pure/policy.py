@@ -14,7 +14,7 @@ from uuid import UUID
 from context_service.query.model import DEADLINE_S_MAX, MEMORY, NODES_MAX, WORKSPACE, MemoryMode, SearchRoots
 from context_service.query.pure.provider_table import ProviderEntry, ProviderInfo
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_between, check_count
+from service_runtime.values.checks import check_between, check_count
 
 DEADLINE_MS_MAX = round(DEADLINE_S_MAX * 1000)
 FIELDS = ("enabled", "is_default", "deadline_ms", "workspace", "memory")  # of a setting, as a request names them

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from context_service.query.model import BOTH, PROVIDERS_MAX, ProviderQuery, Scope
 from contextkeep.errors import FailedPrecondition
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 
 class ProviderInvalid(FailedPrecondition):

@@ -22,7 +22,7 @@ from context_service.query.model import (
 from context_service.query.pure.policy import Policy, Ruled
 from context_service.query.pure.provider_table import ProviderEntry, Providers
 from contextkeep.errors import InvalidArgument, LimitExceeded, ProviderNotAllowed
-from service_runtime.checks import check_at_most, check_between, check_count, check_text
+from service_runtime.values.checks import check_at_most, check_between, check_count, check_text
 
 QUERY_CHARS_MAX = 8_000
 LIMIT_DEFAULT, LIMIT_MAX = 20, 50

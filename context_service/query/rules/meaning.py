@@ -16,8 +16,8 @@ from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, Text
 from context_service.kernel.llm.known_vectors import KnownVectors
 from context_service.kernel.llm.questions import NoVector, QuestionVectors
 from context_service.query.pure.fusion import Candidate
-from service_runtime.calls import answer_s, remaining_s
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.calls import answer_s, remaining_s
 
 _log = logging.getLogger("query")
 

@@ -16,11 +16,11 @@ from context_service.query.pure.provider_table import OwnProviders, ProviderEntr
 from context_service.query.rules.cache import Remembered
 from context_service.query.store.settings import SettingRows
 from contextkeep.errors import InvalidArgument
-from service_runtime.auth import Principal
-from service_runtime.checks import check_text
-from service_runtime.copying import copied
 from service_runtime.postgres import Database, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_text
+from service_runtime.values.copying import copied
 
 _ID_CHARS_MAX = 63
 

@@ -43,12 +43,12 @@ from context_service.query.rules.fan_out import ProviderCall as Part
 from context_service.query.rules.meaning import HitsByMeaning
 from context_service.query.rules.policies import Policies
 from contextkeep.errors import ContextKeepError, DeadlineExceeded, InvalidArgument, Overloaded, Unavailable
-from service_runtime import calls
-from service_runtime.auth import Principal
-from service_runtime.calls import Call, answer_s, current_call, remaining_s
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
-from service_runtime.metrics import Counted
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc import calls
+from service_runtime.rpc.calls import Call, answer_s, current_call, remaining_s
+from service_runtime.rpc.principal import Principal
+from service_runtime.telemetry.metrics import Counted
+from service_runtime.values.copying import copied
 
 _log = logging.getLogger("query")
 

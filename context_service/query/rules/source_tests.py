@@ -14,10 +14,10 @@ from context_service.query.pure.request import Mode, QueryRequest
 from context_service.query.rules.query import ContextQueries, Queried
 from context_service.query.store.source_tests import SourceTest, SourceTestRows
 from contextkeep.errors import InvalidArgument, InvalidPageToken, PermissionDenied, SourceTestNotFound
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_text
-from service_runtime.ids import new_id
+from service_runtime.inputs import pages
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_text
+from service_runtime.values.ids import new_id
 
 ANSWER_BYTES_MAX = 1024 * 1024  # that are kept of one answer
 LABEL_CHARS_MAX = 200

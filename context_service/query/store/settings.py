@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 _READ = SQL["read"]

@@ -10,10 +10,10 @@ from uuid import UUID
 
 import orjson
 
-from service_runtime.auth import Principal
-from service_runtime.copying import copied, fields_of
 from service_runtime.postgres import Across, Database, Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied, fields_of
 
 KEPT_MAX = 200  # of a tenant, the newest
 

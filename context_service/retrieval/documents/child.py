@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from context_service.retrieval.documents import office, pdf, plain
 from context_service.retrieval.documents.html import text_of_html
 from context_service.retrieval.documents.kinds import WITH_EXTRA, Kind, Reason, Refused
-from service_runtime.confinement import confine
+from service_runtime.child_processes.confinement import confine
 
 _PIECE_BYTES = 1024 * 1024
 

@@ -10,11 +10,11 @@ from itertools import accumulate
 from uuid import UUID
 
 from context_service.retrieval.documents.kinds import PAGE_END, PAGED, Kind, Reason, Unread
-from service_runtime import confined
-from service_runtime.admission import Shares
-from service_runtime.auth import Principal
-from service_runtime.confined import Ended
-from service_runtime.fair_queue import FairQueue, Turn
+from service_runtime.child_processes import confined
+from service_runtime.child_processes.confined import Ended
+from service_runtime.rpc.admission import Shares
+from service_runtime.rpc.fair_queue import FairQueue, Turn
+from service_runtime.rpc.principal import Principal
 
 FILE_BYTES_MAX = 64 * 2**20
 TEXT_CHARS_MAX = 2_000_000  # about 1,000 pages; of a longer text, the beginning

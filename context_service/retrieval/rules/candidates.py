@@ -8,8 +8,8 @@ from context_service.retrieval.pure.rows import Matching
 from context_service.retrieval.pure.slips import meant
 from context_service.retrieval.pure.terms import words_of
 from context_service.retrieval.store.passages import Passages
-from service_runtime.auth import Principal
-from service_runtime.calls import in_slices
+from service_runtime.rpc.calls import in_slices
+from service_runtime.rpc.principal import Principal
 
 WORDS_MAX = 4  # of a question for which others are tried
 # Of large scopes only the newest words are known; up to as many others are looked up in the index, 10 ms each. In a

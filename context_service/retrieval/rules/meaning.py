@@ -11,7 +11,7 @@ from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching
 from context_service.retrieval.store.nearest import Near, Nearest, Place
 from context_service.retrieval.store.passages import Passages
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

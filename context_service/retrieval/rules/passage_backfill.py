@@ -13,7 +13,7 @@ from uuid import UUID
 from context_service.retrieval.model import Backfilled
 from context_service.retrieval.store.passage_backfill import LACKING, OWE
 from context_service.retrieval.store.vector_outbox import owing_topic
-from service_runtime.outbox import Outbox
+from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Tenant
 
 BATCH = 100  # scopes that are looked at in one statement

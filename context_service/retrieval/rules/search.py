@@ -20,8 +20,8 @@ from context_service.retrieval.rules import candidates
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.store.nearest import Place
 from context_service.retrieval.store.passages import Passages
-from service_runtime.auth import Principal
-from service_runtime.calls import in_slices
+from service_runtime.rpc.calls import in_slices
+from service_runtime.rpc.principal import Principal
 
 _T = TypeVar("_T")
 

@@ -25,10 +25,10 @@ from context_service.kernel.llm.embeddings import (
 )
 from context_service.retrieval.store.text_owners import TextOwners, TextVector
 from contextkeep.errors import ContextKeepError
-from service_runtime import background
-from service_runtime.outbox import Outbox, QueuedItem
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.tenants import Rounds
 
 _log = logging.getLogger("embedding")
 

@@ -36,8 +36,8 @@ from context_service.retrieval.store.verify import (
     SESSIONS,
 )
 from contextkeep.errors import NotFound
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Tenant, Transaction
+from service_runtime.rpc.principal import Principal
 
 _SCOPES = 500  # that are listed at once
 _KEPT = 1_000  # differences that are listed one by one

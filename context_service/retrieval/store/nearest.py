@@ -15,9 +15,9 @@ from pgvector import HalfVector
 
 from context_service.retrieval.model import Scope
 from context_service.retrieval.store.passage_vectors import BESIDE
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 NEAREST_MAX = 50  # passages that are candidates by their vectors alone
 

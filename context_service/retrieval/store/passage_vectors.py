@@ -24,9 +24,9 @@ from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, Embe
 from context_service.retrieval.rules.vectors import DELAY_S, PAUSE_S_MAX, Worker
 from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
 from context_service.retrieval.store.vector_outbox import owing_topic
-from service_runtime.outbox import Outbox, QueuedItem
+from service_runtime.background_work.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Across, Database, Tenant
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SCOPES_MAX = 16  # claimed at once
 TEXTS_MAX = 64  # of a request, and of all scopes that are claimed at once

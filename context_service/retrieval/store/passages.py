@@ -46,11 +46,11 @@ from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, meant, o
 from context_service.retrieval.pure.terms import masks, stems, words_of
 from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
 from context_service.retrieval.store.vector_outbox import owing_topic
-from service_runtime.auth import Principal
-from service_runtime.calls import give_way, in_slices
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Across, Database, Tenant, TextArray, Transaction, json_rows
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.calls import give_way, in_slices
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 READ_WHOLE = 600  # passages of a scope that is read as it is
 WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have

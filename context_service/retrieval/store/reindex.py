@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from service_runtime.administration import administering
-from service_runtime.sql_files import SqlFile
+from service_runtime.postgres.administration import administering
+from service_runtime.statements.sql_files import SqlFile
 
 _INDEX = "context.passage_terms"
 SQL = SqlFile.of(__file__)

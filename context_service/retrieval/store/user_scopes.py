@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from context_service.retrieval.model import Scope
 from context_service.retrieval.store.feeds import Owners
 from service_runtime.postgres import Across, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 

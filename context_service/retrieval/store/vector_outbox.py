@@ -7,7 +7,7 @@ conversation does not make it read the conversation again.
 
 from __future__ import annotations
 
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 PLACES = SQL["places"]

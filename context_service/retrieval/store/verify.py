@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service_runtime.postgres import Across
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 _COLUMNS = (
     *("seq", "ordinal", "session", "said_at", "part", "place", "length_before", "marks", "kind", "role", "author"),

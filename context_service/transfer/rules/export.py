@@ -44,13 +44,13 @@ from context_service.transfer.store.tables import (
 )
 from contextkeep.errors import Aborted, ContextNotFound, InvalidPageToken, PermissionDenied
 from contextkeep.version import __version__
-from service_runtime import background
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.held_bytes import CallBytes, HeldBytes
-from service_runtime.ids import new_id
-from service_runtime.pages import decode_token, encode_token
+from service_runtime.background_work import background
+from service_runtime.inputs.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.rpc.held_bytes import CallBytes, HeldBytes
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import new_id
 
 ScopeKind = Literal["tenant", "context", "user", "graph"]
 

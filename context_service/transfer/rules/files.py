@@ -14,7 +14,7 @@ from context_service.transfer.pure import ArchivePiece
 from context_service.working_memory.room import blob_rows
 from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob
 from contextkeep.errors import ContextKeepError
-from service_runtime import background
+from service_runtime.background_work import background
 from service_runtime.postgres import Tenant
 
 _SHA256_CHARS = 64

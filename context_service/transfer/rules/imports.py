@@ -56,16 +56,16 @@ from contextkeep.errors import (
     InvalidArgument,
     LimitExceeded,
 )
-from service_runtime import background
-from service_runtime.admission import Shares
-from service_runtime.auth import Principal
-from service_runtime.calls import raise_if_cancelled
-from service_runtime.documents import CONTAINERS_MAX, beside_the_loop, check_containers, parse_json
-from service_runtime.erased import hash_of
-from service_runtime.fair_queue import FairQueue, Turn
-from service_runtime.held_bytes import CallBytes, HeldBytes
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.erasure.erased import hash_of
+from service_runtime.inputs.documents import CONTAINERS_MAX, beside_the_loop, check_containers, parse_json
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.tenants import Rounds
+from service_runtime.rpc.admission import Shares
+from service_runtime.rpc.calls import raise_if_cancelled
+from service_runtime.rpc.fair_queue import FairQueue, Turn
+from service_runtime.rpc.held_bytes import CallBytes, HeldBytes
+from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("transfer")
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import NamedTuple
 
-from service_runtime import background
+from service_runtime.background_work import background
 
 
 class ArchiveChunk(NamedTuple):

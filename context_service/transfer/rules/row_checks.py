@@ -33,7 +33,7 @@ from context_service.wiki import model as page
 from context_service.windows.rules import heads
 from context_service.working_memory.pure.fields import FieldChecks, RecordInput
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_count, check_size, check_text, utf8_bytes
+from service_runtime.values.checks import check_count, check_size, check_text, utf8_bytes
 
 
 class Column(NamedTuple):

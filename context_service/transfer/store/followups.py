@@ -10,10 +10,10 @@ from context_service.contexts.room import queue_of_pointed_records
 from context_service.knowledge_bases.room import DOCUMENT_TOPIC
 from context_service.transfer.store.tables import Table
 from context_service.working_memory.room import EMBEDDING_TOPIC, TEXT_TOPIC
-from service_runtime.outbox import Outbox
+from service_runtime.background_work.outbox import Outbox
+from service_runtime.background_work.queue_room import QUEUED_MAX
 from service_runtime.postgres import Row, Transaction
-from service_runtime.queue_room import QUEUED_MAX
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 _HERE = SQL["here"]

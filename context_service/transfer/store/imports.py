@@ -13,9 +13,9 @@ import psycopg
 
 from context_service.transfer.store.tables import CONTEXT_ROWS
 from contextkeep.errors import Aborted
-from service_runtime.copying import copied
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 GIVEN_UP = timedelta(days=7)  # without progress
 KEPT = timedelta(days=30)

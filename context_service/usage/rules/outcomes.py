@@ -15,12 +15,12 @@ from context_service.usage.store.endings import EndingRows
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument, PermissionDenied, WindowClosed
-from service_runtime.auth import Principal
-from service_runtime.checks import check_between, check_text
-from service_runtime.ids import new_id
-from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_between, check_text
+from service_runtime.values.ids import new_id
 
 LESSON_CHARS_MAX = 8_000
 

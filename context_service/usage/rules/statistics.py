@@ -21,9 +21,9 @@ from context_service.usage.store.statistics import StatisticsRows
 from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window
 from context_service.windows.store.windows import WindowRows
-from service_runtime.auth import Principal
-from service_runtime.checks import check_between
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_between
 
 STEPS_MAX, STEP_TOKENS_MAX = 100_000, 10_000_000
 LEVELS = ("digests", "segments", "masked", "verbatim")  # the deepest first

@@ -13,10 +13,10 @@ from context_service.windows.model import window_not_found
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument
-from service_runtime.auth import Principal
-from service_runtime.checks import check_between
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_between
 
 TOKENS_MAX = 100_000_000  # of a bill
 

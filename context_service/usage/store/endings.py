@@ -5,9 +5,9 @@ from __future__ import annotations
 from context_service.contexts.room import Log
 from context_service.usage.pure.endings import Endings, loaded, stored
 from context_service.windows.model import Window
-from service_runtime.auth import Principal
 from service_runtime.postgres import Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 _READ = SQL["read"]

@@ -9,10 +9,10 @@ from context_service.folding.pure.summaries import SEGMENT
 from context_service.usage.model import ZoneLevel
 from context_service.usage.pure.costs import Break
 from context_service.windows.model import Window
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
-from service_runtime.sql_files import SqlFile
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 BREAKS_MAX = 5_000  # that are looked at, the newest
 _ROW_BYTES = 200

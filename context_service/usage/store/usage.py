@@ -9,9 +9,9 @@ from context_service.kernel.tokens import Calibration
 from context_service.usage.model import Usage
 from context_service.windows.model import Window, WindowInput
 from context_service.windows.pure.models import model_sha
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
 
 CALIBRATIONS_MAX = 1_000  # of a tenant: of models and profiles; then the one that was not used for longest goes
 

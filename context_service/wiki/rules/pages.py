@@ -30,13 +30,13 @@ from context_service.wiki.model import (
 )
 from context_service.wiki.store.pages import PageRows, cut_of, scope_of
 from contextkeep.errors import InvalidArgument, InvalidPageToken, PageNameTaken, PageNotFound, VersionConflict
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_count, check_stored, check_text, utf8_bytes
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import new_id
+from service_runtime.inputs import pages
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_count, check_stored, check_text, utf8_bytes
+from service_runtime.values.ids import new_id
 
 VERSION_MAX = 2**31 - 1
 _CUTTING = 16  # times as long as parsing takes, as of messages

@@ -20,9 +20,9 @@ from context_service.retrieval.store.passages import Passages
 from context_service.wiki.model import AskedOfPages, Page, PageName, SaidByPage
 from context_service.wiki.store.pages import PageRows, scope_of, stale_of
 from context_service.wiki.store.search import CITING, SHOWN
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.copying import copied
 
 PASSAGES_MAX = 2  # of one page
 CITING_MAX = 5  # pages that memories bring

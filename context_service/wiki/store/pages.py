@@ -33,11 +33,11 @@ from context_service.wiki.model import (
     names_of,
 )
 from contextkeep.errors import MemoryNotFound
-from service_runtime.auth import Principal
-from service_runtime.checks import utf8_bytes
-from service_runtime.copying import copied
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.checks import utf8_bytes
+from service_runtime.values.copying import copied
 
 KIND = "page"  # of their passages
 

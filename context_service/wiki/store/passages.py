@@ -11,7 +11,7 @@ from context_service.retrieval.store.user_scopes import users_of
 from context_service.wiki.store import pages
 from context_service.wiki.store.pages import KIND, cut_of, passage
 from service_runtime.postgres import Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 _PAGES = 5  # each has up to 1 MiB of text
 

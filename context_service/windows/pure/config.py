@@ -18,7 +18,7 @@ import orjson
 from context_service.folding.pure.importance import Weights
 from context_service.usage.pure.prices import Prices
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_between, check_text
+from service_runtime.values.checks import check_between, check_text
 
 KEEP_LAST_STEPS, SEGMENT_STEPS = 10, 20
 STEPS_MAX = 1_000  # of either

@@ -25,7 +25,7 @@ from context_service.packing.pure.task_state import (
 )
 from context_service.profiles.pure.profiles import SECTIONS
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_text, limit_exceeded
+from service_runtime.values.checks import check_text, limit_exceeded
 
 ENTRIES_MAX = 500  # of callers, that a window holds
 CHANGES_MAX = 100  # of a call

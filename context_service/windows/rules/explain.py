@@ -14,9 +14,9 @@ from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure.patches import SAID
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs import pages
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
 
 ENTRY_SECTIONS = SAID | {PIN}  # those that may hold
 _COUNTED = frozenset({TOOL, ENTITY})

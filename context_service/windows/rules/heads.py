@@ -9,8 +9,8 @@ from context_service.kernel.tokens import TokenCounter, calibrated
 from context_service.packing.pure.front import NOTE_TOKENS, body_of
 from context_service.windows.model import Window, WindowInput
 from contextkeep.errors import BudgetTooSmall, InvalidArgument
-from service_runtime.checks import check_long_text
-from service_runtime.documents import parse_json
+from service_runtime.inputs.documents import parse_json
+from service_runtime.values.checks import check_long_text
 
 SYSTEM_PROMPT_BYTES_MAX = 256 * 1024
 TOOLS_BYTES_MAX = 1024 * 1024

@@ -27,9 +27,9 @@ from context_service.windows.pure.refs import Ref
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import Erased, InvalidArgument, RefNotFound
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.copying import copied
 
 _MESSAGES_MAX = 500  # of an answer
 _PART_BYTES = 40  # bytes of parsing that reading a part costs

@@ -18,7 +18,7 @@ from context_service.folding.pure.summaries import SEGMENT
 from context_service.profiles.pure.profiles import profile_names
 from context_service.usage.model import Usage
 from contextkeep.errors import AnswerTooLarge, BudgetTooSmall, TokensSpent, WindowBehind
-from service_runtime.metrics import Metrics
+from service_runtime.telemetry.metrics import Metrics
 
 OWN = "own"  # the profile of a window that has none of ours
 # Of breaks: see `Receipt`.

@@ -41,13 +41,13 @@ from contextkeep.errors import (
     WindowBehind,
     WindowClosed,
 )
-from service_runtime.auth import Principal
-from service_runtime.checks import check_long_text, check_size
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import new_id
-from service_runtime.optimistic import RowsChanged, until_written
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_long_text, check_size
+from service_runtime.values.ids import new_id
 
 _COMPARING = 100  # bytes of parsing that comparing two entries costs
 

@@ -21,8 +21,8 @@ from context_service.windows.rules.explain import ENTRY_SECTIONS, Accounts
 from context_service.windows.store.watch import MARKS
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument
-from service_runtime.auth import Principal
 from service_runtime.postgres import Row
+from service_runtime.rpc.principal import Principal
 
 _RECEIPTS = 10  # that are read at once; one of a large fold is large
 _ENTRIES = 100

@@ -20,14 +20,14 @@ from context_service.windows.rules.heads import RENDERING, check_head, check_roo
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, InvalidArgument, LimitExceeded
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_between, check_text
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import new_id
+from service_runtime.inputs import pages
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_between, check_text
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import new_id
 
 CONTEXT_TOKENS_MAX = 10_000_000
 MODEL_CHARS_MAX = 200

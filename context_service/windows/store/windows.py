@@ -17,10 +17,10 @@ from context_service.windows.model import (
 )
 from context_service.windows.pure.models import model_sha
 from context_service.windows.pure.pieces import parsed_pieces
-from service_runtime.auth import Principal
-from service_runtime.copying import copied, fields_of
 from service_runtime.postgres import Across, Database, Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied, fields_of
 
 _FEW, _SMALL_BYTES = 4, 32 * 1024  # messages
 

@@ -13,9 +13,9 @@ from context_service.working_memory.wire import record_filter, record_message
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id
+from service_runtime.rpc import calls
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id
 
 _MODES: dict[int, SearchMode] = {
     pb.SEARCH_MODE_UNSPECIFIED: SearchMode.GIVEN,

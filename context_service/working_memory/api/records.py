@@ -23,12 +23,12 @@ from context_service.working_memory.store.record_columns import Record
 from context_service.working_memory.wire import record_filter, record_message
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument
-from service_runtime import calls
-from service_runtime.checks import check_text
-from service_runtime.copying import copied
-from service_runtime.ids import parse_id, parse_optional_id
-from service_runtime.pages import PageRequest
-from service_runtime.requests import RESPONSE, request_of, unpacked
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.rpc import calls
+from service_runtime.statements.requests import RESPONSE, request_of, unpacked
+from service_runtime.values.checks import check_text
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import parse_id, parse_optional_id
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BLOB_KEY_CHARS_MAX = 200

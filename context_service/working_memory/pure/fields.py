@@ -15,9 +15,9 @@ from uuid import UUID
 
 from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, Embedding
 from contextkeep.errors import InvalidArgument
-from service_runtime.checks import check_count, check_long_text, check_text
-from service_runtime.documents import parse_json, parse_object
-from service_runtime.vectors import check_vector
+from service_runtime.inputs.documents import parse_json, parse_object
+from service_runtime.values.checks import check_count, check_long_text, check_text
+from service_runtime.values.vectors import check_vector
 
 FILTER_VALUES_MAX = 100  # of one field
 

@@ -19,9 +19,9 @@ from uuid import UUID
 from context_service.blobs.storage import BlobStorage, Declared, Digest
 from context_service.working_memory.store import blob_rows
 from contextkeep.errors import ContextKeepError, UploadExpired
-from service_runtime.calls import hold_bytes, raise_if_cancelled
-from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant
+from service_runtime.rpc.calls import hold_bytes, raise_if_cancelled
+from service_runtime.values.ids import new_id
 
 _log = logging.getLogger("working_memory")
 

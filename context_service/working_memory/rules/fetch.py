@@ -24,10 +24,10 @@ from contextkeep.errors import (
     RecordHasNoBlob,
     RecordNotFound,
 )
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.calls import hold_bytes
-from service_runtime.checks import check_between
+from service_runtime.inputs import pages
+from service_runtime.rpc.calls import hold_bytes
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_between
 
 CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one response; its record fits into the fourth MiB
 URL_LIFETIME_S = 900

@@ -23,11 +23,11 @@ from context_service.working_memory.store.file_texts import LOCK, NODE, PUT, TEL
 from context_service.working_memory.store.passages import RecordPassages
 from context_service.working_memory.store.records import TEXT_TOPIC
 from contextkeep.errors import Unavailable
-from service_runtime import background
-from service_runtime.auth import Principal
-from service_runtime.outbox import Outbox, QueuedItem
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.tenants import Rounds
+from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("file_texts")
 

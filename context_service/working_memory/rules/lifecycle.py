@@ -13,9 +13,9 @@ from context_service.working_memory.rules.retention import Purges
 from context_service.working_memory.store.actions import Action, ActionLog
 from context_service.working_memory.store.record_columns import Record
 from context_service.working_memory.store.records import Records
-from service_runtime import pages
-from service_runtime.auth import Principal
+from service_runtime.inputs import pages
 from service_runtime.postgres import Database, Transaction
+from service_runtime.rpc.principal import Principal
 
 
 class LifeCycle:

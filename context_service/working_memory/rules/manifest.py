@@ -19,10 +19,10 @@ from context_service.working_memory.store.manifest import MANIFEST
 from context_service.working_memory.store.record_columns import Record, record_of
 from context_service.working_memory.store.record_filters import filter_parameters
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, NodeNotFound
-from service_runtime import pages
-from service_runtime.auth import Principal
-from service_runtime.checks import check_at_most, check_texts
+from service_runtime.inputs import pages
 from service_runtime.postgres import Database, Row, Tenant
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_at_most, check_texts
 
 EDGE_TYPES = ("Contains", "Owns", "Calls", "Produces", "HasIO", "HAS_CHILD", "HAS_STEP")
 EDGE_TYPES_MAX = 100

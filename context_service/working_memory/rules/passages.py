@@ -24,10 +24,10 @@ from context_service.working_memory.rules.search import Searches, SearchMode, Se
 from context_service.working_memory.store import file_passages
 from context_service.working_memory.store.file_passages import BEST_PASSAGES, COUNT, COUNT_OF_NODES, SHOWN, WHOLE
 from context_service.working_memory.store.passages import NODE, scope_of
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database, Row
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.copying import copied
 
 FILES_COUNTED = file_passages.FILES_COUNTED
 NODES_MAX = 20  # that a caller may name

@@ -16,10 +16,10 @@ import orjson
 from context_service.working_memory.store.query import SQL
 from context_service.working_memory.store.record_filters import ACTIVE, RECORD_FIELDS
 from contextkeep.errors import AnswerTooLarge, InvalidArgument
-from service_runtime.auth import Principal
-from service_runtime.checks import check_count, check_text
-from service_runtime.conditions import Bindings, Field, FieldType, condition_sql
+from service_runtime.inputs.conditions import Bindings, Field, FieldType, condition_sql
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_count, check_text
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1000

@@ -12,9 +12,9 @@ from context_service.retrieval.pure.part_texts import json_text
 from context_service.working_memory.pure.fields import content_type_of_name
 from context_service.working_memory.store.record_texts import READ
 from contextkeep.errors import BlobCorrupted
-from service_runtime.copying import copied
-from service_runtime.documents import beside_the_loop
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Row, Tenant
+from service_runtime.values.copying import copied
 
 
 class RecordTexts:

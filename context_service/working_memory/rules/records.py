@@ -42,14 +42,14 @@ from context_service.working_memory.store.records import (
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.store.upload_rows import OpenUpload
 from contextkeep.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
-from service_runtime.auth import Principal
-from service_runtime.calls import raise_if_cancelled
-from service_runtime.documents import beside_the_loop
-from service_runtime.ids import new_id
-from service_runtime.outbox import Outbox
+from service_runtime.background_work.outbox import Outbox
+from service_runtime.background_work.queue_room import QUEUED_MAX
+from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.queue_room import QUEUED_MAX
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.calls import raise_if_cancelled
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.ids import new_id
 
 _BLOB_KEY_PREFIX = "blob_"
 _PLACE = ("entity_node_id", "graph_name", "agent_bundle_id", "app_id")

@@ -13,8 +13,8 @@ from uuid import UUID
 from context_service.working_memory.store import blob_rows
 from context_service.working_memory.store.passages import RecordPassages
 from context_service.working_memory.store.retention import LET_GO, LOCK_DUE_RECORDS, PURGE_RECORDS
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.rpc.principal import Principal
 
 SWEEPER = "sweeper"  # the principal of changes that no caller made
 

@@ -32,13 +32,13 @@ from context_service.working_memory.store.record_filters import RECORD_FIELDS
 from context_service.working_memory.store.search import HAS_INDEX, RECORDS, SET_INDEXED, SQL
 from context_service.working_memory.store.words_in_passages import found_in_passages
 from contextkeep.errors import InvalidArgument, SliceTooLarge
-from service_runtime.auth import Principal
-from service_runtime.checks import check_count, check_text
-from service_runtime.conditions import Bindings, condition_sql
-from service_runtime.copying import copied
-from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.inputs.conditions import Bindings, condition_sql
+from service_runtime.inputs.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Database, Row, Tenant, Transaction
-from service_runtime.vectors import check_vector
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_count, check_text
+from service_runtime.values.copying import copied
+from service_runtime.values.vectors import check_vector
 
 LIMIT_DEFAULT = 10
 LIMIT_MAX = 100

@@ -33,11 +33,11 @@ from contextkeep.errors import (
     UploadNotFound,
     UploadPartExists,
 )
-from service_runtime.auth import Principal
-from service_runtime.calls import raise_if_cancelled
-from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.requests import Request, Requests
+from service_runtime.rpc.calls import raise_if_cancelled
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.ids import new_id
 
 PARTS_MAX = 10_000
 

@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from service_runtime.auth import Principal
-from service_runtime.copying import copied
 from service_runtime.postgres import Database
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -16,10 +16,10 @@ from uuid import UUID
 import psycopg
 
 from context_service.blobs.storage import Digest
-from service_runtime.copying import copied
-from service_runtime.optimistic import RowsChanged, until_written
 from service_runtime.postgres import Across, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 _T = TypeVar("_T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.store.passages import NODE
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 FILES_COUNTED = 1_000  # records that are counted; one more means that there are more
 _WHOLE_PASSAGES_MAX = 4_096  # of a record that are joined to its text

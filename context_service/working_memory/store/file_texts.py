@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_service.working_memory.store.passages import SQL as PASSAGES_SQL
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__, passages=PASSAGES_SQL)
 LOCK = SQL["lock"]

@@ -16,7 +16,7 @@ from context_service.retrieval.pure.text_pieces import NumberedTextPiece, TextPi
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from context_service.working_memory.store.passages import NODE, passage, scope_of, take_turn
 from service_runtime.postgres import Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 _RECORDS = 5  # of a page; each may have thousands of passages
 

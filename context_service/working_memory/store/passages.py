@@ -15,7 +15,7 @@ from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece
 from context_service.retrieval.store.passages import Passages
 from service_runtime.postgres import Row, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 NODE = "node"  # the kind of scope whose passages are those of a node's records
 

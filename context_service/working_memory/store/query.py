@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)

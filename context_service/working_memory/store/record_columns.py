@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from context_service.working_memory.store.record_filters import ACTIVE
-from service_runtime.copying import copied
 from service_runtime.postgres import Row
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

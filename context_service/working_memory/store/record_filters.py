@@ -6,8 +6,8 @@ The SQL refers to a row `r`: filters to one of `wm_record`, fields to one of its
 from __future__ import annotations
 
 from context_service.working_memory.pure.fields import RecordFilter
-from service_runtime.conditions import Field, Fields, FieldType
-from service_runtime.sql_files import SqlFile
+from service_runtime.inputs.conditions import Field, Fields, FieldType
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 ACTIVE = SQL["active"]

@@ -28,12 +28,12 @@ from context_service.working_memory.store.record_columns import (
 from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
 from context_service.working_memory.store.record_filters import filter_parameters
-from service_runtime.auth import Principal
-from service_runtime.copying import fields_of
-from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.requests import Request, answer_parameters
-from service_runtime.sql_files import SqlFile
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, answer_parameters
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import fields_of
+from service_runtime.values.ids import new_id
 
 INLINE_PROVIDER = "postgres"
 EMBEDDING_TOPIC = "embedding"  # of the outbox: make a vector of the record's text

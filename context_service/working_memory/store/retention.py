@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 LOCK_DUE_RECORDS = SQL["lock_due_records"]

@@ -7,7 +7,7 @@ from context_service.working_memory.store.passages import NODE
 from context_service.working_memory.store.record_columns import READ, STORED
 from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(
     __file__,

@@ -13,9 +13,9 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import StoredBlob
-from service_runtime.copying import copied
 from service_runtime.postgres import Row, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 _PAGE = 100
 

@@ -17,11 +17,11 @@ from psycopg.rows import namedtuple_row
 
 from context_service.blobs.storage import check_blob_size
 from contextkeep.errors import LimitExceeded
-from service_runtime.administration import administering
-from service_runtime.auth import Principal
-from service_runtime.checks import check_size
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.postgres.administration import administering
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.checks import check_size
 
 # Room is scarce below a tenth of the limit, or below these values if they are larger. With more room writes are not
 # serialized: to pass the limit, they would have to add this much within the milliseconds of their commits.

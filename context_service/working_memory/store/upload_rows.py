@@ -19,9 +19,9 @@ from context_service.blobs.storage import Declared, Digest, StoredBlob
 from context_service.kernel.llm.embeddings import Embedding
 from context_service.working_memory.pure.fields import RecordInput
 from contextkeep.errors import Aborted, UploadNotFound
-from service_runtime.copying import copied
 from service_runtime.postgres import Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
 
 SQL = SqlFile.of(__file__)
 _START_UPLOAD = SQL["start_upload"]

@@ -11,7 +11,7 @@ from pgvector import HalfVector
 from context_service.retrieval.store.text_owners import TextVector
 from context_service.working_memory.store.records import EMBEDDING_TOPIC
 from service_runtime.postgres import Tenant, Transaction
-from service_runtime.sql_files import SqlFile
+from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 _READ_TEXTS = SQL["read_texts"]

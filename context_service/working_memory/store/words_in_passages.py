@@ -17,7 +17,7 @@ from context_service.retrieval.pure.rows import ASKED_TERMS_MAX
 from context_service.retrieval.pure.terms import asked_words
 from context_service.retrieval.store.passages import Passages
 from context_service.working_memory.store.passages import NODE, scope_of
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 
 NODES_MAX = 20  # whose passages a search reads: those with the most
 PASSAGES_MAX = 400  # that a search reads

@@ -20,9 +20,9 @@ from context_service.working_memory.store import stored_blobs
 from context_service.working_memory.store.stored_blobs import BlobCount, BlobRow
 from context_service.working_memory.upkeep.move_blobs import DAMAGED, GRACE_S_MIN, Mover, for_each
 from contextkeep.errors import BlobCorrupted, ProviderNotConfigured
-from service_runtime.copying import copied
-from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant
+from service_runtime.values.copying import copied
+from service_runtime.values.ids import new_id
 
 _log = logging.getLogger("fsck")
 

@@ -18,11 +18,11 @@ from context_service.working_memory.rules.retention import Purges
 from context_service.working_memory.store import blob_rows, upload_rows
 from context_service.working_memory.store.blob_rows import DueBlob
 from contextkeep.errors import ContextKeepError
-from service_runtime import background
-from service_runtime.long_work import Pause
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.long_work import Pause
 from service_runtime.postgres import Database, Tenant
-from service_runtime.requests import Requests
-from service_runtime.tenants import Rounds
+from service_runtime.statements.requests import Requests
 
 _log = logging.getLogger("sweep")
 

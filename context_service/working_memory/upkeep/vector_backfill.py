@@ -13,7 +13,7 @@ from uuid import UUID
 from context_service.retrieval.model import Backfilled
 from context_service.working_memory.store.records import EMBEDDING_TOPIC
 from context_service.working_memory.store.vector_backfill import COUNT, LOCK, OWE
-from service_runtime.outbox import Outbox
+from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
 
 BATCH = 200

@@ -21,7 +21,7 @@ from context_service.blobs.container_names import AZURE_CONTAINER, GCS_BUCKET, S
 from context_service.blobs.providers import BACKENDS, chosen_provider, open_storage
 from context_service.settings import Settings
 from contextkeep.errors import ProviderNotConfigured
-from service_runtime.extras import install
+from service_runtime.imports.extras import install
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Addresses
 from tests.context_service.working_memory.callers import Caller

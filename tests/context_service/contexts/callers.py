@@ -40,9 +40,9 @@ from contextkeep.context.v1.pages_pb2_grpc import PagesStub
 from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
 from contextkeep.context.v1.specialists_pb2_grpc import SpecialistsStub
 from contextkeep.context.v1.tasks_pb2_grpc import TasksStub
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Addresses, Urls, cloned
 from tests.errors import raised

@@ -23,10 +23,10 @@ from context_service.retrieval.store.passage_vectors import PassageVectorMaking
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import ContextNotFound, LimitExceeded
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.auth.tenants import Rounds
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database
-from service_runtime.tenants import Rounds
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import KEYS, Caller, an_id, with_embedder

@@ -38,7 +38,7 @@ from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
 from contextkeep import ContextClient, MessageInput
 from contextkeep.errors import ContextClosed, ContextNotFound, MessageExists, Unavailable
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import KEY, Urls, cloned
 

@@ -33,10 +33,10 @@ from contextkeep.errors import (
     RequestIdReused,
     Unauthenticated,
 )
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.keys import KeyAdministration, NewKey, NoSuchTenant
+from service_runtime.auth.keys import KeyAdministration, NewKey, NoSuchTenant
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database, Row, Tenant
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, Urls, cloned
 from tests.context_service.contexts.callers import KEYS, Caller, an_id, at

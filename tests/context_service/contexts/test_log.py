@@ -17,9 +17,9 @@ from context_service.contexts.store import log as log_module
 from context_service.contexts.store.log import Log
 from context_service.retrieval.model import CONTEXT, Scope
 from context_service.retrieval.store.passages import Passages
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
-from service_runtime.requests import Request
+from service_runtime.statements.requests import Request
 from tests.conftest import PRINCIPAL, Urls
 from tests.faults import proxy
 

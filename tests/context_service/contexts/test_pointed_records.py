@@ -28,9 +28,9 @@ from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.message_pb2 import MessageInput
 from contextkeep.errors import LimitExceeded, Unavailable
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database, Tenant
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, Urls, cloned
 from tests.context_service.contexts.callers import KEYS, Caller, an_id

@@ -18,7 +18,7 @@ from context_service.retrieval.store import passages as passages_module
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1.message_pb2 import MessageInput
 from contextkeep.errors import DeadlineExceeded
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import Caller, with_embedder

@@ -26,8 +26,8 @@ from contextkeep.errors import (
     Unavailable,
 )
 from contextkeep.values import ChatMessage, SyncedHistory
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import cloned
 from tests.context_service.contexts.callers import KEYS

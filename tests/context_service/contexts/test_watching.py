@@ -23,8 +23,8 @@ from contextkeep.errors import (
     Unauthenticated,
     Unavailable,
 )
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import Urls, cloned
 from tests.context_service.contexts.callers import KEYS, Caller

@@ -13,8 +13,8 @@ from context_service.blobs.local import LocalBackend
 from context_service.blobs.storage import BlobStorage
 from context_service.erasure.rules.register import Register
 from contextkeep.errors import InvalidArgument
-from service_runtime.erased import Erased, hash_of, named_by, read
-from service_runtime.ids import new_id
+from service_runtime.erasure.erased import Erased, hash_of, named_by, read
+from service_runtime.values.ids import new_id
 
 
 @pytest.fixture

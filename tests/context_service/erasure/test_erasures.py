@@ -27,11 +27,11 @@ from contextkeep.errors import (
     RecordNotFound,
     RequestIdReused,
 )
-from service_runtime import background
-from service_runtime.auth import ApiKeys
-from service_runtime.erased import hash_of
-from service_runtime.long_work import LongWork, Pause, Work
+from service_runtime.background_work import background
+from service_runtime.background_work.long_work import LongWork, Pause, Work
+from service_runtime.erasure.erased import hash_of
 from service_runtime.postgres import Database, Row, Tenant
+from service_runtime.rpc.principal import ApiKeys
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Addresses, Urls
 from tests.context_service.erased import Entries, NoPages, eraser_of, purges_of
 

@@ -26,7 +26,7 @@ from context_service.kernel.cel import (
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.errors import LimitExceeded
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 from tests import cpu
 from tests.conftest import METADATA, Addresses
 from tests.context_service.history.test_hostile_mappings import LoopWatch

@@ -25,7 +25,7 @@ from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextkeep.errors import ContextKeepError, MappingNotFound
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 from tests.case_files import cases
 from tests.conftest import METADATA, PRINCIPAL, Addresses
 from tests.errors import raised

@@ -15,7 +15,7 @@ from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from service_runtime.process import tune_gc
+from service_runtime.grpc_server.process import tune_gc
 from tests import cpu
 from tests.conftest import METADATA, Addresses
 from tests.errors import raised

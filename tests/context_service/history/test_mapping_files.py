@@ -19,7 +19,7 @@ from context_service.settings import Settings
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded, MappingBuiltIn, MappingNotFound
-from service_runtime.auth import Authenticator
+from service_runtime.rpc.principal import Authenticator
 from tests.conftest import METADATA, OTHERS
 from tests.errors import refused
 

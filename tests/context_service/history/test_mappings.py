@@ -23,7 +23,7 @@ from contextkeep.errors import (
     LimitExceeded,
     MappingNotFound,
 )
-from service_runtime.auth import Authenticator
+from service_runtime.rpc.principal import Authenticator
 from tests.conftest import KEY, OTHER_KEY, Addresses, Urls
 from tests.errors import raised
 

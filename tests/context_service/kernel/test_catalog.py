@@ -10,7 +10,7 @@ import pytest
 from context_service.kernel.catalog import Catalog, Table
 from contextkeep.errors import LimitExceeded, NotFound
 from service_runtime.postgres import Database, Row, Transaction
-from service_runtime.requests import Requests
+from service_runtime.statements.requests import Requests
 from tests.conftest import PRINCIPAL, neighbour_of
 
 _VALUES = {"display_name": "", "instructions": "", "node_ids": [], "steps_max": 1, "is_default": False}

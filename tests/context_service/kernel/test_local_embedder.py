@@ -24,7 +24,7 @@ from context_service.settings import Settings
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.errors import FailedPrecondition
-from service_runtime.auth import ApiKeys
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import Urls
 from tests.context_service.contexts.callers import KEYS, Caller

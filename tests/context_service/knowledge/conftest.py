@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import Caller, Opened, an_id, opened
 
 

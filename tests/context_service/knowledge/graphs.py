@@ -12,10 +12,10 @@ from uuid import UUID
 import orjson
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
-from service_runtime.auth import Metadata, Principal, credential, refusal
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.ids import new_id
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import Metadata, Principal, credential, refusal
+from service_runtime.values.ids import new_id
 from tests.clients.stack import running
 from tests.conftest import Addresses, Urls, cloned
 

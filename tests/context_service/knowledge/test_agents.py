@@ -20,7 +20,7 @@ from contextkeep.errors import (
     LimitExceeded,
     PermissionDenied,
 )
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 from tests.context_service.contexts.callers import Opened, an_id
 from tests.context_service.erased import erase_subject
 from tests.errors import raised

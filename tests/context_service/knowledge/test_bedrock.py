@@ -16,8 +16,8 @@ from context_service.knowledge_bases.model import Bedrock
 from context_service.settings import Settings
 from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.errors import AddressRefused, KnowledgeBaseFailed, ProviderNotConfigured
-from service_runtime.destinations import Destinations
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.network.destinations import Destinations
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import an_id, opened
 from tests.context_service.knowledge.test_knowledge_bases import Bases

@@ -31,8 +31,8 @@ from contextkeep.errors import (
     LimitExceeded,
     PermissionDenied,
 )
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.ids import new_id
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.values.ids import new_id
 from tests.context_service.knowledge.graphs import BELOW, Stack, World, any_tenant, facet, rules
 
 

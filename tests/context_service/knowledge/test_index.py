@@ -18,7 +18,7 @@ from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
 from contextkeep.context.v1 import memories_pb2 as pb
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import Opened, an_id, with_embedder
 from tests.context_service.knowledge.conftest import User

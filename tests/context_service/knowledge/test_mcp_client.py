@@ -19,11 +19,11 @@ import pytest
 from context_service.mcp_servers.client import McpClient, _readable, origin_of
 from context_service.mcp_servers.model import ServerAddress, ToolRefused
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
-from service_runtime import destinations
-from service_runtime.auth import Principal
-from service_runtime.calls import Call, current_call
-from service_runtime.destinations import Destinations, check_entries
-from service_runtime.pinned import ReadTurns, Watch
+from service_runtime.network import destinations
+from service_runtime.network.destinations import Destinations, check_entries
+from service_runtime.network.pinned import ReadTurns, Watch
+from service_runtime.rpc.calls import Call, current_call
+from service_runtime.rpc.principal import Principal
 from tests.cpu import in_units
 from tests.fakes.mcp_server import Behave, FakeMcp, FakeTool, answering, fake_mcp, flooding, misbehaving, silent
 

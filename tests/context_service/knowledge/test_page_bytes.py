@@ -9,7 +9,7 @@ import contextkeep.context.v1
 import contextkeep.entity.v1
 from contextkeep.context.v1 import agents_pb2 as agents_pb
 from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
-from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.inputs.pages import PAGE_BYTES_MAX
 from tests.context_service.contexts.callers import Opened, an_id
 
 # The rows go through `pages.cut`.

@@ -43,7 +43,7 @@ from contextkeep.errors import (
     PermissionDenied,
     ToolNotFound,
 )
-from service_runtime.auth import ApiKeys, Principal
+from service_runtime.rpc.principal import ApiKeys, Principal
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
 from tests.ports import free_port
 from tests.service_runtime.test_telemetry import ended

@@ -24,7 +24,7 @@ from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
-from service_runtime import access
+from service_runtime.auth import access
 from tests.conftest import KEY
 from tests.logged import port_of
 from tests.service_runtime.test_tokens import AUDIENCE, ISSUER, Issuer, issuer, token

@@ -12,12 +12,12 @@ from context_service.app import migrations
 from context_service.operations.rules.tenants import StoredTenant, Tenants
 from context_service.operations.rules.work import Work
 from contextkeep.errors import PermissionDenied, TenantNotFound, Unavailable
-from service_runtime.auth import Principal
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.keys import KeyAdministration, NewKey, StoredKeys
-from service_runtime.pages import PageRequest
+from service_runtime.auth.keys import KeyAdministration, NewKey, StoredKeys
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.schema import SchemaCheck
+from service_runtime.inputs.pages import PageRequest
 from service_runtime.postgres import HOME, Database, Tenant
-from service_runtime.schema import SchemaCheck
+from service_runtime.rpc.principal import Principal
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.spread import EAST, Two, two_databases
 

@@ -20,7 +20,7 @@ from context_service.mcp.answers import plain
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.errors import ContextKeepError
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import Opened, opened
 from tests.errors import raised
 from tests.fakes.context_providers import installed

@@ -15,7 +15,7 @@ from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
 from contextkeep.errors import ContextKeepError
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 from tests.context_service.contexts.callers import an_id
 from tests.context_service.query.conftest import Asker, Refused, World, connected, over_mcp
 from tests.context_service.query.test_policy import call, node_below, say

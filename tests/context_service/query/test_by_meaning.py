@@ -13,7 +13,7 @@ from context_service.kernel.llm.known_vectors import KnownVectors
 from context_service.query.rules.meaning import EMBEDDED_MAX
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1 import memories_pb2 as memories
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import Caller, with_embedder
 from tests.context_service.working_memory.callers import until
 from tests.fakes.context_providers import Answered, ProviderQuery, Stub, hit, installed

@@ -11,7 +11,7 @@ from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.memories_pb2_grpc import MemoriesStub
 from contextkeep.context.v1.pages_pb2_grpc import PagesStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 from tests.context_service.query.conftest import Asker, World, over_mcp
 from tests.context_service.query.test_query import only, refs, states, written
 from tests.fakes import context_providers as stubs

@@ -22,9 +22,9 @@ from context_service.mcp_servers.model import approval_of
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
 from contextkeep.context.v1.mcp_servers_pb2_grpc import McpServersStub
 from contextkeep.errors import ContextKeepError
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.ids import new_id
-from service_runtime.sealing import KeyRing
+from service_runtime.auth.sealing import KeyRing
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.values.ids import new_id
 from tests.commands import Commands
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import an_id, opened

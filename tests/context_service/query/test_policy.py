@@ -16,8 +16,8 @@ from contextkeep import AsyncEntityClient
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.errors import NotFound, Unavailable
-from service_runtime.auth import ApiKeys
-from service_runtime.ids import new_id
+from service_runtime.rpc.principal import ApiKeys
+from service_runtime.values.ids import new_id
 from tests.clients.stack import running
 from tests.context_service.contexts.callers import KEYS, Caller
 from tests.context_service.query.conftest import Asker, World, over_grpc, over_mcp

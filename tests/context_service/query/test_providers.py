@@ -35,7 +35,7 @@ from context_service.wiki.rules.search import AskedPages
 from context_service.working_memory.rules.passages import RecordQuotes, excerpt
 from context_service.working_memory.rules.search import Searches
 from contextkeep import AsyncContextClient, AsyncEntityClient
-from service_runtime.ids import new_id
+from service_runtime.values.ids import new_id
 from tests.conformance.context_provider import AskedProvider, ContextProviderConformance, found
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.context_service.query.conftest import World

@@ -15,8 +15,8 @@ from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from service_runtime import interceptors
-from service_runtime.ids import new_id
+from service_runtime.grpc_server import interceptors
+from service_runtime.values.ids import new_id
 from tests.context_service.contexts.callers import an_id
 from tests.context_service.query.conftest import Asker, Refused, World, connected, over_grpc, over_mcp
 from tests.fakes import context_providers as stubs

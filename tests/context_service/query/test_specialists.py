@@ -29,7 +29,7 @@ from context_service.query.pure.specialist_prompts import (
 from contextkeep.context.v1 import specialists_pb2
 from contextkeep.context.v1.specialists_pb2_grpc import SpecialistsStub
 from contextkeep.errors import LimitExceeded, ProviderNotAllowed
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import an_id, opened
 from tests.context_service.query.conftest import Asker, Refused, World, over_grpc
 from tests.context_service.query.test_agents import put as put_agent

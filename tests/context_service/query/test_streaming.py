@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from contextkeep.context.v1 import context_query_pb2 as pb
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from service_runtime.fair_queue import FairQueue
+from service_runtime.rpc.fair_queue import FairQueue
 from tests.context_service.query.conftest import World, request_of
 from tests.errors import raised
 from tests.examples import examples

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import context_service.app
 from contextkeep import AsyncContextClient
-from service_runtime.auth import ApiKeys
+from service_runtime.rpc.principal import ApiKeys
 from tests.context_service.contexts.callers import KEYS
 from tests.fakes.context_providers import Fast, Slow, Throwing, installed
 from tests.scraping import scraped

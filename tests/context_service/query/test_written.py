@@ -20,7 +20,7 @@ from context_service.query.pure import model_answers
 from context_service.query.pure.fusion import Candidate, Fused
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import opened
 from tests.context_service.query.conftest import Asker, World, over_grpc, over_mcp
 from tests.fakes.chat_server import ChatServer, chat_server, says

@@ -11,7 +11,7 @@ import pytest
 from context_service.retrieval.documents.html import text_of_html
 from context_service.retrieval.documents.kinds import Kind, Reason, Unread, charset_of, kind_of
 from context_service.retrieval.documents.reading import FILE_BYTES_MAX, TEXT_CHARS_MAX, DocumentReader, FileText
-from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.context_service.retrieval import files
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

@@ -12,8 +12,8 @@ from context_service.retrieval.model import Scope
 from context_service.retrieval.store import nearest as nearest_module
 from context_service.retrieval.store.nearest import Nearest
 from context_service.retrieval.store.passage_vectors import BESIDE
-from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests.conftest import PRINCIPAL, Urls
 from tests.context_service.retrieval.test_passages import context, put, said
 

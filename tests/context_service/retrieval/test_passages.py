@@ -22,9 +22,9 @@ from context_service.retrieval.pure.terms import MASK_BITS, mask, terms_of
 from context_service.retrieval.store import passages as passages_module
 from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import PermissionDenied
-from service_runtime.auth import Principal
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database, Transaction
+from service_runtime.rpc.principal import Principal
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls, cloned
 from tests.examples import examples
 

@@ -29,9 +29,9 @@ from context_service.retrieval.pure.terms import terms_of
 from context_service.retrieval.rules import candidates
 from context_service.retrieval.store import passages as passages_module
 from context_service.retrieval.store.passages import Passages
-from service_runtime.calls import in_slices
-from service_runtime.fair_queue import SLICE_S
 from service_runtime.postgres import Database, Transaction
+from service_runtime.rpc.calls import in_slices
+from service_runtime.rpc.fair_queue import SLICE_S
 from tests.conftest import PRINCIPAL, Urls
 
 WORDS = st.text(string.ascii_lowercase, min_size=4, max_size=12)

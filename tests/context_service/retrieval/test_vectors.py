@@ -15,7 +15,7 @@ from context_service.kernel.llm.embeddings import Embedder
 from context_service.retrieval.rules.vectors import BATCH, VectorMaking
 from context_service.retrieval.store.text_owners import TextVector
 from context_service.settings import Settings
-from service_runtime.outbox import Outbox
+from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction, take_half_vectors
 from tests.conftest import PRINCIPAL, Urls
 from tests.fakes.embedding_server import EmbeddingServer, embedded, embedding_server, vector_of

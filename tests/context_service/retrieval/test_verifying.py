@@ -25,9 +25,9 @@ from context_service.retrieval.store.passages import Passages
 from context_service.retrieval.store.reindex import reindex
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import NotFound
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.commands import Commands
 from tests.conftest import PRINCIPAL, Urls, cloned

@@ -12,7 +12,7 @@ import grpc
 from context_service.transfer.pure import FIRST_SEAL, ArchivePiece, pieces, sealed
 from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1.transfer_pb2_grpc import TransferStub
-from service_runtime.auth import Principal
+from service_runtime.rpc.principal import Principal
 from tests.conftest import PRINCIPAL, Addresses
 from tests.context_service.contexts.callers import Caller
 from tests.context_service.contexts.test_erasing import Stack

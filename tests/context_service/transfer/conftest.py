@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import grpc
 import pytest
 
-from service_runtime.auth import Metadata, Principal, credential
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import Metadata, Principal, credential
 from tests.clients.stack import running
 from tests.conftest import cloned
 from tests.context_service.contexts.callers import KEYS

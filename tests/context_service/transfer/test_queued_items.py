@@ -20,7 +20,7 @@ from context_service.working_memory.rules.record_texts import RecordTexts
 from context_service.working_memory.store.passages import RecordPassages
 from contextkeep import AsyncContextClient
 from contextkeep.errors import LimitExceeded
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, cloned

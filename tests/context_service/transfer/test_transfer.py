@@ -25,7 +25,7 @@ from contextkeep.context.v1 import transfer_pb2 as pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ArchiveRefused, ContextNotFound, ImportMoved, InvalidPageToken, PermissionDenied
-from service_runtime.auth import ApiKeys
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.contexts.callers import Caller, an_id

@@ -9,8 +9,8 @@ from pathlib import Path
 import grpc
 import pytest
 
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import Urls, cloned
 from tests.context_service.contexts.callers import KEYS, Caller

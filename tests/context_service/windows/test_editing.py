@@ -24,7 +24,7 @@ from contextkeep.errors import (
     WindowClosed,
     WindowNotFound,
 )
-from service_runtime.requests import Requests
+from service_runtime.statements.requests import Requests
 from tests.context_service.contexts.callers import Caller, an_id
 from tests.context_service.windows.calling import calls, opened, packed, result, said
 from tests.context_service.windows.folding.test_folding import step

@@ -18,8 +18,8 @@ from context_service.windows.rules import telemetry
 from context_service.windows.rules.telemetry import REASONS, ZONES, Telemetry
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import BudgetTooSmall, RefNotFound, TokensSpent
-from service_runtime.auth import ApiKeys
-from service_runtime.metrics import Metrics
+from service_runtime.rpc.principal import ApiKeys
+from service_runtime.telemetry.metrics import Metrics
 from tests.conftest import Urls
 from tests.context_service.contexts.callers import KEYS, Caller, an_id
 from tests.context_service.windows.calling import opened, packed, said

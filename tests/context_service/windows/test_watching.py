@@ -24,7 +24,7 @@ from contextkeep.errors import (
     Unavailable,
     WindowNotFound,
 )
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running
 from tests.conftest import Urls, cloned
 from tests.context_service.contexts.callers import KEYS, Caller, an_id

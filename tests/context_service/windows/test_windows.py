@@ -35,7 +35,7 @@ from contextkeep.errors import (
     WindowClosed,
     WindowNotFound,
 )
-from service_runtime.auth import ApiKeys
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.context_service.contexts.callers import KEYS, Caller, an_id
 from tests.context_service.kernel.test_rendering import MESSAGES, adapter, exhausted

@@ -15,8 +15,8 @@ from context_service.settings import Settings
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ContextKeepError
-from service_runtime.ids import new_id
 from service_runtime.postgres import Database
+from service_runtime.values.ids import new_id
 from tests.conftest import KEY, PRINCIPAL
 from tests.errors import raised
 

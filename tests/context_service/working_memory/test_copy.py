@@ -21,8 +21,8 @@ from context_service.working_memory.store.stored_blobs import BlobCount
 from context_service.working_memory.upkeep.move_blobs import Copied
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, ProviderNotConfigured, Unavailable
-from service_runtime.auth import ApiKeys
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import ApiKeys
 from tests.commands import Commands
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.context_service.working_memory.callers import MIB, Caller, an_id, chunk, files, header, until

@@ -29,7 +29,7 @@ from contextkeep.errors import (
     RecordHasNoBlob,
     RecordNotFound,
 )
-from service_runtime.auth import ApiKeys
+from service_runtime.rpc.principal import ApiKeys
 from tests.conformance.blob_backend import blocks_of
 from tests.context_service.blobs.test_azure_backend import azure_settings
 from tests.context_service.blobs.test_gcs_backend import gcs_settings

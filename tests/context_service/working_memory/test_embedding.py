@@ -29,7 +29,7 @@ from context_service.working_memory.upkeep import vector_backfill as backfill_mo
 from context_service.working_memory.upkeep.vector_backfill import Backfill
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import RecordExists
-from service_runtime.outbox import Outbox
+from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Transaction
 from tests.commands import Commands
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls

@@ -28,8 +28,8 @@ from context_service.working_memory.upkeep import text_backfill
 from context_service.working_memory.upkeep.text_backfill import TextBackfill
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import Unavailable
-from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant
+from service_runtime.rpc.principal import Principal
 from tests.commands import Commands
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.context_service.retrieval import files

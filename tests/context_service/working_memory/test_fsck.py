@@ -17,9 +17,9 @@ from context_service.settings import Settings
 from context_service.working_memory.upkeep.fsck import Report
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import BlobCorrupted
-from service_runtime.auth import ApiKeys
-from service_runtime.ids import new_id
 from service_runtime.postgres import Database
+from service_runtime.rpc.principal import ApiKeys
+from service_runtime.values.ids import new_id
 from tests.commands import Commands
 from tests.conftest import PRINCIPAL
 from tests.context_service.working_memory.callers import MIB, Caller, blobs, files

@@ -15,7 +15,7 @@ from context_service.working_memory.rules import retention
 from context_service.working_memory.upkeep.sweep import Swept
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidPageToken, RecordNotFound
-from service_runtime.pages import encode_token
+from service_runtime.inputs.pages import encode_token
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
 from tests.context_service.working_memory.callers import Caller, Start, an_id, at, blobs, files, records

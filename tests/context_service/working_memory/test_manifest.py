@@ -14,8 +14,8 @@ from context_service.working_memory.rules.manifest import GROUPS_MAX
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, Unavailable
-from service_runtime.calls import current_call
 from service_runtime.postgres import Across, Database, Tenant
+from service_runtime.rpc.calls import current_call
 from tests.conftest import KEY, PRINCIPAL, Addresses
 from tests.context_service.working_memory.callers import Caller, Start, an_id
 

@@ -31,7 +31,7 @@ from contextkeep.errors import (
     RecordNotFound,
     VersionConflict,
 )
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import KEY, Urls, cloned
 from tests.context_service.working_memory.callers import MIB

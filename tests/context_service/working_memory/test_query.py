@@ -11,7 +11,7 @@ import psycopg
 from context_service.working_memory.store.record_filters import RECORD_FIELDS
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import AnswerTooLarge
-from service_runtime.conditions import Bindings, condition_sql
+from service_runtime.inputs.conditions import Bindings, condition_sql
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls
 from tests.context_service.working_memory.callers import Caller, an_id

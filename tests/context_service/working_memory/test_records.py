@@ -18,7 +18,7 @@ from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import (
     InvalidPageToken,
 )
-from service_runtime.pages import encode_token
+from service_runtime.inputs.pages import encode_token
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls
 from tests.context_service.working_memory.callers import MIB, Caller, an_id, at

@@ -28,7 +28,7 @@ from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import Unavailable
 from service_runtime.postgres import Database, Transaction
-from service_runtime.requests import KEPT
+from service_runtime.statements.requests import KEPT
 from tests.commands import Commands
 from tests.conftest import KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.working_memory.callers import MIB, Caller, an_id, blobs, chunk, files, header, records, until

@@ -18,8 +18,8 @@ from context_service.settings import Settings
 from context_service.working_memory.store import tenant_limits
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import BlobTooLarge, ContextKeepError, LimitExceeded
-from service_runtime.databases import Databases
-from service_runtime.keys import NoSuchTenant
+from service_runtime.auth.keys import NoSuchTenant
+from service_runtime.databases.placement import Databases
 from service_runtime.postgres import Database
 from tests.commands import Commands
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls

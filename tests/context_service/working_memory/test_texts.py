@@ -22,7 +22,7 @@ from context_service.working_memory.pure.fields import RecordInput
 from context_service.working_memory.rules.search import terms_of
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import ChecksumMismatch
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls, cloned
 from tests.context_service.working_memory.callers import KIB, MIB, Caller, Start, an_id

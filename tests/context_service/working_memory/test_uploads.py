@@ -30,10 +30,10 @@ from contextkeep.errors import (
     Unavailable,
     UploadExpired,
 )
-from service_runtime.admission import Shares
-from service_runtime.calls import Call, current_call
-from service_runtime.held_bytes import HeldBytes, MemoryLimits
 from service_runtime.postgres import Database
+from service_runtime.rpc.admission import Shares
+from service_runtime.rpc.calls import Call, current_call
+from service_runtime.rpc.held_bytes import HeldBytes, MemoryLimits
 from tests.conftest import PRINCIPAL
 from tests.context_service.working_memory.callers import (
     KIB,

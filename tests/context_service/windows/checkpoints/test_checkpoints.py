@@ -30,8 +30,8 @@ from contextkeep.errors import (
     WindowClosed,
     WindowNotFound,
 )
-from service_runtime.auth import ApiKeys
 from service_runtime.postgres import Database, Transaction
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import KEYS, Caller, an_id

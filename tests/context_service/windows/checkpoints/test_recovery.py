@@ -21,7 +21,7 @@ from contextkeep.errors import (
     RequestIdReused,
     Unavailable,
 )
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import Caller, an_id
 from tests.context_service.contexts.callers import opened as services
 from tests.context_service.windows.calling import FORMATS, calls, packed, result, said

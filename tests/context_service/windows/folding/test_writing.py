@@ -20,7 +20,7 @@ from context_service.kernel.llm import endpoint
 from context_service.packing.pure.front import NOTE_TOKENS
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import Caller, opened
 from tests.context_service.windows import calling
 from tests.context_service.windows.calling import packed, said

@@ -16,7 +16,7 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.packing.rules import plugins
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.errors import PackVetoed
-from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import Caller, opened
 from tests.context_service.windows import calling
 from tests.context_service.windows.calling import FORMATS, packed, said

@@ -30,8 +30,8 @@ from context_service.windows.model import Window, WindowSnapshot
 from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import FoldNoProgress, WindowClosed, WindowNotFound
-from service_runtime.admission import Shares
-from service_runtime.auth import ApiKeys
+from service_runtime.rpc.admission import Shares
+from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.context_service.contexts.callers import KEYS, Caller
 from tests.context_service.kernel.test_rendering import MESSAGES

@@ -262,7 +262,7 @@ export const Call_WhoseSchema: GenEnum<Call_Whose> = /*@__PURE__*/
  *     string working_memory_id = 1 [(contextkeep.rule) = {id: true, required: true}];
  *
  * docs/limits.md lists these rules. Servers check the values in a place that every caller passes
- * (`service_runtime/checks.py`), and a test compares the checks with these rules.
+ * (`service_runtime/values/checks.py`), and a test compares the checks with these rules.
  *
  * @generated from message contextkeep.Rule
  */

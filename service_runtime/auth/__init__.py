@@ -1,0 +1,1 @@
+"""Authentication: API keys, tokens, tenants, their secrets, and the audit trail of administrators."""

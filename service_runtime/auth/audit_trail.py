@@ -1,0 +1,249 @@
+"""The calls of administrators as rows: changes and refused changes of settings of a tenant, with their callers.
+
+Both services write the row of a call before they answer it. If the row cannot be written, the call is still answered,
+because its change is committed; the line in the audit log records it.
+
+A refused call changes nothing, and any key can make a thousand of them. So refusals that are alike (the same caller,
+method and reason) share a row: the first in a minute is written, and after that minute the number of the others is
+added to it. Nothing else about them is kept, so an erasure of their user finds all there is in that row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString, NamedTuple
+from uuid import UUID
+
+import grpc
+from psycopg.types.json import Jsonb
+
+from contextkeep.errors import ContextKeepError
+from service_runtime.auth import audit
+from service_runtime.background_work import background
+from service_runtime.inputs import pages
+from service_runtime.inputs.pages import PageRequest
+from service_runtime.postgres import Database
+from service_runtime.rpc.calls import Call, current_call
+from service_runtime.rpc.methods import method_of
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.checks import check_text
+from service_runtime.values.ids import new_id
+
+_log = logging.getLogger("audit_trail")
+
+_WRITTEN_S = 2.0  # longest time that a caller waits for the row
+_CALL_ID_CHARS_MAX = 64
+MINUTE_S = 60.0  # equal refusals within it are counted together
+_TOLD_S = 5.0  # seconds between two looks for minutes that are over
+METHODS_MAX = 20  # methods of one caller that are counted apart in a minute; all further ones are counted together
+KINDS_MAX = 10_000  # kinds of refusals, of all callers; refusals of further kinds are in the metrics only
+
+# Errors that prove that the call changed nothing. After other errors it may have, so it is always kept.
+_REFUSED = frozenset(
+    {
+        grpc.StatusCode.PERMISSION_DENIED,
+        grpc.StatusCode.UNAUTHENTICATED,
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.ALREADY_EXISTS,
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.OUT_OF_RANGE,
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        grpc.StatusCode.UNIMPLEMENTED,
+    }
+)
+
+SQL = SqlFile.of(__file__)
+_KEEP = SQL["keep"]
+_COUNT = SQL["count"]
+_LIST = SQL["list"]
+_FIND = SQL["find"]
+
+
+_LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdministrativeCall:
+    """A call that is kept."""
+
+    call_id: str
+    called_at: datetime
+    method: str
+    scope: str
+    status: str
+    reason: str  # reason of the error; empty if the call did not fail
+    subject: str
+    user_id: str
+    agent_id: str
+    peer: str
+    ids: dict[str, list[str]]
+    count: int  # number of refused calls that are alike; 1 for any other call
+
+
+class _Kind(NamedTuple):
+    """Refused calls that are alike."""
+
+    tenant_id: object
+    bounds: str
+    subject: str
+    method: str  # empty if it is one of more than `METHODS_MAX` methods
+    reason: str
+
+
+@dataclass(slots=True)
+class _Minute:
+    """The number of refused calls of one kind after the first one, which has a row."""
+
+    ends_at: float  # on the monotonic clock
+    principal: Principal  # the principal of the first call
+    first_id: UUID
+    count: int = 0
+
+
+class AuditTrail:
+    """The calls of administrators, of all tenants."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._refused: dict[_Kind, _Minute] = {}
+        self._methods: dict[_Kind, int] = {}  # number of methods of each caller in this minute
+
+    @asynccontextmanager
+    async def telling(self) -> AsyncIterator[None]:
+        """Add the counts of refused calls to their rows once a minute for the block, and a last time at its end."""
+        async with background.keeping(self._keep_telling):
+            yield
+        await self.tell(now=math.inf)
+
+    async def _keep_telling(self) -> None:
+        while True:
+            await asyncio.sleep(_TOLD_S)
+            await self.tell(now=time.monotonic())
+
+    async def tell(self, *, now: float) -> None:
+        """For each kind of refused call whose minute is over, add the number of later calls to the row of the first."""
+        over = [kind for kind, minute in self._refused.items() if minute.ends_at <= now]
+        for kind in over:
+            minute = self._refused.pop(kind)
+            self._forget(kind)
+            if minute.count:
+                await self._add(minute)
+
+    def _forget(self, kind: _Kind) -> None:
+        caller = _caller(kind)
+        self._methods[caller] = self._methods.get(caller, 1) - 1
+        if self._methods[caller] <= 0:
+            del self._methods[caller]
+
+    def _counted(self, principal: Principal, method: str, reason: str, row_id: UUID) -> bool:
+        """Count a refused call. Return False if it is the first of its kind, which must be kept as the row `row_id`."""
+        kind = _Kind(principal.tenant_id, principal.bounds, principal.subject, method, reason)
+        caller = _caller(kind)
+        if kind not in self._refused and self._methods.get(caller, 0) >= METHODS_MAX:
+            kind = kind._replace(method="")
+        minute = self._refused.get(kind)
+        if minute is None:
+            if len(self._refused) >= KINDS_MAX:
+                return True
+            self._refused[kind] = _Minute(time.monotonic() + MINUTE_S, principal, row_id)
+            self._methods[caller] = self._methods.get(caller, 0) + 1
+            return False
+        minute.count += 1
+        return True
+
+    async def keep(self, call: Call, error: ContextKeepError | None, *, peer: str) -> None:
+        """Write the row of a call that has ended, if an administrator made it. A repeat does nothing.
+
+        A failure to write it is only logged. Of refused calls that are alike, only the first in a minute is kept; see
+        `telling`.
+        """
+        if call.is_kept or call.principal is None or not method_of(call.method).is_administrative:
+            return
+        call.is_kept = True
+        values: dict[str, Any] = {
+            "id": new_id(),
+            "call_id": call.call_id,
+            "method": call.method.removeprefix("/"),
+            "scope": call.scope,
+            "status": error.code.name if error else "OK",
+            "reason": error.reason if error else "",
+            "subject": call.principal.subject,
+            "user_id": call.principal.user_id,
+            "agent_id": call.principal.agent_id,
+            "peer": peer,
+            "count": 1,
+        }
+        if (
+            error is not None
+            and error.code in _REFUSED
+            and self._counted(call.principal, values["method"], error.reason, values["id"])
+        ):
+            return
+        try:
+            await self._write(call.principal, _KEEP, {**values, "ids": Jsonb(audit.ids_of(call))})
+        except (ContextKeepError, TimeoutError) as failure:
+            _log.warning("call not added to the audit trail", extra={"call_id": call.call_id, "error": str(failure)})
+
+    async def _add(self, minute: _Minute) -> None:
+        adding = {"first_id": minute.first_id, "count": minute.count}
+        try:
+            ((is_counted,),) = await self._write(minute.principal, _COUNT, adding)
+            failure = "" if is_counted else "the first of them has no row"
+        except (ContextKeepError, TimeoutError) as error:
+            failure = str(error)
+        if failure:
+            _log.warning("refused calls not added to the audit trail", extra={"count": minute.count, "error": failure})
+
+    async def _write(self, principal: Principal, statement: LiteralString, parameters: dict[str, Any]) -> list[Any]:
+        under_way = current_call.set(None)  # whose deadline may have passed
+        try:
+            async with asyncio.timeout(_WRITTEN_S):
+                return await self._database.of(principal).query(statement, parameters)
+        finally:
+            current_call.reset(under_way)
+
+    async def page(
+        self, page: PageRequest, *, call_id: str, principal: Principal
+    ) -> tuple[list[AdministrativeCall], str]:
+        """Return a page of a tenant's administrative calls, newest first, and the token of the next page.
+
+        Args:
+            page: Size and token of the page.
+            call_id: Return only the call with this id. Empty returns all calls.
+            principal: The caller; its tenant and bounds limit the rows.
+
+        Raises:
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        check_text("call_id", call_id, chars_max=_CALL_ID_CHARS_MAX)
+        query = ("ListAdministrativeCalls", principal.tenant_id, call_id)
+        before_id = pages.decode_id(query, page.token)
+        count = pages.page_size(page.size)
+        parameters = {
+            "tenant_id": principal.tenant_id,
+            "call_id": call_id,
+            "before_id": before_id or _LAST_ID,
+            "count": count + 1,
+        }
+        rows = await self._database.of(principal).query(_FIND if call_id else _LIST, parameters)
+        rows, token = pages.cut(query, rows, count, key=lambda row: (row.id,))
+        return [_call(row) for row in rows], token
+
+
+def _caller(kind: _Kind) -> _Kind:
+    return kind._replace(method="", reason="")
+
+
+def _call(row: Any) -> AdministrativeCall:
+    named = row._asdict()
+    del named["id"]
+    return AdministrativeCall(**named)

@@ -1,0 +1,1 @@
+"""The commands that both services have, and what they share."""

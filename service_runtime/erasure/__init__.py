@@ -1,0 +1,1 @@
+"""What a server keeps of an erased user: hashes, so that a restored backup is erased again."""

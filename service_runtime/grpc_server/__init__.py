@@ -1,0 +1,1 @@
+"""The gRPC server: its process, its interceptors, health, and how it drains."""

@@ -1,0 +1,1 @@
+"""Imports of packages: those that only some settings need, and those that take long."""

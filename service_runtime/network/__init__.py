@@ -1,0 +1,1 @@
+"""Connections to others: TLS, addresses that are checked, and HTTP to servers that are not trusted."""

@@ -1,0 +1,1 @@
+"""One call and its share of the process: principal, deadline, facts of the RPC, admission, fair queue, bytes."""
