@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from context_service.kernel.sentences import sentences_of
 from context_service.memories.model import Memory
 from context_service.memories.pure.texts import said_by, statement_of
 from context_service.retrieval.pure.terms import asked_terms, terms_of
@@ -16,7 +16,6 @@ MATTERS = (
 NEAREST = 3  # memories to take if none has a term, and meaning found them
 
 _DATE_CHARS = len(" (2026-11-01)\n")
-_SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 
 def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int) -> tuple[str, list[Memory]]:
@@ -62,6 +61,5 @@ def _mattering(found: Sequence[Memory], asked: frozenset[str]) -> list[Memory]:
 
 def _best(text: str, asked: frozenset[str]) -> str:
     """Return the sentence that has the most terms of the question; of equal ones, the first."""
-    sentences = [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
-    best = max(sentences, key=lambda one: len(asked & frozenset(terms_of(one))))
+    best = max(sentences_of(text), key=lambda one: len(asked & frozenset(terms_of(one))))
     return best if len(best) <= SENTENCE_CHARS else best[: SENTENCE_CHARS - 1] + "\u2026"

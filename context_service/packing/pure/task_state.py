@@ -18,6 +18,7 @@ import orjson
 
 from context_service.contexts.model import Message
 from context_service.kernel.parts import ToolCall
+from context_service.kernel.sentences import language_of, sentences_of
 from context_service.packing.pure.units import said_in
 from context_service.profiles.pure.profiles import Profile
 from context_service.retrieval.pure.terms import terms_of
@@ -51,7 +52,6 @@ SHARES = {
 }
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=[\s\"')\]]|$)|(?=\n)|$)")
 _QUOTED = re.compile(r"^\s*(?:>|\|)")
 _HEADING = re.compile(r"^\s*#+\s|:[\s*_]*$")
 _ITEM = re.compile(r"^\s*(?:[-*•]|[0-9]{1,3}[.)])\s")
@@ -159,14 +159,17 @@ def sentences(text: str) -> list[Sentence]:
     """Return the speaker's own sentences, without code blocks, quoted lines and headings."""
     if len(text) > 2 * _END_CHARS:
         text = f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
-    found, under = [], ""
+    found, under, language = [], "", language_of(text)
     for line in _lines(_CODE.sub("\n", text)):
         is_item = bool(_ITEM.search(line))
         if not is_item:
             under = line.strip() if _HEADING.search(line) else ""
             if line.lstrip().startswith("#"):
                 continue
-        found += [Sentence(sentence.strip(" \t-*•"), under if is_item else "") for sentence in _SENTENCE.findall(line)]
+        own = _ITEM.sub("", line) if is_item else line
+        found += [
+            Sentence(sentence.strip(" \t-*•"), under if is_item else "") for sentence in sentences_of(own, language)
+        ]
     found = [result for result in found if result.text and len(result.text) <= SENTENCE_CHARS_MAX]
     if len(found) > 2 * _SENTENCES_OF_END_MAX:
         return found[:_SENTENCES_OF_END_MAX] + found[-_SENTENCES_OF_END_MAX:]
