@@ -274,8 +274,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def CountNodes(self, request: pb.CountNodesRequest, context: Context) -> pb.CountNodesResponse:
         """Count nodes."""
-        wanted = await self._parsed(search_wire.node_filter, request.filter)
-        return pb.CountNodesResponse(count=await self._search.count(principal(), wanted))
+        node_filter = await self._parsed(search_wire.node_filter, request.filter)
+        return pb.CountNodesResponse(count=await self._search.count(principal(), node_filter))
 
     async def ListGraphs(self, request: pb.ListGraphsRequest, context: Context) -> pb.ListGraphsResponse:
         """List the graphs and how much is in them."""

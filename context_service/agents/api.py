@@ -28,15 +28,15 @@ class AgentsServicer(agents_pb2_grpc.AgentsServicer):
         def response(agent: Agent) -> pb.PutAgentResponse:
             return pb.PutAgentResponse(agent=_agent(agent, with_callers=True))
 
-        said = request.agent
+        agent_input = request.agent
         agent = await self._agents.put(
             copied(
                 AgentInput,
-                said,
-                node_ids=ids_of("agent.node_ids", said.node_ids),
-                allowed=_names(said.policy, "allowed"),
-                defaults=_names(said.policy, "defaults"),
-                callers=_callers(said.callers) if said.HasField("callers") else None,
+                agent_input,
+                node_ids=ids_of("agent.node_ids", agent_input.node_ids),
+                allowed=_names(agent_input.policy, "allowed"),
+                defaults=_names(agent_input.policy, "defaults"),
+                callers=_callers(agent_input.callers) if agent_input.HasField("callers") else None,
             ),
             principal=calls.principal(),
             request=request_of("PutAgent", request, response=response),
@@ -60,8 +60,8 @@ class AgentsServicer(agents_pb2_grpc.AgentsServicer):
 
     async def DeleteAgent(self, request: pb.DeleteAgentRequest, context: object) -> pb.DeleteAgentResponse:
         """Remove an agent."""
-        asked = request_of("DeleteAgent", request, response=lambda _: pb.DeleteAgentResponse())
-        await self._agents.delete(request.agent_id, principal=calls.principal(), request=asked)
+        write_request = request_of("DeleteAgent", request, response=lambda _: pb.DeleteAgentResponse())
+        await self._agents.delete(request.agent_id, principal=calls.principal(), request=write_request)
         return pb.DeleteAgentResponse()
 
 
@@ -79,15 +79,15 @@ class AgentTemplatesServicer(agent_templates_pb2_grpc.AgentTemplatesServicer):
         def response(template: Agent) -> templates_pb.PutAgentTemplateResponse:
             return templates_pb.PutAgentTemplateResponse(template=_template(template))
 
-        said = request.template
+        template_input = request.template
         template = await self._templates.put(
             AgentInput(
-                agent_id=said.template_id,
-                display_name=said.display_name,
-                node_ids=ids_of("template.node_ids", said.node_ids),
-                knowledge_bases=tuple(said.knowledge_bases),
-                allowed=_names(said.policy, "allowed"),
-                defaults=_names(said.policy, "defaults"),
+                agent_id=template_input.template_id,
+                display_name=template_input.display_name,
+                node_ids=ids_of("template.node_ids", template_input.node_ids),
+                knowledge_bases=tuple(template_input.knowledge_bases),
+                allowed=_names(template_input.policy, "allowed"),
+                defaults=_names(template_input.policy, "defaults"),
             ),
             principal=calls.principal(),
             request=request_of("PutAgentTemplate", request, response=response),
@@ -113,10 +113,10 @@ class AgentTemplatesServicer(agent_templates_pb2_grpc.AgentTemplatesServicer):
         self, request: templates_pb.DeleteAgentTemplateRequest, context: object
     ) -> templates_pb.DeleteAgentTemplateResponse:
         """Remove a template of agents."""
-        asked = request_of(
+        write_request = request_of(
             "DeleteAgentTemplate", request, response=lambda _: templates_pb.DeleteAgentTemplateResponse()
         )
-        await self._templates.delete(request.template_id, principal=calls.principal(), request=asked)
+        await self._templates.delete(request.template_id, principal=calls.principal(), request=write_request)
         return templates_pb.DeleteAgentTemplateResponse()
 
 
@@ -131,11 +131,11 @@ def _callers(callers: pb.AgentCallers) -> Callers:
     return copied(Callers, callers)
 
 
-def _policy(said: AgentInput) -> pb.AgentPolicy:
+def _policy(agent_input: AgentInput) -> pb.AgentPolicy:
     def names(given: ProviderNames | None) -> pb.ProviderNames | None:
         return None if given is None else pb.ProviderNames(ids=given.ids, families=given.families)
 
-    return pb.AgentPolicy(allowed=names(said.allowed), defaults=names(said.defaults))
+    return pb.AgentPolicy(allowed=names(agent_input.allowed), defaults=names(agent_input.defaults))
 
 
 def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:

@@ -60,7 +60,7 @@ class Agents:
         """The number of writes by this process, so that a cache of agents knows when it is old."""
         return self._catalog.changes
 
-    async def put(self, said: AgentInput, *, principal: Principal, request: Request | None) -> Agent:
+    async def put(self, agent_input: AgentInput, *, principal: Principal, request: Request | None) -> Agent:
         """Create an agent, or replace it.
 
         Raises:
@@ -71,18 +71,18 @@ class Agents:
             RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "agents")
-        self._check(said)
+        self._check(agent_input)
 
         values = {
-            "template_id": said.template_id,
-            "callers": None if said.callers is None else _json(_callers_json(said.callers)),
-            "body": _json(_body(said)),
+            "template_id": agent_input.template_id,
+            "callers": None if agent_input.callers is None else _json(_callers_json(agent_input.callers)),
+            "body": _json(_body(agent_input)),
         }
 
         async def work(transaction: Transaction) -> Agent:
-            if said.template_id and not await lock_template(transaction, said.template_id):
-                raise _no_template(said.template_id, field=self._field("template_id"))
-            return await self._catalog.put_in(transaction, said.agent_id, values, by=principal.subject)
+            if agent_input.template_id and not await lock_template(transaction, agent_input.template_id):
+                raise _no_template(agent_input.template_id, field=self._field("template_id"))
+            return await self._catalog.put_in(transaction, agent_input.agent_id, values, by=principal.subject)
 
         return await self._catalog.write(work, principal=principal, request=request)
 
@@ -111,7 +111,7 @@ class Agents:
         check_text("template_id", template_id, chars_max=ID_CHARS_MAX)
         query = ("ListAgents", principal.tenant_id, self._is_template, template_id)
         listed = {"template_id": template_id}
-        return await self._catalog.page(page, query=query, principal=principal, listed=listed)
+        return await self._catalog.page(page, query=query, principal=principal, conditions=listed)
 
     async def delete(self, agent_id: str, *, principal: Principal, request: Request | None) -> None:
         """Remove an agent, or a template that no agent has.
@@ -154,19 +154,19 @@ class Agents:
     def _check_id(self, agent_id: str) -> None:
         check_text(f"{self._what}_id", agent_id, chars_max=ID_CHARS_MAX, required=True)
 
-    def _check(self, said: AgentInput) -> None:
+    def _check(self, agent_input: AgentInput) -> None:
         """Refuse an agent or template with a field that is malformed or too large.
 
         Raises:
             InvalidArgument: a field is malformed.
             LimitExceeded: a field is too long, or a list has too many entries.
         """
-        check_text(self._field(f"{self._what}_id"), said.agent_id, chars_max=ID_CHARS_MAX, required=True)
-        check_text(self._field("template_id"), said.template_id, chars_max=ID_CHARS_MAX)
-        check_text(self._field("display_name"), said.display_name, chars_max=_NAME_CHARS_MAX)
-        check_count(self._field("node_ids"), len(said.node_ids), NODES_MAX)
-        self._check_texts("knowledge_bases", said.knowledge_bases, KNOWLEDGE_BASES_MAX, _NAME_CHARS_MAX)
-        for which, names in (("allowed", said.allowed), ("defaults", said.defaults)):
+        check_text(self._field(f"{self._what}_id"), agent_input.agent_id, chars_max=ID_CHARS_MAX, required=True)
+        check_text(self._field("template_id"), agent_input.template_id, chars_max=ID_CHARS_MAX)
+        check_text(self._field("display_name"), agent_input.display_name, chars_max=_NAME_CHARS_MAX)
+        check_count(self._field("node_ids"), len(agent_input.node_ids), NODES_MAX)
+        self._check_texts("knowledge_bases", agent_input.knowledge_bases, KNOWLEDGE_BASES_MAX, _NAME_CHARS_MAX)
+        for which, names in (("allowed", agent_input.allowed), ("defaults", agent_input.defaults)):
             for kind, ones in (("ids", names.ids), ("families", names.families)) if names else ():
                 field = f"policy.{which}.{kind}"
                 check_count(self._field(field), len(ones), PROVIDERS_MAX)
@@ -176,8 +176,8 @@ class Agents:
                         raise InvalidArgument(
                             f"{at} must be of lower-case letters, digits and hyphens (got {one[:100]!r})", field=at
                         )
-        if said.callers:
-            for kind, ones in _callers_json(said.callers).items():
+        if agent_input.callers:
+            for kind, ones in _callers_json(agent_input.callers).items():
                 self._check_texts(f"callers.{kind}", ones, CALLERS_MAX, _CALLER_CHARS_MAX)
 
     def _check_texts(self, name: str, texts: Sequence[str], count_max: int, chars_max: int) -> None:
@@ -196,13 +196,13 @@ def _no_template(template_id: str, *, field: str = "") -> AgentTemplateNotFound:
     )
 
 
-def _body(said: AgentInput) -> dict[str, Any]:
+def _body(agent_input: AgentInput) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "display_name": said.display_name,
-        "node_ids": [str(node_id) for node_id in said.node_ids],
-        "knowledge_bases": said.knowledge_bases,
+        "display_name": agent_input.display_name,
+        "node_ids": [str(node_id) for node_id in agent_input.node_ids],
+        "knowledge_bases": agent_input.knowledge_bases,
     }
-    for which, names in (("allowed", said.allowed), ("defaults", said.defaults)):
+    for which, names in (("allowed", agent_input.allowed), ("defaults", agent_input.defaults)):
         if names is not None:
             body[which] = {"ids": names.ids, "families": names.families}
     return body

@@ -101,10 +101,10 @@ class EntityHistory:
 
         async def actions(token: str, after: Key | None) -> EventPage:
             behind = None if after is None else ActionPlace(*map(int, after))
-            found = await self._log.of_entity(
+            events = await self._log.of_entity(
                 principal, UUID(node_id), after=behind, descending=descending, count_max=size
             )
-            return EventPage(list(map(_action, found)), "more" if len(found) == size else "")
+            return EventPage(list(map(_action, events)), "more" if len(events) == size else "")
 
         reads: list[Read] = [itself, envelopes, edges, actions]
         return [_EventStream(read, place, descending=descending) for read, place in zip(reads, places, strict=True)]

@@ -57,6 +57,6 @@ def subject_eraser_of(settings: Settings, database: Database, storage: BlobStora
         contexts,
         purges,
         register=Register(storage),
-        compiled=forgetting_of(database),
+        compiled_pages=forgetting_of(database),
         remove_bytes=sweeper.remove_bytes,
     )

@@ -203,7 +203,7 @@ class Catalog(Generic[T]):
         *,
         query: Sequence[object],
         principal: Principal,
-        listed: Mapping[str, object] | None = None,
+        conditions: Mapping[str, object] | None = None,
     ) -> tuple[list[T], str]:
         """Return a page of the things that the caller sees, by name, and the token of the next one.
 
@@ -211,14 +211,14 @@ class Catalog(Generic[T]):
             page: The requested page size and page token.
             query: The parameters of the list; a page token is only valid with the same ones.
             principal: The caller; its tenant and bounds limit the rows.
-            listed: The parameters of the condition `Table.listed`, if the table has one.
+            conditions: The parameters of the condition `Table.listed`, if the table has one.
 
         Raises:
             InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
         """
         (after,) = pages.decode_texts(query, page.token, parts=1)
         count = pages.page_size(page.size)
-        rows, token = pages.cut(query, await self._rows(principal, after, count + 1, listed), count, key=self._key)
+        rows, token = pages.cut(query, await self._rows(principal, after, count + 1, conditions), count, key=self._key)
         return [self._of_row(row) for row in rows], token
 
     async def first(self, count: int, *, principal: Principal) -> list[T]:
@@ -240,15 +240,15 @@ class Catalog(Generic[T]):
 
     async def delete_in(self, transaction: Transaction, name: str) -> None:
         """Remove a thing within a transaction of `write`; see `delete`."""
-        named = {**self._table.kind, "name": name}
-        if not await transaction.query(self._table.delete, named):
+        parameters = {**self._table.kind, "name": name}
+        if not await transaction.query(self._table.delete, parameters):
             raise self._not_found(name)
 
     async def _rows(
-        self, principal: Principal, after: str, count: int, listed: Mapping[str, object] | None
+        self, principal: Principal, after: str, count: int, conditions: Mapping[str, object] | None
     ) -> list[Row]:
-        named = {**self._caller(principal), **(listed or {}), "after": after, "count": count}
-        return await self._database.of(principal).query(self._table.page, named)
+        parameters = {**self._caller(principal), **(conditions or {}), "after": after, "count": count}
+        return await self._database.of(principal).query(self._table.page, parameters)
 
     def _key(self, row: Row) -> Sequence[object]:
         return (getattr(row, self._table.key),)

@@ -102,24 +102,24 @@ def to_json(parts: Iterable[Part]) -> str:
 
 def of_json(text: str) -> tuple[Part, ...]:
     """Return the parts that `to_json` wrote."""
-    return tuple(_part(stored) for stored in orjson.loads(text))
+    return tuple(_part(fields) for fields in orjson.loads(text))
 
 
 def _stored(part: Part) -> dict[str, Any]:
-    stored = {name: value for name, value in asdict(part).items() if value is not None}
+    fields = {name: value for name, value in asdict(part).items() if value is not None}
     for name in _SAID_BESIDE:
-        if not stored[name]:
-            del stored[name]
+        if not fields[name]:
+            del fields[name]
     if part.reasoning:
-        stored["reasoning"]["data"] = b64encode(part.reasoning.data).decode()
-    return stored
+        fields["reasoning"]["data"] = b64encode(part.reasoning.data).decode()
+    return fields
 
 
-def _part(stored: dict[str, Any]) -> Part:
-    if call := stored.get("tool_call"):
-        return Part(**{**stored, "tool_call": ToolCall(**call)})
-    if result := stored.get("tool_result"):
-        return Part(**{**stored, "tool_result": ToolResult(**result)})
-    if block := stored.get("reasoning"):
-        return Part(**{**stored, "reasoning": Reasoning(**{**block, "data": b64decode(block["data"])})})
-    return Part(**stored)
+def _part(fields: dict[str, Any]) -> Part:
+    if call := fields.get("tool_call"):
+        return Part(**{**fields, "tool_call": ToolCall(**call)})
+    if result := fields.get("tool_result"):
+        return Part(**{**fields, "tool_result": ToolResult(**result)})
+    if block := fields.get("reasoning"):
+        return Part(**{**fields, "reasoning": Reasoning(**{**block, "data": b64decode(block["data"])})})
+    return Part(**fields)

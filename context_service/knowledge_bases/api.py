@@ -45,14 +45,17 @@ class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
         def response(base: Base) -> pb.PutKnowledgeBaseResponse:
             return pb.PutKnowledgeBaseResponse(knowledge_base=_base(base))
 
-        said = request.knowledge_base
+        knowledge_base_input = request.knowledge_base
         base = await self._bases.put(
             copied(
                 BaseInput,
-                said,
-                walls=copied(Walls, said),
-                bedrock=Bedrock(bedrock_id=said.bedrock.knowledge_base_id, region=said.bedrock.region)
-                if said.HasField("bedrock")
+                knowledge_base_input,
+                walls=copied(Walls, knowledge_base_input),
+                bedrock=Bedrock(
+                    bedrock_id=knowledge_base_input.bedrock.knowledge_base_id,
+                    region=knowledge_base_input.bedrock.region,
+                )
+                if knowledge_base_input.HasField("bedrock")
                 else None,
             ),
             principal=calls.principal(),
@@ -79,8 +82,8 @@ class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
         self, request: pb.DeleteKnowledgeBaseRequest, context: object
     ) -> pb.DeleteKnowledgeBaseResponse:
         """Remove a knowledge base with its documents."""
-        asked = request_of("DeleteKnowledgeBase", request, response=lambda _: pb.DeleteKnowledgeBaseResponse())
-        await self._bases.delete(request.name, principal=calls.principal(), request=asked)
+        write_request = request_of("DeleteKnowledgeBase", request, response=lambda _: pb.DeleteKnowledgeBaseResponse())
+        await self._bases.delete(request.name, principal=calls.principal(), request=write_request)
         return pb.DeleteKnowledgeBaseResponse()
 
     async def AddDocument(self, request: pb.AddDocumentRequest, context: object) -> pb.AddDocumentResponse:
@@ -89,15 +92,15 @@ class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
         def response(document: Document) -> pb.AddDocumentResponse:
             return pb.AddDocumentResponse(document=_document(document))
 
-        said = request.document
-        source = said.WhichOneof("source")
+        document_input = request.document
+        source = document_input.WhichOneof("source")
         document = await self._bases.add(
             request.knowledge_base,
             copied(
                 DocumentInput,
-                said,
-                data=said.data if source == "data" else None,
-                record_id=parse_id("document.working_memory_id", said.working_memory_id)
+                document_input,
+                data=document_input.data if source == "data" else None,
+                record_id=parse_id("document.working_memory_id", document_input.working_memory_id)
                 if source == "working_memory_id"
                 else None,
             ),

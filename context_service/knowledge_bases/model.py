@@ -129,29 +129,29 @@ class Document:
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 
-def check_base(said: BaseInput) -> None:
+def check_base(base_input: BaseInput) -> None:
     """Check the fields of a base.
 
     Raises:
         InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
     """
-    check_name("knowledge_base.name", said.name)
-    check_text("knowledge_base.description", said.description, chars_max=DESCRIPTION_CHARS_MAX)
+    check_name("knowledge_base.name", base_input.name)
+    check_text("knowledge_base.description", base_input.description, chars_max=DESCRIPTION_CHARS_MAX)
     for wall, name in (
-        ("app_id", said.walls.app_id),
-        ("agent_bundle_id", said.walls.agent_bundle_id),
-        ("graph_name", said.walls.graph_name),
+        ("app_id", base_input.walls.app_id),
+        ("agent_bundle_id", base_input.walls.agent_bundle_id),
+        ("graph_name", base_input.walls.graph_name),
     ):
         check_text(f"knowledge_base.{wall}", name, chars_max=WALL_CHARS_MAX)
-    if said.bedrock is not None:
-        _check_bedrock(said.bedrock)
+    if base_input.bedrock is not None:
+        _check_bedrock(base_input.bedrock)
 
 
-def _check_bedrock(said: Bedrock) -> None:
+def _check_bedrock(bedrock: Bedrock) -> None:
     """Refuse an id or a region that would change the path or host of a request."""
     for name, text, pattern, what in (
-        ("knowledge_base_id", said.bedrock_id, _BEDROCK_ID, "10 letters and digits"),
-        ("region", said.region, _REGION, "a region such as eu-central-1"),
+        ("knowledge_base_id", bedrock.bedrock_id, _BEDROCK_ID, "10 letters and digits"),
+        ("region", bedrock.region, _REGION, "a region such as eu-central-1"),
     ):
         if not pattern.fullmatch(text):
             raise InvalidArgument(

@@ -53,12 +53,12 @@ def size_bytes_of(answer: Document) -> int:
 
 
 async def fitting_page(
-    read: Callable[[int], Awaitable[tuple[Document, int]]], *, page_size: int, bytes_max: int
+    load: Callable[[int], Awaitable[tuple[Document, int]]], *, page_size: int, bytes_max: int
 ) -> Document:
     """Return a page of at most `bytes_max`; read fewer rows until it fits.
 
     Args:
-        read: Reads a page with the given number of rows; returns the answer and the number of rows in it.
+        load: Reads a page with the given number of rows; returns the answer and the number of rows in it.
         page_size: The number of rows of the first try.
         bytes_max: The largest size of the answer, in bytes.
 
@@ -66,7 +66,7 @@ async def fitting_page(
         AnswerTooLarge: a single row is too large, even with its texts cut.
     """
     while True:
-        answer, rows = await read(page_size)
+        answer, rows = await load(page_size)
         size_bytes = size_bytes_of(answer)
         if size_bytes <= bytes_max:
             return answer

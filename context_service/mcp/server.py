@@ -84,8 +84,8 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         try:
             text = await _execute(session_of(context), params.name, params.arguments or {})
         except ContextKeepError as error:
-            told = orjson.dumps({"error": error_fields(error)}).decode()
-            return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
+            error_text = orjson.dumps({"error": error_fields(error)}).decode()
+            return types.CallToolResult(content=[types.TextContent(text=error_text)], is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=orjson.loads(text))
 
     async def list_resources(

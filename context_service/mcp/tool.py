@@ -115,13 +115,13 @@ class Services:
     def of(self, service: str) -> Any:
         """Return the servicer of a proto service, named like "contextkeep.context.v1.Contexts"."""
         name = service.rpartition(".")[2]
-        named = {
+        parameters = {
             "WorkingMemory": self.memory,
             "ChatHistory": self.history,
             "Windows": self.windows,
             "Packing": self.packing,
         }
-        return named.get(name, self.contexts)
+        return parameters.get(name, self.contexts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,9 +32,9 @@ class McpServersServicer(mcp_servers_pb2_grpc.McpServersServicer):
         def response(server: Server) -> pb.PutMcpServerResponse:
             return pb.PutMcpServerResponse(server=_server(server))
 
-        said = request.server
+        server_input = request.server
         server = await self._mcp_servers.put(
-            copied(ServerInput, said, is_disabled=said.disabled),
+            copied(ServerInput, server_input, is_disabled=server_input.disabled),
             secret=request.bearer_secret,
             clears_secret=request.clear_secret,
             principal=calls.principal(),
@@ -50,8 +50,8 @@ class McpServersServicer(mcp_servers_pb2_grpc.McpServersServicer):
 
     async def DeleteMcpServer(self, request: pb.DeleteMcpServerRequest, context: object) -> pb.DeleteMcpServerResponse:
         """Remove a server."""
-        asked = request_of("DeleteMcpServer", request, response=lambda _: pb.DeleteMcpServerResponse())
-        await self._mcp_servers.delete(request.server_id, principal=calls.principal(), request=asked)
+        write_request = request_of("DeleteMcpServer", request, response=lambda _: pb.DeleteMcpServerResponse())
+        await self._mcp_servers.delete(request.server_id, principal=calls.principal(), request=write_request)
         return pb.DeleteMcpServerResponse()
 
     async def DiscoverMcpTools(
@@ -75,8 +75,8 @@ class McpServersServicer(mcp_servers_pb2_grpc.McpServersServicer):
             return pb.ApproveMcpToolResponse(tool=_tool(tool))
 
         approval = copied(Approval, request, records_search_safe=request.record_search_safe)
-        asked = request_of("ApproveMcpTool", request, response=response)
-        tool = await self._mcp_servers.approve(approval, principal=calls.principal(), request=asked)
+        write_request = request_of("ApproveMcpTool", request, response=response)
+        tool = await self._mcp_servers.approve(approval, principal=calls.principal(), request=write_request)
         return response(tool)
 
     async def UnapproveMcpTool(

@@ -75,8 +75,8 @@ class McpClient:
         """
 
         async def work(session: ClientSession, watch: Watch) -> Discovered:
-            found = await _tools(session, watch)
-            kept = [definition for definition in found.values() if definition is not None]
+            tools = await _tools(session, watch)
+            kept = [definition for definition in tools.values() if definition is not None]
             return Discovered(protocol=session.protocol_version or "", tools=kept[:TOOLS_MAX])
 
         return await self._talk(target, work)

@@ -74,16 +74,16 @@ def provider_id_of(server_id: str, tool_name: str) -> str:
     return f"mcp-{server_id}-{hashlib.sha256(tool_name.encode()).hexdigest()[:_HASH_CHARS]}"
 
 
-def arguments_for(said: Mapping[str, Any]) -> dict[str, Any]:
+def arguments_for(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments for a call of a tool, derived from its schema: it must say where the question goes.
 
     Args:
-        said: The tool's definition as JSON values.
+        arguments: The tool's definition as JSON values.
 
     Raises:
         InvalidArgument: the schema does not say where the question goes.
     """
-    properties = said["input_schema"].get("properties")
+    properties = arguments["input_schema"].get("properties")
     properties = properties if isinstance(properties, Mapping) else {}
 
     def of_type(names: tuple[str, ...], kinds: tuple[str, ...]) -> str:
@@ -98,7 +98,7 @@ def arguments_for(said: Mapping[str, Any]) -> dict[str, Any]:
         made[question] = QUESTION
     if limit := of_type(_LIMIT_NAMES, ("integer", "number")):
         made[limit] = LIMIT
-    if not question or lacking(said, made):
+    if not question or lacking(arguments, made):
         raise InvalidArgument(
             "the tool's schema does not show which argument takes the question; give arguments_json",
             field="arguments_json",

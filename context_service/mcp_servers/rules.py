@@ -98,12 +98,18 @@ class McpServers:
         return self._catalog.changes
 
     async def put(
-        self, said: ServerInput, *, secret: str, clears_secret: bool, principal: Principal, request: Request | None
+        self,
+        server_input: ServerInput,
+        *,
+        secret: str,
+        clears_secret: bool,
+        principal: Principal,
+        request: Request | None,
     ) -> Server:
         """Create a server, or replace it.
 
         Args:
-            said: The server, as the administrator describes it.
+            server_input: The server, as the administrator describes it.
             secret: The bearer token to send to the server from now on; empty keeps the stored one.
             clears_secret: Delete the stored secret, so that none is sent from now on.
             principal: The caller, whose tenant the server belongs to.
@@ -118,30 +124,32 @@ class McpServers:
             RequestIdReused: see the contract.
         """
         check_unbound(principal, "MCP servers")
-        self._check(said, secret, clears_secret)
+        self._check(server_input, secret, clears_secret)
 
         async def work(transaction: Transaction) -> Server:
             """Write the server with its encrypted secret.
 
             A stored secret is never sent to a new origin: if the origin changes, the caller must give it again.
             """
-            before = await self._rows.lock(transaction, said.server_id)
+            before = await self._rows.lock(transaction, server_input.server_id)
             kept_secret = None if clears_secret or before is None else before.secret
             if secret:
-                kept_secret = self._keys.seal(secret, _bound(transaction.tenant_id, said.server_id))
-            elif before is not None and kept_secret is not None and origin_of(before.url) != origin_of(said.url):
+                kept_secret = self._keys.seal(secret, _bound(transaction.tenant_id, server_input.server_id))
+            elif (
+                before is not None and kept_secret is not None and origin_of(before.url) != origin_of(server_input.url)
+            ):
                 raise InvalidArgument(
                     "server.url has another origin than before; give bearer_secret again, or set clear_secret",
                     field="bearer_secret",
                 )
             values = {
-                "display_name": said.display_name or said.server_id,
-                "url": said.url,
-                "is_disabled": said.is_disabled,
+                "display_name": server_input.display_name or server_input.server_id,
+                "url": server_input.url,
+                "is_disabled": server_input.is_disabled,
                 "secret": kept_secret,
                 "secret_key_id": key_id_of(kept_secret) if kept_secret else "",
             }
-            return await self._catalog.put_in(transaction, said.server_id, values, by=principal.subject)
+            return await self._catalog.put_in(transaction, server_input.server_id, values, by=principal.subject)
 
         return await self._catalog.write(work, principal=principal, request=request)
 
@@ -184,18 +192,18 @@ class McpServers:
         seconds = min(_DISCOVERY_S, answer_s(remaining_s()))
         try:
             async with aside(), asyncio.timeout(seconds):
-                found = await self._client.discover(target)
+                discovery = await self._client.discover(target)
         except TimeoutError:
             raise McpServerFailed(f"the MCP server did not answer within {seconds:.0f} s") from None
         except McpServerFailed as error:
             raise McpServerFailed(f"the MCP server failed: {error.message}") from None
-        tools = [(provider_id_of(server_id, definition.name), definition) for definition in found.tools]
+        tools = [(provider_id_of(server_id, definition.name), definition) for definition in discovery.tools]
 
         async def work(transaction: Transaction) -> None:
             now = await self._rows.lock(transaction, server_id)
             if now is None or now.url != row.url:
                 raise _no_server(server_id)
-            await self._rows.discovered(transaction, server_id, tools, protocol=found.protocol)
+            await self._rows.discovered(transaction, server_id, tools, protocol=discovery.protocol)
 
         await self._catalog.write(work, principal=principal, request=None)
         known = await self._rows.tools(principal, server_id=server_id, after=("", ""), count=SERVERS_MAX * APPROVED_MAX)
@@ -216,7 +224,7 @@ class McpServers:
         rows, token = pages.cut(query, rows, count, key=lambda row: (row.server_id, row.tool_name))
         return [_tool(row) for row in rows], token
 
-    async def approve(self, said: Approval, *, principal: Principal, request: Request | None) -> Tool:
+    async def approve(self, approval: Approval, *, principal: Principal, request: Request | None) -> Tool:
         """Approve a tool, with the definition of the last discovery.
 
         Raises:
@@ -229,23 +237,23 @@ class McpServers:
             RequestIdReused: see the contract.
         """
         check_unbound(principal, "MCP servers")
-        _check_tool(said.server_id, said.tool_name)
+        _check_tool(approval.server_id, approval.tool_name)
         given = None
-        if said.arguments_json:
+        if approval.arguments_json:
             given = parse_object(
                 "arguments_json",
-                said.arguments_json,
+                approval.arguments_json,
                 size_bytes_max=ARGUMENTS_BYTES_MAX,
                 nesting_max=_ARGUMENTS_NESTING_MAX,
             )
 
         async def work(transaction: Transaction) -> Tool:
             """Check the tool's stored definition, derive its arguments if none are given, and write the approval."""
-            row = await self._rows.lock_tool(transaction, said.server_id, said.tool_name)
+            row = await self._rows.lock_tool(transaction, approval.server_id, approval.tool_name)
             if row is None or row.is_gone:
-                raise _no_tool(said.server_id, said.tool_name)
+                raise _no_tool(approval.server_id, approval.tool_name)
             tool = _tool(row)
-            if said.definition_sha256 and said.definition_sha256 != tool.definition.sha256:
+            if approval.definition_sha256 and approval.definition_sha256 != tool.definition.sha256:
                 raise McpToolChanged(
                     "the tool's definition does not have this definition_sha256; read it again, then approve it"
                 )
@@ -253,7 +261,7 @@ class McpServers:
                 raise McpToolNotDeclared(
                     "the tool does not declare itself read-only, and only its server can declare it"
                 )
-            if not tool.declares_search_safe and not said.records_search_safe:
+            if not tool.declares_search_safe and not approval.records_search_safe:
                 raise McpToolNotDeclared(
                     "the tool does not declare itself search-safe; its server must, or set record_search_safe"
                 )
@@ -261,16 +269,16 @@ class McpServers:
             check_arguments(tool.definition.said, arguments)
             count = await self._rows.approve(
                 transaction,
-                said.server_id,
-                said.tool_name,
+                approval.server_id,
+                approval.tool_name,
                 approved_sha256=approval_of(row.url, tool.definition.sha256),
                 by=principal.subject,
-                recorded_by=principal.subject if said.records_search_safe and not tool.declares_search_safe else "",
-                is_default=said.is_default,
+                recorded_by=principal.subject if approval.records_search_safe and not tool.declares_search_safe else "",
+                is_default=approval.is_default,
                 arguments=orjson.dumps(arguments).decode(),
             )
             check_stored("approved MCP tools", count, APPROVED_MAX)
-            return _tool(await self._rows.tool(transaction, said.server_id, said.tool_name))
+            return _tool(await self._rows.tool(transaction, approval.server_id, approval.tool_name))
 
         return await self._catalog.write(work, principal=principal, request=request)
 
@@ -318,20 +326,20 @@ class McpServers:
         return tool, await self._client.call(target, tool.definition, arguments)
 
     def _target(self, url: str, secret: bytes | None, protocol: str, tenant_id: UUID, server_id: str) -> ServerAddress:
-        shown = self._keys.open(bytes(secret), _bound(tenant_id, server_id)) if secret is not None else ""
-        return ServerAddress(url=url, secret=shown, protocol=protocol)
+        secret_text = self._keys.open(bytes(secret), _bound(tenant_id, server_id)) if secret is not None else ""
+        return ServerAddress(url=url, secret=secret_text, protocol=protocol)
 
-    def _check(self, said: ServerInput, secret: str, clears_secret: bool) -> None:
+    def _check(self, server_input: ServerInput, secret: str, clears_secret: bool) -> None:
         """Check the fields of a server, its address and its secret.
 
         Raises:
             InvalidArgument, LimitExceeded: a field is malformed; the error names it.
             AddressRefused: the URL has a literal address that the service may not call.
         """
-        _check_id(said.server_id, field="server.server_id")
-        check_text("server.display_name", said.display_name, chars_max=NAME_CHARS_MAX)
-        check_text("server.url", said.url, chars_max=URL_CHARS_MAX, required=True)
-        origin = origin_of(said.url)
+        _check_id(server_input.server_id, field="server.server_id")
+        check_text("server.display_name", server_input.display_name, chars_max=NAME_CHARS_MAX)
+        check_text("server.url", server_input.url, chars_max=URL_CHARS_MAX, required=True)
+        origin = origin_of(server_input.url)
         if literal := literal_of(origin.host):
             self._destinations.check(literal, origin.port)
         if secret and clears_secret:

@@ -71,7 +71,7 @@ class McpRows:
             tools: For each tool, its provider id and its definition.
             protocol: The protocol version that the server spoke.
         """
-        said = {
+        parameters = {
             "server_id": server_id,
             "names": [tool.name for _, tool in tools],
             "provider_ids": [provider_id for provider_id, _ in tools],
@@ -80,24 +80,24 @@ class McpRows:
             "protocol": protocol,
         }
         for statement in (_FOUND, _GONE, _FORGOTTEN, _DISCOVERED):
-            await transaction.query(statement, said)
+            await transaction.query(statement, parameters)
 
     async def tools(self, principal: Principal, *, server_id: str, after: tuple[str, str], count: int) -> Sequence[Row]:
         """Return tools by server and name, after `after`; of one server, or of all if it is empty."""
         door = self._database.of(principal)
-        said = {"server_id": server_id, "after_server": after[0], "after_tool": after[1], "count": count}
-        return await door.query(_TOOLS, {**said})
+        parameters = {"server_id": server_id, "after_server": after[0], "after_tool": after[1], "count": count}
+        return await door.query(_TOOLS, {**parameters})
 
     async def lock_tool(self, transaction: Transaction, server_id: str, tool_name: str) -> Row | None:
         """Lock a tool until the transaction ends, and return it."""
-        said = {"server_id": server_id, "tool_name": tool_name}
-        rows = await transaction.query(_LOCK_TOOL, said)
+        parameters = {"server_id": server_id, "tool_name": tool_name}
+        rows = await transaction.query(_LOCK_TOOL, parameters)
         return rows[0] if rows else None
 
     async def tool(self, transaction: Transaction, server_id: str, tool_name: str) -> Row:
         """Return a tool, which must exist."""
-        said = {"server_id": server_id, "tool_name": tool_name}
-        (row,) = await transaction.query(_ONE, said)
+        parameters = {"server_id": server_id, "tool_name": tool_name}
+        (row,) = await transaction.query(_ONE, parameters)
         return row
 
     async def tool_of(self, principal: Principal, provider_id: str) -> Row | None:

@@ -64,12 +64,12 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
 
         def replay(answer: dict[str, str]) -> pb.RetainMemoryResponse:
             response = pb.RetainMemoryResponse.FromString(unpacked(answer[RESPONSE]))
-            said = request.memory
-            response.memory.text, response.memory.key = said.text, said.key
-            if said.HasField("experience"):
-                response.memory.experience.CopyFrom(said.experience)
-            if said.HasField("source"):
-                response.memory.sources.append(said.source)
+            memory_input = request.memory
+            response.memory.text, response.memory.key = memory_input.text, memory_input.key
+            if memory_input.HasField("experience"):
+                response.memory.experience.CopyFrom(memory_input.experience)
+            if memory_input.HasField("source"):
+                response.memory.sources.append(memory_input.source)
             return response
 
         memory = await self._memories.retain(
@@ -81,26 +81,26 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
 
     async def RecallMemories(self, request: pb.RecallMemoriesRequest, context: object) -> pb.RecallMemoriesResponse:
         """Find memories."""
-        asked = MemoryQuery(
+        query = MemoryQuery(
             query=request.query,
             limit=request.limit if request.HasField("limit") else LIMIT_DEFAULT,
             which=_filter(request.filter),
         )
-        found = await self._remembering.recall(asked, principal=somebody_of(request.subject_user_id))
+        recalled = await self._remembering.recall(query, principal=somebody_of(request.subject_user_id))
         return pb.RecallMemoriesResponse(
-            memories=[pb.RecalledMemory(memory=_memory(memory), score=score) for memory, score in found.memories],
-            mode=found.mode,
-            meaning_error=found.error,
+            memories=[pb.RecalledMemory(memory=_memory(memory), score=score) for memory, score in recalled.memories],
+            mode=recalled.mode,
+            meaning_error=recalled.error,
         )
 
     async def ReflectMemories(self, request: pb.ReflectMemoriesRequest, context: object) -> pb.ReflectMemoriesResponse:
         """Summarize memories."""
-        asked = MemoryQuery(
+        query = MemoryQuery(
             query=request.query,
             limit=request.limit if request.HasField("limit") else SENTENCES_DEFAULT,
             which=_filter(request.filter),
         )
-        reflected = await self._remembering.reflect(asked, principal=somebody_of(request.subject_user_id))
+        reflected = await self._remembering.reflect(query, principal=somebody_of(request.subject_user_id))
         return copied(
             pb.ReflectMemoriesResponse,
             reflected,
@@ -170,7 +170,7 @@ def _consolidated(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
     )
 
 
-def _input(said: pb.MemoryInput) -> MemoryInput:
+def _input(message: pb.MemoryInput) -> MemoryInput:
     """Return the memory that a request describes, parsed and not yet checked.
 
     An unset confidence is 1, and an unset kind is a fact.
@@ -178,33 +178,37 @@ def _input(said: pb.MemoryInput) -> MemoryInput:
     Raises:
         InvalidArgument: the kind or the time is not valid.
     """
-    source, experience = said.source, said.experience
+    source, experience = message.source, message.experience
     return copied(
         MemoryInput,
-        said,
-        kind=_kind("memory.kind", said.kind or pb.MEMORY_KIND_FACT),
-        confidence=said.confidence if said.HasField("confidence") else 1.0,
-        source=copied(MemorySource, source) if said.HasField("source") else None,
-        happened_at=times.time_of("memory.happened_at", said.happened_at) if said.HasField("happened_at") else None,
+        message,
+        kind=_kind("memory.kind", message.kind or pb.MEMORY_KIND_FACT),
+        confidence=message.confidence if message.HasField("confidence") else 1.0,
+        source=copied(MemorySource, source) if message.HasField("source") else None,
+        happened_at=times.time_of("memory.happened_at", message.happened_at)
+        if message.HasField("happened_at")
+        else None,
         experience=Experience(
             goal=experience.goal,
             outcome=experience.outcome,
             quality=experience.quality if experience.HasField("quality") else None,
         )
-        if said.HasField("experience")
+        if message.HasField("experience")
         else None,
     )
 
 
-def _filter(said: pb.MemoryFilter) -> MemoryFilter:
+def _filter(message: pb.MemoryFilter) -> MemoryFilter:
     return MemoryFilter(
-        kinds=frozenset(_kind(f"filter.kinds[{place}]", kind) for place, kind in enumerate(said.kinds)),
-        key=said.key,
-        holding_only=said.holding_only,
-        happened_from=times.time_of("filter.happened_from", said.happened_from)
-        if said.HasField("happened_from")
+        kinds=frozenset(_kind(f"filter.kinds[{place}]", kind) for place, kind in enumerate(message.kinds)),
+        key=message.key,
+        holding_only=message.holding_only,
+        happened_from=times.time_of("filter.happened_from", message.happened_from)
+        if message.HasField("happened_from")
         else None,
-        happened_to=times.time_of("filter.happened_to", said.happened_to) if said.HasField("happened_to") else None,
+        happened_to=times.time_of("filter.happened_to", message.happened_to)
+        if message.HasField("happened_to")
+        else None,
     )
 
 

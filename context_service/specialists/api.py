@@ -26,9 +26,11 @@ class SpecialistsServicer(specialists_pb2_grpc.SpecialistsServicer):
         def response(specialist: Specialist) -> pb.PutSpecialistResponse:
             return pb.PutSpecialistResponse(specialist=_specialist(specialist))
 
-        said = request.specialist
+        specialist_input = request.specialist
         specialist = await self._specialists.put(
-            copied(SpecialistInput, said, node_ids=ids_of("specialist.node_ids", said.node_ids)),
+            copied(
+                SpecialistInput, specialist_input, node_ids=ids_of("specialist.node_ids", specialist_input.node_ids)
+            ),
             principal=calls.principal(),
             request=request_of("PutSpecialist", request, response=response),
         )
@@ -44,8 +46,8 @@ class SpecialistsServicer(specialists_pb2_grpc.SpecialistsServicer):
         self, request: pb.DeleteSpecialistRequest, context: object
     ) -> pb.DeleteSpecialistResponse:
         """Remove a specialist."""
-        asked = request_of("DeleteSpecialist", request, response=lambda _: pb.DeleteSpecialistResponse())
-        await self._specialists.delete(request.specialist_id, principal=calls.principal(), request=asked)
+        write_request = request_of("DeleteSpecialist", request, response=lambda _: pb.DeleteSpecialistResponse())
+        await self._specialists.delete(request.specialist_id, principal=calls.principal(), request=write_request)
         return pb.DeleteSpecialistResponse()
 
 

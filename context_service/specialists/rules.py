@@ -55,7 +55,9 @@ class Specialists:
         """A counter that grows when this process changes a specialist; see `Catalog`."""
         return self._catalog.changes
 
-    async def put(self, said: SpecialistInput, *, principal: Principal, request: Request | None) -> Specialist:
+    async def put(
+        self, specialist_input: SpecialistInput, *, principal: Principal, request: Request | None
+    ) -> Specialist:
         """Create a specialist, or replace it.
 
         Raises:
@@ -65,15 +67,15 @@ class Specialists:
             RequestIdReused: see the contract.
         """
         check_unbound(principal, _THINGS)
-        _check(said)
+        _check(specialist_input)
         values = {
-            "display_name": said.display_name or said.specialist_id,
-            "instructions": said.instructions,
-            "node_ids": list(said.node_ids),
-            "steps_max": said.steps_max or STEPS_DEFAULT,
-            "is_default": said.is_default,
+            "display_name": specialist_input.display_name or specialist_input.specialist_id,
+            "instructions": specialist_input.instructions,
+            "node_ids": list(specialist_input.node_ids),
+            "steps_max": specialist_input.steps_max or STEPS_DEFAULT,
+            "is_default": specialist_input.is_default,
         }
-        return await self._catalog.put(said.specialist_id, values, principal=principal, request=request)
+        return await self._catalog.put(specialist_input.specialist_id, values, principal=principal, request=request)
 
     async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Specialist], str]:
         """Return a page of specialists, by id, and the token of the next one.
@@ -101,12 +103,12 @@ class Specialists:
         await self._catalog.delete(specialist_id, principal=principal, request=request)
 
 
-def _check(said: SpecialistInput) -> None:
-    _check_id("specialist.specialist_id", said.specialist_id)
-    check_text("specialist.display_name", said.display_name, chars_max=NAME_CHARS_MAX)
-    check_text("specialist.instructions", said.instructions, chars_max=INSTRUCTIONS_CHARS_MAX)
-    check_count("specialist.node_ids", len(said.node_ids), NODES_MAX)
-    check_between("specialist.steps_max", said.steps_max, 0, STEPS_MAX)
+def _check(specialist_input: SpecialistInput) -> None:
+    _check_id("specialist.specialist_id", specialist_input.specialist_id)
+    check_text("specialist.display_name", specialist_input.display_name, chars_max=NAME_CHARS_MAX)
+    check_text("specialist.instructions", specialist_input.instructions, chars_max=INSTRUCTIONS_CHARS_MAX)
+    check_count("specialist.node_ids", len(specialist_input.node_ids), NODES_MAX)
+    check_between("specialist.steps_max", specialist_input.steps_max, 0, STEPS_MAX)
 
 
 def _check_id(field: str, specialist_id: str) -> None:

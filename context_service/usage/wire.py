@@ -58,8 +58,8 @@ def statistics_response(statistics: WindowStatistics, *, zones: pb.PackZones) ->
     )
 
 
-def _cost(counted: Cost, prices: Prices, factor: float) -> pb.PackCost:
-    billed = Cost(round(counted.read * factor), round(counted.written * factor))
+def _cost(cost: Cost, prices: Prices, factor: float) -> pb.PackCost:
+    billed = Cost(round(cost.read * factor), round(cost.written * factor))
     return pb.PackCost(
         read_tokens=billed.read,
         written_tokens=billed.written,

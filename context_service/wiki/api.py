@@ -94,16 +94,16 @@ def _name(request: _Names) -> PageName:
     return copied(PageName, request, page_id=parse_optional_id("page_id", request.page_id))
 
 
-def _input(said: pb.PageInput) -> PageInput:
+def _input(message: pb.PageInput) -> PageInput:
     return copied(
         PageInput,
-        said,
-        aliases=tuple(said.aliases),
-        sources=[copied(PageSource, source) for source in said.sources],
+        message,
+        aliases=tuple(message.aliases),
+        sources=[copied(PageSource, source) for source in message.sources],
         memory_ids=[
-            parse_id(f"page.memory_ids[{number}]", memory_id) for number, memory_id in enumerate(said.memory_ids)
+            parse_id(f"page.memory_ids[{number}]", memory_id) for number, memory_id in enumerate(message.memory_ids)
         ],
-        fresh_until=times.time_of("page.fresh_until", said.fresh_until) if said.HasField("fresh_until") else None,
+        fresh_until=times.time_of("page.fresh_until", message.fresh_until) if message.HasField("fresh_until") else None,
     )
 
 

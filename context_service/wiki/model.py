@@ -138,39 +138,39 @@ class PageName:
         check_text("agent_bundle_id", self.agent_bundle_id, chars_max=NAME_CHARS_MAX)
 
 
-def check_page(said: PageInput) -> None:
+def check_page(page_input: PageInput) -> None:
     """Check the fields of a page that a caller writes.
 
     Raises:
         InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
     """
-    check_slug(said.slug)
-    check_text("page.title", said.title, chars_max=TITLE_CHARS_MAX)
-    if not said.title.strip():
+    check_slug(page_input.slug)
+    check_text("page.title", page_input.title, chars_max=TITLE_CHARS_MAX)
+    if not page_input.title.strip():
         raise InvalidArgument("page.title must not be blank", field="page.title")
-    check_long_text("page.markdown", said.markdown, size_bytes_max=PAGE_BYTES_MAX)
-    if not said.markdown.strip():
+    check_long_text("page.markdown", page_input.markdown, size_bytes_max=PAGE_BYTES_MAX)
+    if not page_input.markdown.strip():
         raise InvalidArgument("page.markdown must not be blank", field="page.markdown")
     for limit, value, value_max in (
-        ("page.aliases", len(said.aliases), ALIASES_MAX),
-        ("page.sources", len(said.sources), SOURCES_MAX),
-        ("page.memory_ids", len(said.memory_ids), CITED_MAX),
+        ("page.aliases", len(page_input.aliases), ALIASES_MAX),
+        ("page.sources", len(page_input.sources), SOURCES_MAX),
+        ("page.memory_ids", len(page_input.memory_ids), CITED_MAX),
     ):
         check_count(limit, value, value_max)
-    for number, alias in enumerate(said.aliases):
+    for number, alias in enumerate(page_input.aliases):
         where = f"page.aliases[{number}]"
         check_text(where, alias, chars_max=ALIAS_CHARS_MAX)
         if not alias.strip():
             raise InvalidArgument(f"{where} must not be blank", field=where)
-    for number, source in enumerate(said.sources):
+    for number, source in enumerate(page_input.sources):
         where = f"page.sources[{number}]"
         check_text(f"{where}.label", source.label, chars_max=LABEL_CHARS_MAX)
         check_text(f"{where}.uri", source.uri, chars_max=URI_CHARS_MAX)
         check_text(f"{where}.id", source.id, chars_max=SOURCE_ID_CHARS_MAX)
         if not (source.label or source.uri or source.id):
             raise InvalidArgument(f"{where} must have a label, uri or id", field=where)
-    check_text("page.app_id", said.app_id, chars_max=NAME_CHARS_MAX)
-    check_text("page.agent_bundle_id", said.agent_bundle_id, chars_max=NAME_CHARS_MAX)
+    check_text("page.app_id", page_input.app_id, chars_max=NAME_CHARS_MAX)
+    check_text("page.agent_bundle_id", page_input.agent_bundle_id, chars_max=NAME_CHARS_MAX)
 
 
 def check_slug(slug: str) -> None:

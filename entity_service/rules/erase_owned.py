@@ -152,11 +152,11 @@ class OwnedEraser:
 
     async def _next(self, tenant: Tenant) -> Work | None:
         """Claim a due erasure of a tenant, and return its work, or None if none is due."""
-        named = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
-        due = await tenant.query(CLAIM, named)
+        parameters = {"tenant_id": tenant.tenant_id, "lease": timedelta(seconds=LEASE_S)}
+        due = await tenant.query(CLAIM, parameters)
         if not due:
             return None
-        erasing = {**named, **due[0]._asdict()}
+        erasing = {**parameters, **due[0]._asdict()}
 
         async def erase(pause: Pause) -> None:
             # Also while it waits for the next turn.
@@ -166,15 +166,15 @@ class OwnedEraser:
 
         return erase
 
-    async def _erase(self, tenant: Tenant, named: dict[str, Any], pause: Pause) -> None:
+    async def _erase(self, tenant: Tenant, parameters: dict[str, Any], pause: Pause) -> None:
         """Do all steps of one erasure; each does no harm when it is repeated.
 
         First the keys of the user end, so that no call writes further rows. The receipt is written last.
         """
-        named["pseudonym"] = f"erased:{named['erasure_id']}"
-        await end_keys(tenant, named["subject"])
-        await rename_in_calls(tenant, named["subject"], named["pseudonym"], pause=pause)
-        while await self._remove_nodes(tenant, named, pause):
+        parameters["pseudonym"] = f"erased:{parameters['erasure_id']}"
+        await end_keys(tenant, parameters["subject"])
+        await rename_in_calls(tenant, parameters["subject"], parameters["pseudonym"], pause=pause)
+        while await self._remove_nodes(tenant, parameters, pause):
             pass
         for table, statement in (
             ("entity.request", REMOVE_ANSWERS),
@@ -183,18 +183,18 @@ class OwnedEraser:
             ("entity.change", SAY_NO_OLDER_TYPES),
         ):
             async for pages in pages_of(tenant, table, pause=pause):
-                await tenant.query(statement, {**named, **pages})
-        await tenant.query(FINISH, named)
+                await tenant.query(statement, {**parameters, **pages})
+        await tenant.query(FINISH, parameters)
 
-    async def _remove_nodes(self, tenant: Tenant, named: dict[str, Any], pause: Pause) -> bool:
+    async def _remove_nodes(self, tenant: Tenant, parameters: dict[str, Any], pause: Pause) -> bool:
         """Read the table of nodes once, and remove the user's nodes; return False if there was none."""
         has_found = False
         async for pages in pages_of(tenant, "entity.node", pause=pause):
-            node_ids = [row.id for row in await tenant.query(FIND, {**named, **pages})]
+            node_ids = [row.id for row in await tenant.query(FIND, {**parameters, **pages})]
             has_found |= bool(node_ids)
             for ids in batches_of_ids(node_ids):
                 began = time.monotonic()
-                await tenant.transaction(partial(remove_nodes, ids=ids, named=named))
+                await tenant.transaction(partial(remove_nodes, ids=ids, parameters=parameters))
                 await asyncio.sleep(time.monotonic() - began)  # as long again, so that calls run in between
                 await pause()
         return has_found

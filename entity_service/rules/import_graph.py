@@ -66,9 +66,9 @@ class GraphImport:
         write = batch.write
         counts: list[int] = []
 
-        async def then(transaction: Transaction, written: Written) -> None:
-            await _check_nodes(transaction, graph_name, batch, written)
-            new_ids = {row.id for row in written.nodes if not row.existed}
+        async def then(transaction: Transaction, outcome: Written) -> None:
+            await _check_nodes(transaction, graph_name, batch, outcome)
+            new_ids = {row.id for row in outcome.nodes if not row.existed}
             if archived := batch.archived_ids & new_ids:
                 await transaction.query(ARCHIVE, {"ids": id_array(archived)})
             await _check_there(transaction, batch)
@@ -88,7 +88,7 @@ class GraphImport:
         done.lines = batch.lines
 
 
-async def _check_nodes(transaction: Transaction, graph_name: str, batch: ImportBatch, written: Written) -> None:
+async def _check_nodes(transaction: Transaction, graph_name: str, batch: ImportBatch, outcome: Written) -> None:
     """Refuse nodes whose id or external id belongs to another node.
 
     Raises:
@@ -96,7 +96,7 @@ async def _check_nodes(transaction: Transaction, graph_name: str, batch: ImportB
         NodeExists: the node of the id is in another graph.
     """
     existed = {}
-    for position, (node, row) in enumerate(zip(batch.write.nodes, written.nodes, strict=True)):
+    for position, (node, row) in enumerate(zip(batch.write.nodes, outcome.nodes, strict=True)):
         if not row.existed:
             continue
         path = batch.write.path("node", position)

@@ -81,34 +81,36 @@ class Search:
             nodes, encode_token(token_binding(tenant, search), (*last[1:4], nodes[-1].created_at, nodes[-1].seq))
         )
 
-    async def count(self, principal: Principal, wanted: NodeFilter) -> int:
+    async def count(self, principal: Principal, node_filter: NodeFilter) -> int:
         """Return the number of nodes that match; errors as of `page`."""
         tenant = self._database.of(principal)
         bindings = Bindings()
-        statement = count_statement(await self._filter(principal, wanted, bindings))
+        statement = count_statement(await self._filter(principal, node_filter, bindings))
         parameters = {**bindings.values}
         with refusing_json_path():
             (row,) = await tenant.query(statement, parameters, named=False, ad_hoc=True)
         count: int = row[0]
         return count
 
-    async def _filter(self, principal: Principal, wanted: NodeFilter, bindings: Bindings) -> str:
+    async def _filter(self, principal: Principal, node_filter: NodeFilter, bindings: Bindings) -> str:
         """Return the condition of a filter, as SQL."""
         parts = []
-        if wanted.graph_name:
-            parts.append(f"n.graph_name = {bindings.add(wanted.graph_name, 'text')}")
-        if not wanted.include_archived:
+        if node_filter.graph_name:
+            parts.append(f"n.graph_name = {bindings.add(node_filter.graph_name, 'text')}")
+        if not node_filter.include_archived:
             parts.append("NOT n.is_archived")
-        if wanted.agent_bundle_id:
-            parts.append(f"n.agent_bundle_id = {bindings.add(wanted.agent_bundle_id, 'text')}")
-        if wanted.condition_json:
-            parts.append(condition_sql("filter.condition_json", wanted.condition_json, FIELDS, bindings))
-        if wanted.contains_json:
-            parts.append(f"n.data @> {bindings.add(wanted.contains_json, 'jsonb')}")
-        if wanted.json_path:
-            parts.append(await self._json_path(principal, wanted.json_path, bindings))
-        if wanted.connected_to is not None:
-            ids = await self._connected(principal, wanted.connected_to, include_archived=wanted.include_archived)
+        if node_filter.agent_bundle_id:
+            parts.append(f"n.agent_bundle_id = {bindings.add(node_filter.agent_bundle_id, 'text')}")
+        if node_filter.condition_json:
+            parts.append(condition_sql("filter.condition_json", node_filter.condition_json, FIELDS, bindings))
+        if node_filter.contains_json:
+            parts.append(f"n.data @> {bindings.add(node_filter.contains_json, 'jsonb')}")
+        if node_filter.json_path:
+            parts.append(await self._json_path(principal, node_filter.json_path, bindings))
+        if node_filter.connected_to is not None:
+            ids = await self._connected(
+                principal, node_filter.connected_to, include_archived=node_filter.include_archived
+            )
             parts.append(f"n.id = ANY ({bindings.add(id_array(ids), 'uuid[]')})")
         return " AND ".join(parts) or "TRUE"
 
@@ -145,12 +147,12 @@ class Search:
             index=f"n.data @@ {bindings.add(known.index, 'jsonpath')}" if known.index else "",
         )
 
-    async def _connected(self, principal: Principal, wanted: ConnectedTo, *, include_archived: bool) -> list[str]:
+    async def _connected(self, principal: Principal, connection: ConnectedTo, *, include_archived: bool) -> list[str]:
         """Return the ids of the nodes that can be reached."""
         walk = copied(
             Walk,
-            wanted,
-            start_ids=[wanted.node_id],
+            connection,
+            start_ids=[connection.node_id],
             node_types=(),
             include_archived=include_archived,
             include_start=False,

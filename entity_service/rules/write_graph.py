@@ -132,9 +132,9 @@ class GraphWrites:
         """
         return await self.node_of(principal, write, await self.write(principal, write, request))
 
-    async def node_of(self, principal: Principal, write: GraphWrite, written: Written) -> Node:
+    async def node_of(self, principal: Principal, write: GraphWrite, outcome: Written) -> Node:
         """Return the node of a write of one node as it was written, even if it was changed since."""
-        (row,) = written.nodes
+        (row,) = outcome.nodes
         return await self._node_as_written(principal, write.nodes[0], row)
 
     async def create_node_unless_there(
@@ -177,9 +177,9 @@ class GraphWrites:
         """
         return await self.edge_of(principal, write, await self.write(principal, write, request))
 
-    async def edge_of(self, principal: Principal, write: GraphWrite, written: Written) -> Edge:
+    async def edge_of(self, principal: Principal, write: GraphWrite, outcome: Written) -> Edge:
         """Return the edge of a write of one, as it was written, whatever it is by now."""
-        (edge,), (row,) = write.edges, written.edges
+        (edge,), (row,) = write.edges, outcome.edges
         tenant = self._database.of(principal)
         stored = await tenant.query(EDGE_AS_WRITTEN, {"id": row.id, "data": edge.data_json}, named=False)
         data_json, context_id = stored[0] if stored else (edge.data_json, None)

@@ -48,13 +48,13 @@ async def oldest_owed_s(tenant: Tenant) -> float:
     return float(row.since_s or 0.0)
 
 
-async def remove_nodes(transaction: Transaction, *, ids: list[UUID], named: dict[str, Any]) -> None:
+async def remove_nodes(transaction: Transaction, *, ids: list[UUID], parameters: dict[str, Any]) -> None:
     """Remove nodes with their edges and embeddings, and count them on the receipt of the erasure."""
     locked = [row.id for row in await transaction.query(_LOCK, (transaction.tenant_id, ids))]
-    (row,) = await transaction.query(_REMOVE_EDGES, {**named, "ids": locked})
-    await transaction.query(_REMOVE_EMBEDDINGS, {**named, "ids": locked})
-    await transaction.query(_REMOVE_NODES, {**named, "ids": locked, "edges": row.edges})
-    await transaction.query(_SAY_NO_TYPES, named)
+    (row,) = await transaction.query(_REMOVE_EDGES, {**parameters, "ids": locked})
+    await transaction.query(_REMOVE_EMBEDDINGS, {**parameters, "ids": locked})
+    await transaction.query(_REMOVE_NODES, {**parameters, "ids": locked, "edges": row.edges})
+    await transaction.query(_SAY_NO_TYPES, parameters)
 
 
 def batches_of_ids(ids: list[UUID]) -> Iterator[list[UUID]]:

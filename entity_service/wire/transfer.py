@@ -458,7 +458,7 @@ def _parsed(path: str, line: bytes, kinds: tuple[str, ...], limits: Limits) -> t
 def _check_members(
     path: str,
     row: dict[str, Any],
-    known: frozenset[str],
+    allowed: frozenset[str],
     *,
     required: tuple[str, ...],
     texts: frozenset[str] = frozenset(),
@@ -469,11 +469,11 @@ def _check_members(
         InvalidArgument: the error names the first such member.
     """
     for member, value in row.items():
-        if member not in known:
+        if member not in allowed:
             raise InvalidArgument(
                 f"{path} has the member {member[:100]!r}, which its kind does not have",
                 field=path,
-                known=sorted(known),
+                known=sorted(allowed),
             )
         if member in texts and not isinstance(value, str):
             raise _no_text(path, member)

@@ -56,7 +56,7 @@ async def erase_subject(database: Database, user_id: str) -> dict[str, int]:
         eraser_of(database),
         purges,
         register=Entries(),
-        compiled=NoPages(),
+        compiled_pages=NoPages(),
         remove_bytes=keep_bytes,
     )
     tenant = database.tenant(PRINCIPAL.tenant_id)

@@ -46,9 +46,9 @@ def shell(*words: Any, **options: Any) -> str:
     return shlex.join(line)
 
 
-def _call(client: str, method: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> str:
+def _call(client: str, method: str, args: tuple[Any, ...], parameters: Mapping[str, Any]) -> str:
     items = [repr(arg) for arg in args]
-    items += [f"{name}={value!r}" for name, value in named.items() if value not in (None, "", (), False, 0)]
+    items += [f"{name}={value!r}" for name, value in parameters.items() if value not in (None, "", (), False, 0)]
     return f"{_CLIENTS[client][1]}.{method}({', '.join(items)})"
 
 

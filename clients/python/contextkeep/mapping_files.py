@@ -80,7 +80,7 @@ def load(path: Path) -> Any:
         raise InvalidArgument(f"{path} cannot be read: {error}") from error
 
 
-def check_fields(place: str, value: object, known: Collection[str]) -> None:
+def check_fields(place: str, value: object, allowed: Collection[str]) -> None:
     """Refuse a value that is not an object, or has unknown fields.
 
     Raises:
@@ -89,8 +89,8 @@ def check_fields(place: str, value: object, known: Collection[str]) -> None:
     if not isinstance(value, dict):
         raise InvalidArgument(f"{place} is no object")
     for name in value:
-        if name not in known:
-            raise InvalidArgument(f"{place}: {name!r} is none of {', '.join(sorted(known))}{meant(name, known)}")
+        if name not in allowed:
+            raise InvalidArgument(f"{place}: {name!r} is none of {', '.join(sorted(allowed))}{meant(name, allowed)}")
 
 
 class _Loader(yaml.SafeLoader):

@@ -46,8 +46,8 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
     async def PutDefinition(self, request: pb.PutDefinitionRequest, context: object) -> pb.PutDefinitionResponse:
         """Write a draft of a definition."""
 
-        def response(put: Definition) -> pb.PutDefinitionResponse:
-            return pb.PutDefinitionResponse(definition=_definition(put))
+        def response(definition: Definition) -> pb.PutDefinitionResponse:
+            return pb.PutDefinitionResponse(definition=_definition(definition))
 
         put = await self._definitions.put(
             request.name,
@@ -65,9 +65,9 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
         def response(approved: Definition) -> pb.ApproveDefinitionResponse:
             return pb.ApproveDefinitionResponse(definition=_definition(approved))
 
-        asked = request_of("ApproveDefinition", request, response=response)
+        write_request = request_of("ApproveDefinition", request, response=response)
         approved = await self._definitions.approve(
-            request.name, request.version, principal=calls.principal(), request=asked
+            request.name, request.version, principal=calls.principal(), request=write_request
         )
         return response(approved)
 
@@ -79,9 +79,9 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
         def response(retired: Definition) -> pb.RetireDefinitionResponse:
             return pb.RetireDefinitionResponse(definition=_definition(retired))
 
-        asked = request_of("RetireDefinition", request, response=response)
+        write_request = request_of("RetireDefinition", request, response=response)
         retired = await self._definitions.retire(
-            request.name, request.version, principal=calls.principal(), request=asked
+            request.name, request.version, principal=calls.principal(), request=write_request
         )
         return response(retired)
 
@@ -103,8 +103,8 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
         """Compile the page of one node by the rules of the request, without storing it."""
         rules = _rules(request.rules)
         node_id = await self._names.id_of("node_id", request.node_id, request)
-        made = await self._definitions.tried(rules, node_id, principal=calls.principal())
-        return tried_page(rules, made)
+        compiled_node = await self._definitions.tried(rules, node_id, principal=calls.principal())
+        return tried_page(rules, compiled_node)
 
 
 def _rules(message: pb.DefinitionRules) -> DefinitionRules:

@@ -49,9 +49,9 @@ NUMBER_OF_KIND = {kind: number for number, kind in KINDS.items()}
 class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
     """Answers the RPCs of `CompiledPages`."""
 
-    def __init__(self, compiling: Compiling, compiled: CompiledPages, names: NodeNames) -> None:
+    def __init__(self, compiling: Compiling, compiled_pages: CompiledPages, names: NodeNames) -> None:
         self._compiling = compiling
-        self._compiled = compiled
+        self._compiled = compiled_pages
         self._names = names
 
     async def CompilePages(
@@ -60,11 +60,11 @@ class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
         """Compile pages, and stream the progress."""
         check_text("definition_name", request.definition_name, chars_max=NAME_CHARS_MAX)
         check_count("node_ids", len(request.node_ids), NODES_MAX)
-        wanted = CompileRequest(
+        compile_request = CompileRequest(
             definition_name=request.definition_name,
             node_ids=tuple(str(parse_id(f"node_ids[{at}]", node_id)) for at, node_id in enumerate(request.node_ids)),
         )
-        async with aclosing(self._compiling.run(wanted, principal=calls.principal())) as coming:
+        async with aclosing(self._compiling.run(compile_request, principal=calls.principal())) as coming:
             async for counts in coming:
                 yield _progress(counts)
 
@@ -94,19 +94,19 @@ class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
         def response(facet: KeptFacet | None) -> pb.PutFacetResponse:
             return pb.PutFacetResponse(facet=_facet(facet) if facet else None)
 
-        said = request.facet
+        facet_input = request.facet
         facet = await self._compiled.put_facet(
             parse_id("page_id", request.page_id),
             copied(
                 FacetInput,
-                said,
-                kind=KINDS.get(said.kind),
-                confidence=said.confidence if said.HasField("confidence") else 1.0,
-                as_of=times.time_of("facet.as_of", said.as_of) if said.HasField("as_of") else None,
-                fresh_until=times.time_of("facet.fresh_until", said.fresh_until)
-                if said.HasField("fresh_until")
+                facet_input,
+                kind=KINDS.get(facet_input.kind),
+                confidence=facet_input.confidence if facet_input.HasField("confidence") else 1.0,
+                as_of=times.time_of("facet.as_of", facet_input.as_of) if facet_input.HasField("as_of") else None,
+                fresh_until=times.time_of("facet.fresh_until", facet_input.fresh_until)
+                if facet_input.HasField("fresh_until")
                 else None,
-                source=NamedSource(label=said.source_label, uri=said.source_uri),
+                source=NamedSource(label=facet_input.source_label, uri=facet_input.source_uri),
             ),
             principal=calls.principal(),
             request=request_of("PutFacet", request, response=response),
@@ -114,24 +114,24 @@ class CompiledPagesServicer(compiled_pages_pb2_grpc.CompiledPagesServicer):
         return response(facet)
 
 
-def tried_page(rules: DefinitionRules, made: CompiledNode) -> definitions_pb.TestDefinitionResponse:
+def tried_page(rules: DefinitionRules, compiled_node: CompiledNode) -> definitions_pb.TestDefinitionResponse:
     """Return the page that the rules under test made, or why they made none.
 
     Raises:
         AnswerTooLarge: the page does not fit one message.
     """
     response = definitions_pb.TestDefinitionResponse(
-        problems=map(_problem, made.problems), problems_left_out=made.problems_left_out
+        problems=map(_problem, compiled_node.problems), problems_left_out=compiled_node.problems_left_out
     )
-    if made.page is not None:
-        node = made.page.node
+    if compiled_node.page is not None:
+        node = compiled_node.page.node
         response.page.MergeFrom(
             pb.CompiledPage(
                 node_id=node.node_id,
                 node_type=node.entity["type"],
-                title=made.page.title,
-                aliases=made.page.aliases,
-                facets=map(_made_facet, made.page.facets),
+                title=compiled_node.page.title,
+                aliases=compiled_node.page.aliases,
+                facets=map(_made_facet, compiled_node.page.facets),
                 graph_name=node.graph_name,
                 agent_bundle_id=node.agent_bundle_id,
                 app_id=rules.app_id,

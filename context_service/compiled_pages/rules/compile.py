@@ -127,7 +127,7 @@ class Compiling:
         self._graph = graph
         self._making = making
 
-    async def run(self, wanted: CompileRequest, *, principal: Principal) -> AsyncGenerator[Counts, None]:
+    async def run(self, compile_request: CompileRequest, *, principal: Principal) -> AsyncGenerator[Counts, None]:
         """Compile pages, and yield the progress. Everything that it counts is stored.
 
         Raises:
@@ -136,14 +136,14 @@ class Compiling:
             CompileUnderWay: another compile of this audience is running.
             Unavailable: the Entity Service does not answer. Everything that was yielded is stored.
         """
-        if wanted.definition_name and wanted.node_ids:
+        if compile_request.definition_name and compile_request.node_ids:
             raise InvalidArgument("give definition_name or node_ids, not both", field="node_ids")
         approved = await self._approved.approved(principal)
         mine = [definition for definition in approved if _is_open(definition, principal)]
-        if wanted.definition_name:
-            mine = [definition for definition in mine if definition.name == wanted.definition_name]
+        if compile_request.definition_name:
+            mine = [definition for definition in mine if definition.name == compile_request.definition_name]
             if not mine:
-                raise no_definition(wanted.definition_name)
+                raise no_definition(compile_request.definition_name)
         counts = Counts(compile_id=new_id())
         problems: list[Problem] = []
         ready = {}
@@ -164,7 +164,7 @@ class Compiling:
         )
         reached = await self._states.take(principal, run.audience, counts.compile_id)
         try:
-            async with aclosing(self._steps(run, wanted, reached)) as steps:
+            async with aclosing(self._steps(run, compile_request, reached)) as steps:
                 async for _ in steps:
                     yield run.told()
         finally:
@@ -173,11 +173,13 @@ class Compiling:
         counts.is_done = True
         yield run.told()
 
-    async def _steps(self, run: _Run, wanted: CompileRequest, reached: CompileProgress) -> AsyncGenerator[None, None]:
-        if wanted.node_ids:
-            steps = self._nodes(run, wanted.node_ids)
-        elif wanted.definition_name:
-            steps = self._whole(run, run.ready[wanted.definition_name]) if run.ready else _nothing()
+    async def _steps(
+        self, run: _Run, compile_request: CompileRequest, reached: CompileProgress
+    ) -> AsyncGenerator[None, None]:
+        if compile_request.node_ids:
+            steps = self._nodes(run, compile_request.node_ids)
+        elif compile_request.definition_name:
+            steps = self._whole(run, run.ready[compile_request.definition_name]) if run.ready else _nothing()
         else:
             steps = self._changed(run, reached)
         async with aclosing(steps):
@@ -378,14 +380,14 @@ class Compiling:
         for portion in _by_size([one for one, _ in batch.compiled]):
             await self._write(run, portion, batch.read_at)
 
-    async def _write(self, run: _Run, compiled: Sequence[Compiled], read_at: float) -> None:
+    async def _write(self, run: _Run, results: Sequence[Compiled], read_at: float) -> None:
         """Write pages in one transaction that renews the compile's lease, and add the result to its counts."""
         counts = run.counts
 
         async def work(transaction: Transaction) -> PageCounts:
             await self._states.keep(transaction, run.audience, counts.compile_id)
             ago_s = time.monotonic() - read_at  # stored times are by the clock of Postgres
-            return await self._rows.write(transaction, compiled, run.audience, counts.compile_id, read_ago_s=ago_s)
+            return await self._rows.write(transaction, results, run.audience, counts.compile_id, read_ago_s=ago_s)
 
         tally = await self._database.of(run.principal).transaction(work)
         counts.written += tally.written
@@ -415,12 +417,12 @@ class Compiling:
         return found
 
 
-def _compiled(ready: _Ready, node: WholeNode, made: CompiledNode) -> tuple[Compiled, CompiledNode]:
+def _compiled(ready: _Ready, node: WholeNode, compiled_node: CompiledNode) -> tuple[Compiled, CompiledNode]:
     """Return the result for a node as it is stored, together with the page as it was made."""
     definition = ready.definition
     trouble = ""
-    if made.failed:
-        problem = made.problems[-1]
+    if compiled_node.failed:
+        problem = compiled_node.problems[-1]
         trouble = f"it could not be compiled: {problem.rule}: {problem.error}"
     return (
         Compiled(
@@ -428,18 +430,18 @@ def _compiled(ready: _Ready, node: WholeNode, made: CompiledNode) -> tuple[Compi
             definition_version=definition.version,
             app_id=definition.rules.app_id,
             node_id=node.node_id,
-            page=made.page,
+            page=compiled_node.page,
             trouble=trouble,
         ),
-        made,
+        compiled_node,
     )
 
 
-def _by_size(compiled: Sequence[Compiled]) -> Iterator[list[Compiled]]:
+def _by_size(results: Sequence[Compiled]) -> Iterator[list[Compiled]]:
     """Yield groups of at least one page that are written in one transaction."""
     some: list[Compiled] = []
     size_bytes = 0
-    for node in compiled:
+    for node in results:
         more_bytes = node.page.size_bytes if node.page else 0
         if some and size_bytes + more_bytes > BATCH_BYTES:
             yield some

@@ -64,28 +64,28 @@ class PageMaking:
             NodeNotFound: the node was deleted while it was read.
             Unavailable: the Entity Service does not answer.
         """
-        made = CompiledNode()
+        compiled_node = CompiledNode()
         budget = self._limits.call_budget()
         if node.is_archived:
-            return made
+            return compiled_node
         try:
-            named = _named(definition, node, budget, made)
+            named = _named(definition, node, budget, compiled_node)
             if named is None:
-                return made
+                return compiled_node
             title, aliases = named
             depends_on = {node.node_id: NODE}
             owners = {node.node_id: node.owner_user_id} if node.owner_user_id else {}
-            readers = [_Reader(facet, node, budget, made) for facet in definition.facets]
-            await self._read(node, readers, depends_on, owners, made)
+            readers = [_Reader(facet, node, budget, compiled_node) for facet in definition.facets]
+            await self._read(node, readers, depends_on, owners, compiled_node)
             facets = [facet for reader in readers if (facet := reader.facet()) is not None]
         except CallBudgetExceeded as error:
-            made.note("definition", node.node_id, error)
-            made.failed = True
-            return made
-        made.page = CompiledPage(
+            compiled_node.note("definition", node.node_id, error)
+            compiled_node.failed = True
+            return compiled_node
+        compiled_node.page = CompiledPage(
             node=node, title=title, aliases=aliases, facets=facets, depends_on=depends_on, owners=owners
         )
-        return made
+        return compiled_node
 
     async def _read(
         self,
@@ -93,7 +93,7 @@ class PageMaking:
         readers: Sequence[_Reader],
         depends_on: dict[str, int],
         owners: dict[str, str],
-        made: CompiledNode,
+        compiled_node: CompiledNode,
     ) -> None:
         """Read all nodes of the facets of a page. Facets whose walks differ only in depth share one walk."""
         walks: dict[tuple[tuple[str, ...], str], list[_Reader]] = {}
@@ -112,7 +112,7 @@ class PageMaking:
                     problem = await self._walk(root, [reader], depends_on, owners)
                 if problem:
                     reader.begin()
-                    made.note(f"{reader.place}.walk", root.node_id, problem)
+                    compiled_node.note(f"{reader.place}.walk", root.node_id, problem)
 
     async def _walk(
         self, root: WholeNode, readers: Sequence[_Reader], depends_on: dict[str, int], owners: dict[str, str]
@@ -161,10 +161,10 @@ class PageMaking:
 class _Reader:
     """Reads one node after another for a facet, and collects its lines."""
 
-    def __init__(self, facet: CompiledFacet, root: WholeNode, budget: CallBudget, made: CompiledNode) -> None:
+    def __init__(self, facet: CompiledFacet, root: WholeNode, budget: CallBudget, compiled_node: CompiledNode) -> None:
         self._facet = facet
         self._root = root
-        self._made = made
+        self._made = compiled_node
         self._when, self._text, self._confidence, self._as_of, self._time_to_live = (
             None if rule is None else rule.expression.evaluator(budget)
             for rule in (facet.when, facet.text, facet.confidence, facet.as_of, facet.time_to_live)
@@ -274,7 +274,7 @@ class _Reader:
 
 
 def _named(
-    definition: CompiledDefinition, node: WholeNode, budget: CallBudget, made: CompiledNode
+    definition: CompiledDefinition, node: WholeNode, budget: CallBudget, compiled_node: CompiledNode
 ) -> tuple[str, list[str]] | None:
     """Return the title and the aliases of a page, or None if the node has no page."""
     variables = {"entity": node.entity}
@@ -293,8 +293,8 @@ def _named(
         if not all(isinstance(alias, str) for alias in given):
             raise EvaluationError("each alias must be a string")
     except EvaluationError as error:
-        made.note(f"definition.{place}", node.node_id, error)
-        made.failed = True
+        compiled_node.note(f"definition.{place}", node.node_id, error)
+        compiled_node.failed = True
         return None
     aliases = [_short(alias, ALIAS_CHARS_MAX) for alias in given]
     return (title, list(dict.fromkeys(alias for alias in aliases if alias))) if title else None

@@ -90,12 +90,14 @@ class Definitions:
             await self._rows.lock(transaction)
             newest = await self._rows.newest(transaction, name)
             if newest and newest.rules == rules and newest.state is not DefinitionState.RETIRED:
-                put = newest
+                stored_version = newest
             else:
                 version = newest.version + 1 if newest else 1
-                put, count = await self._rows.put(transaction, name, rules, version=version, by=principal.subject)
+                stored_version, count = await self._rows.put(
+                    transaction, name, rules, version=version, by=principal.subject
+                )
                 check_stored("definitions", count, DEFINITIONS_MAX)
-            return put
+            return stored_version
 
         return await self._database.of(principal).transaction(self._requests.once(request, work))
 
@@ -155,10 +157,10 @@ class Definitions:
         """
         check_name(name)
         _check_version(version)
-        found = await self._rows.read(principal, name, version)
-        if found is None:
+        definition = await self._rows.read(principal, name, version)
+        if definition is None:
             raise no_definition(name)
-        return found
+        return definition
 
     async def page(
         self, page: pages.PageRequest, states: Sequence[DefinitionState], *, principal: Principal
@@ -172,8 +174,8 @@ class Definitions:
         key = pages.decode_token(query, page.token, parts=2)
         after = _place(key) if key else ("", 0)
         count = pages.page_size(page.size)
-        found = await self._rows.page(principal, states, after=after, count=count + 1)
-        return pages.cut(query, found, count, key=lambda listed: (listed.name, listed.version))
+        rows = await self._rows.page(principal, states, after=after, count=count + 1)
+        return pages.cut(query, rows, count, key=lambda listed: (listed.name, listed.version))
 
     async def tried(self, rules: DefinitionRules, node_id: UUID, *, principal: Principal) -> CompiledNode:
         """Return the page that rules make of a node, without storing it.

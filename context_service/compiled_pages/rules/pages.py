@@ -54,17 +54,17 @@ class CompiledPages:
         query = ("ListCompiledPages", principal.tenant_id, definition_name, str(node_id or ""))
         key = pages.decode_token(query, page.token, parts=2)
         count = pages.page_size(page.size)
-        found = await self._rows.page(
+        rows = await self._rows.page(
             principal,
             definition_name=definition_name,
             node_id=node_id,
             after=_place(key) if key else None,
             count=count + 1,
         )
-        return pages.cut(query, found, count, key=lambda page: (page.definition_name, page.page_id))
+        return pages.cut(query, rows, count, key=lambda page: (page.definition_name, page.page_id))
 
     async def put_facet(
-        self, page_id: UUID, said: FacetInput, *, principal: Principal, request: Request | None
+        self, page_id: UUID, facet_input: FacetInput, *, principal: Principal, request: Request | None
     ) -> KeptFacet | None:
         """Add a facet to a page, and return it, or None if it was deleted.
 
@@ -73,16 +73,18 @@ class CompiledPages:
             InvalidArgument, LimitExceeded: the facet is malformed, or the page has too many.
             RequestIdReused: another request had the same request id.
         """
-        said.check()
+        facet_input.check()
 
         async def work(transaction: Transaction) -> KeptFacet | None:
             page = await self._rows.lock(transaction, page_id)
             if page is None:
                 raise _not_found()
-            check_stored("facets", await self._rows.put(transaction, page, said, by=principal.subject), PUT_MAX)
-            read = await self._rows.read(transaction, page_id)
-            facets = read.facets if read else ()
-            return next((facet for facet in facets if facet.compile_id is None and facet.slug == said.slug), None)
+            check_stored("facets", await self._rows.put(transaction, page, facet_input, by=principal.subject), PUT_MAX)
+            row = await self._rows.read(transaction, page_id)
+            facets = row.facets if row else ()
+            return next(
+                (facet for facet in facets if facet.compile_id is None and facet.slug == facet_input.slug), None
+            )
 
         return await self._database.of(principal).transaction(self._requests.once(request, work))
 

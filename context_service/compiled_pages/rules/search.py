@@ -65,7 +65,7 @@ class AskedFacets:
             time_to: Only facets whose information is from before then; None sets no limit.
             principal: The caller; its tenant and bounds limit the rows.
         """
-        found = await best(
+        matches = await best(
             self._passages,
             self._meaning,
             scope_of(principal.tenant_id),
@@ -74,32 +74,32 @@ class AskedFacets:
             limit=4 * limit,
             principal=principal,
         )
-        taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
+        best_places = few_of_each(matches.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
         shown = [
             facet
-            for facet in await self._shown(taken, principal)
+            for facet in await self._shown(best_places, principal)
             if (time_from is None or facet.as_of >= time_from) and (time_to is None or facet.as_of < time_to)
         ]
-        return FoundFacets(facets=shown[:limit], by_meaning=found.by_meaning)
+        return FoundFacets(facets=shown[:limit], by_meaning=matches.by_meaning)
 
     async def whole(self, page_id: UUID, slug: str, *, is_put: bool, principal: Principal) -> WholeFacet | None:
         """Return the whole text of a facet, or None if the principal sees no such facet."""
-        named = {"page_id": page_id, "slug": slug, "is_put": is_put}
-        for row in await self._database.of(principal).query(WHOLE, named):
+        parameters = {"page_id": page_id, "slug": slug, "is_put": is_put}
+        for row in await self._database.of(principal).query(WHOLE, parameters):
             return copied(WholeFacet, row)
         return None
 
-    async def _shown(self, taken: Sequence[Ranked], principal: Principal) -> list[SaidByFacet]:
-        if not taken:
+    async def _shown(self, ranked: Sequence[Ranked], principal: Principal) -> list[SaidByFacet]:
+        if not ranked:
             return []
-        found = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(taken)]
-        named = {"scope_id": scope_of(principal.tenant_id).id, "found": orjson.dumps(found).decode()}
-        rows = await self._database.of(principal).query(SHOWN, named)
+        places = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(ranked)]
+        parameters = {"scope_id": scope_of(principal.tenant_id).id, "found": orjson.dumps(places).decode()}
+        rows = await self._database.of(principal).query(SHOWN, parameters)
         speaks: dict[object, tuple[bool, datetime, UUID]] = {}
         for row in rows:
             rank = (row.is_unbound, row.compiled_at, row.page_id)
             speaks[_same(row)] = max(speaks.get(_same(row), rank), rank)
-        return [_said(row, taken[row.n]) for row in rows if speaks[_same(row)][2] == row.page_id]
+        return [_said(row, ranked[row.n]) for row in rows if speaks[_same(row)][2] == row.page_id]
 
 
 def _same(row: Row) -> object:

@@ -49,8 +49,8 @@ class DefinitionRows:
 
     async def read(self, principal: Principal, name: str, version: int) -> Definition | None:
         """Return a version, or None if the caller sees none; 0 returns the approved one, or else the newest."""
-        named = {"name": name, "version": version}
-        rows = await self._database.of(principal).query(_READ, named)
+        parameters = {"name": name, "version": version}
+        rows = await self._database.of(principal).query(_READ, parameters)
         return _definition(rows[0]) if rows else None
 
     async def newest(self, transaction: Transaction, name: str) -> Definition | None:
@@ -67,13 +67,13 @@ class DefinitionRows:
         self, principal: Principal, states: Sequence[DefinitionState], *, after: tuple[str, int], count: int
     ) -> list[Definition]:
         """Return versions by name, the newest of each first, after a name and a version."""
-        named = {
+        parameters = {
             "states": [state.value for state in states],
             "after": after[0],
             "before": after[1],
             "count": count,
         }
-        return [_definition(row) for row in await self._database.of(principal).query(_LIST, named)]
+        return [_definition(row) for row in await self._database.of(principal).query(_LIST, parameters)]
 
     async def put(
         self, transaction: Transaction, name: str, rules: DefinitionRules, *, version: int, by: str
@@ -94,21 +94,21 @@ class DefinitionRows:
 
     async def approve(self, transaction: Transaction, name: str, version: int, *, by: str) -> Definition | None:
         """Approve a version, and retire the one that was approved. Return None if there is no such version."""
-        named = {"name": name, "version": version, "by": by}
-        newest = await transaction.query(_READ, named)
+        parameters = {"name": name, "version": version, "by": by}
+        newest = await transaction.query(_READ, parameters)
         if not newest:
             return None
         before = _definition(newest[0])
         if before.state is DefinitionState.APPROVED:
             return before
-        await transaction.query(_RETIRE, {**named, "version": 0})
-        (row,) = await transaction.query(_APPROVE, named)
+        await transaction.query(_RETIRE, {**parameters, "version": 0})
+        (row,) = await transaction.query(_APPROVE, parameters)
         return _definition(row)
 
     async def retire(self, transaction: Transaction, name: str, version: int) -> Definition | None:
         """Retire a version, or with 0 the approved one. Return None if there is none."""
-        named = {"name": name, "version": version}
-        rows = await transaction.query(_RETIRE, named)
+        parameters = {"name": name, "version": version}
+        rows = await transaction.query(_RETIRE, parameters)
         return _definition(rows[0]) if rows else None
 
 

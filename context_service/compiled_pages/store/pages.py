@@ -116,7 +116,7 @@ class CompiledRows:
     async def write(
         self,
         transaction: Transaction,
-        compiled: Sequence[Compiled],
+        results: Sequence[Compiled],
         audience: Audience,
         compile_id: UUID,
         *,
@@ -126,12 +126,12 @@ class CompiledRows:
 
         Args:
             transaction: The transaction that holds the row of the running compile.
-            compiled: The results; each page is in it once.
+            results: The results; each page is in it once.
             audience: The bounds of the keys that see these pages.
             compile_id: The id of the running compile.
             read_ago_s: Seconds since the first of the nodes was read.
         """
-        by_id = {audience.page_id(node.definition_name, node.node_id): node for node in compiled}
+        by_id = {audience.page_id(node.definition_name, node.node_id): node for node in results}
         named: dict[str, Any] = {
             "tenant_id": transaction.tenant_id,
             "audience_id": audience.id,
@@ -163,7 +163,10 @@ class CompiledRows:
         return PageCounts(written=len(written), unchanged=len(standing), removed=removed, failed=len(troubled))
 
     async def _put(
-        self, transaction: Transaction, pages: Mapping[UUID, tuple[Compiled, CompiledPage]], named: Mapping[str, Any]
+        self,
+        transaction: Transaction,
+        pages: Mapping[UUID, tuple[Compiled, CompiledPage]],
+        parameters: Mapping[str, Any],
     ) -> None:
         """Replace pages with their facets, dependencies and passages.
 
@@ -173,10 +176,10 @@ class CompiledRows:
         Args:
             transaction: The transaction of the compile.
             pages: The results and pages to write, by page id.
-            named: The parameters that all statements share, such as the compile.
+            parameters: The parameters that all statements share, such as the compile.
         """
         scope = scope_of(transaction.tenant_id)
-        ids = {**named, "page_ids": list(pages)}
+        ids = {**parameters, "page_ids": list(pages)}
         size_bytes = sum(utf8_bytes(facet.text) for _, page in pages.values() for facet in page.facets)
         pieces = await beside_the_loop(_CUTTING * size_bytes, self._cut_all, pages, scope)
         await take_turn(transaction)
@@ -185,17 +188,17 @@ class CompiledRows:
             await self._passages.remove_documents(transaction, scope, seqs)
         await transaction.query(_DROP_COMPILED, ids)
         await transaction.query(_DROP_DEPENDENCIES, ids)
-        await transaction.query(_PUT_PAGES, {**named, "pages": json_rows(map(_page_row, pages, pages.values()))})
+        await transaction.query(_PUT_PAGES, {**parameters, "pages": json_rows(map(_page_row, pages, pages.values()))})
         facets = json_rows(
-            _facet_row(page_id, one, page, place, len(pieces[page_id, facet.slug]), named["compile_id"])
+            _facet_row(page_id, one, page, place, len(pieces[page_id, facet.slug]), parameters["compile_id"])
             for page_id, (one, page) in pages.items()
             for place, facet in enumerate(page.facets)
         )
-        placed = await transaction.query(_PUT_FACETS, {**named, "facets": facets})
+        placed = await transaction.query(_PUT_FACETS, {**parameters, "facets": facets})
         await transaction.query(
             _PUT_DEPENDENCIES,
             {
-                **named,
+                **parameters,
                 "dependencies": json_rows(
                     {
                         "node_id": node_id,
@@ -284,13 +287,13 @@ class CompiledRows:
 
     async def of_nodes(self, transaction: Transaction, node_ids: Sequence[str]) -> list[UUID]:
         """Return the pages of nodes for all audiences, as far as the caller sees them."""
-        named = {"node_ids": list(node_ids)}
-        return [row.page_id for row in await transaction.query(_OF_NODES, named)]
+        parameters = {"node_ids": list(node_ids)}
+        return [row.page_id for row in await transaction.query(_OF_NODES, parameters)]
 
     async def saying(self, tenant: Tenant, owner_id: str, pages: Mapping[str, str]) -> list[MentioningPage]:
         """Return which of some stored pages have text from a user's nodes."""
-        named = {"owner_id": owner_id, **pages}
-        return [MentioningPage(*row) for row in await tenant.query(_SAYING, named)]
+        parameters = {"owner_id": owner_id, **pages}
+        return [MentioningPage(*row) for row in await tenant.query(_SAYING, parameters)]
 
     async def forget(self, transaction: Transaction, owner_id: str, those: Sequence[MentioningPage]) -> int:
         """Remove the pages of a user's nodes, and empty other pages with text from such nodes; return their number.
@@ -301,23 +304,23 @@ class CompiledRows:
         emptied = [mentioning for mentioning in those if not mentioning.is_own]
         if not emptied:
             return removed
-        named = {
+        parameters = {
             "page_ids": [mentioning.page_id for mentioning in emptied],
             "unnamed_ids": [mentioning.page_id for mentioning in emptied if mentioning.may_be_own],
             "owner_id": owner_id,
             "trouble": FORGOTTEN,
         }
         await take_turn(transaction)
-        seqs = [row.seq for row in await transaction.query(_FOUND_BY, named)]
+        seqs = [row.seq for row in await transaction.query(_FOUND_BY, parameters)]
         if seqs:
             await self._passages.remove_documents(transaction, scope_of(transaction.tenant_id), seqs)
-        await transaction.query(_DROP_COMPILED, named)
-        return removed + len(await transaction.query(_EMPTY, named))
+        await transaction.query(_DROP_COMPILED, parameters)
+        return removed + len(await transaction.query(_EMPTY, parameters))
 
     async def not_approved(self, transaction: Transaction, names: Sequence[str], *, count: int) -> list[UUID]:
         """Return pages of definitions other than those named, `count` at most."""
-        named = {"names": list(names), "count": count}
-        return [row.page_id for row in await transaction.query(_NOT_APPROVED, named)]
+        parameters = {"names": list(names), "count": count}
+        return [row.page_id for row in await transaction.query(_NOT_APPROVED, parameters)]
 
     async def unseen(
         self,
@@ -330,22 +333,22 @@ class CompiledRows:
         count: int,
     ) -> list[Unseen]:
         """Return pages of a definition that a compile of all nodes did not meet, after an id, `count` at most."""
-        named = {
+        parameters = {
             "definition_name": definition_name,
             "audience_id": audience.id,
             "compile_id": compile_id,
             "after": after,
             "count": count,
         }
-        return [Unseen(*row) for row in await self._database.of(principal).query(_UNSEEN, named)]
+        return [Unseen(*row) for row in await self._database.of(principal).query(_UNSEEN, parameters)]
 
     async def dependent(
         self, principal: Principal, audience: Audience, touched: Mapping[str, int]
     ) -> list[tuple[str, str]]:
         """Return the definitions and the nodes of pages that depend on changed nodes."""
         rows = json_rows({"node_id": node_id, "bits": bits} for node_id, bits in touched.items())
-        named = {"audience_id": audience.id, "touched": rows}
-        found = await self._database.of(principal).query(_DEPENDENT, named)
+        parameters = {"audience_id": audience.id, "touched": rows}
+        found = await self._database.of(principal).query(_DEPENDENT, parameters)
         return [(row.definition_name, str(row.node_id)) for row in found]
 
     # Facets that callers add
@@ -355,18 +358,18 @@ class CompiledRows:
         rows = await transaction.query(_LOCK, {"page_id": page_id})
         return _page(rows[0]) if rows else None
 
-    async def put(self, transaction: Transaction, page: KeptPage, said: FacetInput, *, by: str) -> int:
+    async def put(self, transaction: Transaction, page: KeptPage, facet_input: FacetInput, *, by: str) -> int:
         """Add a facet to a locked page, or delete it; return how many added facets the page has then."""
         scope = scope_of(transaction.tenant_id)
-        ids = {"page_id": page.page_id, "slug": said.slug}
+        ids = {"page_id": page.page_id, "slug": facet_input.slug}
         await take_turn(transaction)
         for row in await transaction.query(_DROP_PUT, ids):
             if row.passage_count:
                 await self._passages.remove_documents(transaction, scope, [row.seq])
-        if said.text:
-            pieces = await self._pieces(transaction, page.title, page.aliases, said.heading, said.text)
+        if facet_input.text:
+            pieces = await self._pieces(transaction, page.title, page.aliases, facet_input.heading, facet_input.text)
             walls = copied(Walls, page)
-            row_put = _put_row(page, said, walls, len(pieces), by)
+            row_put = _put_row(page, facet_input, walls, len(pieces), by)
             (row,) = await transaction.query(_PUT_FACETS, {**ids, "facets": json_rows([row_put])})
             found = _FoundPage(seq=row.seq, page_id=page.page_id, written_at=row.written_at, walls=walls, pieces=pieces)
             await self._find(transaction, scope, [found])
@@ -377,11 +380,11 @@ class CompiledRows:
 
     async def read(self, door: Tenant | Transaction, page_id: UUID) -> KeptPage | None:
         """Return a page with the facets that the caller may see, or None if it sees no such page."""
-        named = {"page_id": page_id}
-        rows = await door.query(_READ, named)
+        parameters = {"page_id": page_id}
+        rows = await door.query(_READ, parameters)
         if not rows:
             return None
-        return _page(rows[0], [_facet(row, rows[0]) for row in await door.query(_FACETS, named)])
+        return _page(rows[0], [_facet(row, rows[0]) for row in await door.query(_FACETS, parameters)])
 
     async def page(
         self,
@@ -394,22 +397,22 @@ class CompiledRows:
     ) -> list[KeptPage]:
         """Return pages by the name of their definition, from the one after `after`, without their facets."""
         after_name, after_id = after or ("", FIRST)
-        named = {
+        parameters = {
             "definition_name": definition_name,
             "node_id": node_id,
             "after": after_name,
             "after_id": after_id,
             "count": count,
         }
-        return [_page(row) for row in await self._database.of(principal).query(_LIST, named)]
+        return [_page(row) for row in await self._database.of(principal).query(_LIST, parameters)]
 
 
 def cut_of(
     title: str, aliases: Sequence[str], heading: str, text: str, *, count: Callable[[str], int], scope_id: UUID
 ) -> list[tuple[TextPiece, Sequence[int]]]:
     """Return the passages of a facet, with the numbers of their indexed terms."""
-    found = cut(title, aliases, [Section(heading, text)], count=count)
-    return [(found_page.piece, masks(scope_id, found_page.piece.terms)) for found_page in found]
+    pieces = cut(title, aliases, [Section(heading, text)], count=count)
+    return [(found_page.piece, masks(scope_id, found_page.piece.terms)) for found_page in pieces]
 
 
 def passage(
@@ -456,19 +459,19 @@ def past(fresh_until: datetime) -> str:
     return f"it was good until {fresh_until:%Y-%m-%d %H:%M} UTC"
 
 
-def _page_walls(compiled: Compiled, page: CompiledPage) -> dict[str, str]:
+def _page_walls(result: Compiled, page: CompiledPage) -> dict[str, str]:
     node = page.node
-    return {"graph_name": node.graph_name, "agent_bundle_id": node.agent_bundle_id, "app_id": compiled.app_id}
+    return {"graph_name": node.graph_name, "agent_bundle_id": node.agent_bundle_id, "app_id": result.app_id}
 
 
 def _facet_walls(
-    compiled: Compiled, page: CompiledPage, bundles: Sequence[str], *, is_declassified: bool
+    result: Compiled, page: CompiledPage, bundles: Sequence[str], *, is_declassified: bool
 ) -> dict[str, str]:
     """Return the columns for row-level security of a facet: callers with other bounds must not see its text.
 
     If the facet read nodes of several bundles, no bound key may see it, because such a key has one bundle.
     """
-    walls = _page_walls(compiled, page)
+    walls = _page_walls(result, page)
     if not is_declassified:
         walls["agent_bundle_id"] = bundles[0] if len(bundles) == 1 else ""
     return walls
@@ -491,7 +494,7 @@ def _page_row(page_id: UUID, both: tuple[Compiled, CompiledPage]) -> dict[str, o
 
 
 def _facet_row(
-    page_id: UUID, compiled: Compiled, page: CompiledPage, place: int, passage_count: int, compile_id: UUID
+    page_id: UUID, result: Compiled, page: CompiledPage, place: int, passage_count: int, compile_id: UUID
 ) -> dict[str, object]:
     """Return the row of a facet that a definition made, at `place` in its page."""
     facet = page.facets[place]
@@ -502,7 +505,7 @@ def _facet_row(
         "fresh_until": facet.fresh_until,
         "confidence": facet.confidence,
         "place": place,
-        "definition_version": compiled.definition_version,
+        "definition_version": result.definition_version,
         "passage_count": passage_count,
         "is_put": False,
         "is_cut": facet.is_cut,
@@ -514,31 +517,31 @@ def _facet_row(
         "bundles": facet.bundles,
         "sources": [list(source) for source in facet.sources],
         "text": facet.text,
-        **_facet_walls(compiled, page, facet.bundles, is_declassified=facet.is_declassified),
+        **_facet_walls(result, page, facet.bundles, is_declassified=facet.is_declassified),
     }
 
 
-def _put_row(page: KeptPage, said: FacetInput, walls: Walls, passage_count: int, by: str) -> dict[str, object]:
+def _put_row(page: KeptPage, facet_input: FacetInput, walls: Walls, passage_count: int, by: str) -> dict[str, object]:
     """Return the row of a facet that a caller added to a page."""
-    assert said.kind is not None, "FacetInput.check requires one"
+    assert facet_input.kind is not None, "FacetInput.check requires one"
     return {
         "page_id": page.page_id,
-        "as_of": said.as_of,
-        "fresh_until": said.fresh_until,
-        "confidence": said.confidence,
+        "as_of": facet_input.as_of,
+        "fresh_until": facet_input.fresh_until,
+        "confidence": facet_input.confidence,
         "place": 0,
         "definition_version": page.definition_version,
         "passage_count": passage_count,
         "is_put": True,
         "is_cut": False,
         "is_declassified": False,
-        "slug": said.slug,
-        "heading": said.heading,
-        "kind": said.kind.value,
+        "slug": facet_input.slug,
+        "heading": facet_input.heading,
+        "kind": facet_input.kind.value,
         "put_by": by,
         "bundles": [walls.agent_bundle_id],
-        "sources": [[said.source.label, said.source.uri]],
-        "text": said.text,
+        "sources": [[facet_input.source.label, facet_input.source.uri]],
+        "text": facet_input.text,
         "graph_name": walls.graph_name,
         "agent_bundle_id": walls.agent_bundle_id,
         "app_id": walls.app_id,

@@ -30,8 +30,8 @@ def facet_source(count_tokens: Callable[[str], int]) -> PassageFeed:
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
-        cut = partial(cut_of, row.title, row.aliases, row.heading, row.text, scope_id=scope.id)
-        pieces = await asyncio.to_thread(cut, count=count_tokens)
+        split = partial(cut_of, row.title, row.aliases, row.heading, row.text, scope_id=scope.id)
+        pieces = await asyncio.to_thread(split, count=count_tokens)
         return IndexedText(
             seq=row.seq,
             audience=audience_of(walls_of(row)),

@@ -62,12 +62,12 @@ class CompileStates:
         Raises:
             CompileUnderWay: another compile has taken over.
         """
-        named = {
+        parameters = {
             **_named(principal.tenant_id, audience, compile_id),
             "place": reached.place,
             "definitions": orjson.dumps(reached.definitions).decode(),
         }
-        if not await self._database.of(principal).query(_SAVE, named):
+        if not await self._database.of(principal).query(_SAVE, parameters):
             raise _under_way()
 
     async def release(self, principal: Principal, audience: Audience, compile_id: UUID) -> None:

@@ -78,12 +78,14 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             await self._messaging.check(draft, path="message", principal=principal)
             return pb.SendMessageResponse(message=pb.SentMessage(redacted_parts=draft.redacted))
 
-        async def response(written: SentMessages) -> pb.SendMessageResponse:
-            (sent,) = _sent(written, [draft])
-            response = pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
-            if query and (request.HasField("recall") or not written.created):
-                until = _until(query, written.messages[0].seq - 1)
-                response.recall.CopyFrom(await self._recalled_behind(written.context_id, until, principal))
+        async def response(sent_messages: SentMessages) -> pb.SendMessageResponse:
+            (sent,) = _sent(sent_messages, [draft])
+            response = pb.SendMessageResponse(
+                context_id=str(sent_messages.context_id), message=sent, created=sent_messages.created
+            )
+            if query and (request.HasField("recall") or not sent_messages.created):
+                until = _until(query, sent_messages.messages[0].seq - 1)
+                response.recall.CopyFrom(await self._recalled_behind(sent_messages.context_id, until, principal))
             return response
 
         written = await self._messaging.send(
@@ -107,9 +109,11 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         sent = {f"messages[{place}]": item for place, item in enumerate(request.messages)}
         draft = await messages_of(sent)
 
-        def response(written: SentMessages) -> pb.AppendMessagesResponse:
+        def response(sent_messages: SentMessages) -> pb.AppendMessagesResponse:
             return pb.AppendMessagesResponse(
-                context_id=str(written.context_id), messages=_sent(written, draft), created=written.created
+                context_id=str(sent_messages.context_id),
+                messages=_sent(sent_messages, draft),
+                created=sent_messages.created,
             )
 
         written = await self._messaging.send(
@@ -187,8 +191,8 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     async def UpdateContext(self, request: pb.UpdateContextRequest, context: object) -> pb.UpdateContextResponse:
         """Change fields of a context."""
 
-        def response(changed: Context) -> pb.UpdateContextResponse:
-            return pb.UpdateContextResponse(context=header_of(changed))
+        def response(context: Context) -> pb.UpdateContextResponse:
+            return pb.UpdateContextResponse(context=header_of(context))
 
         changed = await self._messaging.update(
             parse_id("context_id", request.context_id),
@@ -202,8 +206,8 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     async def CloseContext(self, request: pb.CloseContextRequest, context: object) -> pb.CloseContextResponse:
         """Close a context."""
 
-        def response(closed: Context) -> pb.CloseContextResponse:
-            return pb.CloseContextResponse(context=header_of(closed))
+        def response(context: Context) -> pb.CloseContextResponse:
+            return pb.CloseContextResponse(context=header_of(context))
 
         closed = await self._messaging.close(
             parse_id("context_id", request.context_id),
@@ -408,14 +412,14 @@ def _external_id(message: pb.ExternalId) -> ExternalId:
     return ExternalId(system=message.system, id=message.id)
 
 
-def _sent(written: SentMessages, draft: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
+def _sent(sent_messages: SentMessages, draft: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
     """Yield a `SentMessage` for each written message, with the numbers of its redacted parts.
 
     Drafts and written messages are paired by id; drafts without an id are paired in their order.
     """
     by_id = {item.message_id: item.redacted for item in draft if item.message_id}
     unnamed = iter([item.redacted for item in draft if not item.message_id])
-    for item in written.messages:
+    for item in sent_messages.messages:
         yield copied(
             pb.SentMessage,
             item,

@@ -96,23 +96,28 @@ class Artifacts:
         size_bytes = await self._check(draft)
         for record_id in records_of([_as_message(draft)]):
             await self._check_record(record_id, principal)
-        meant = context_id or await self._references.context_of(task_id, principal=principal)
+        owning_context_id = context_id or await self._references.context_of(task_id, principal=principal)
         await self._log.take_room_for_records(principal.tenant_id, draft.parts)
 
         async def work(transaction: Transaction) -> Artifact | None:
-            await self._tasks.going_on(transaction, meant, task_id)
-            before = await self._rows.newest(transaction, meant, task_id, draft.artifact_id)
+            await self._tasks.going_on(transaction, owning_context_id, task_id)
+            before = await self._rows.newest(transaction, owning_context_id, task_id, draft.artifact_id)
             if draft.append:
                 _check_chunk(before, draft, size_bytes, self._checks.message_bytes_max)
-            elif before is None and await self._rows.count(transaction, meant, task_id) >= ARTIFACTS_OF_TASK_MAX:
+            elif (
+                before is None
+                and await self._rows.count(transaction, owning_context_id, task_id) >= ARTIFACTS_OF_TASK_MAX
+            ):
                 raise _too_many("artifacts_of_task", ARTIFACTS_OF_TASK_MAX)
-            new, numbers = await beside_the_loop(_CUTTING * size_bytes, self._new, meant, draft, size_bytes, before)
+            new, numbers = await beside_the_loop(
+                _CUTTING * size_bytes, self._new, owning_context_id, draft, size_bytes, before
+            )
             return await self._rows.put(
-                transaction, meant, task_id, new, numbers, before=before, created_by=principal.subject
+                transaction, owning_context_id, task_id, new, numbers, before=before, created_by=principal.subject
             )
 
         return await self._tasks.written(
-            meant, work, principal, request=request, refused=lambda: _too_many("artifacts", ARTIFACTS_MAX)
+            owning_context_id, work, principal, request=request, refused=lambda: _too_many("artifacts", ARTIFACTS_MAX)
         )
 
     async def read(
@@ -127,11 +132,11 @@ class Artifacts:
         check_text("artifact_id", artifact_id, chars_max=ID_CHARS_MAX, required=True)
         if not 0 <= version <= _VERSION_MAX:
             raise InvalidArgument(f"version must be between 0 and {_VERSION_MAX} (got {version})", field="version")
-        meant = context_id or await self._references.context_of(task_id, principal=principal, reads=True)
-        versions = await self._rows.read(meant, task_id, artifact_id, version=version, principal=principal)
+        owning_context_id = context_id or await self._references.context_of(task_id, principal=principal, reads=True)
+        versions = await self._rows.read(owning_context_id, task_id, artifact_id, version=version, principal=principal)
         if versions is None:
             await self._tasks.read(
-                meant, task_id, principal=principal, history_length=0
+                owning_context_id, task_id, principal=principal, history_length=0
             )  # raises if there is no such task
         for artifact in versions or ():
             return artifact

@@ -212,10 +212,10 @@ class Messaging:
                 raise task_not_found(task_id)
             context_id = new_id()
             try:
-                sent = await self._log.begin(
+                stored_messages = await self._log.begin(
                     context_id, draft, messages, principal=principal, only=target.only, request=request
                 )
-                return SentMessages(context_id=context_id, messages=sent, created=True)
+                return SentMessages(context_id=context_id, messages=stored_messages, created=True)
             except AlreadyThere as error:
                 if error.taken is Taken.REQUEST and request:
                     await self._requests.answered(self._log.of(principal, context_id), request)
@@ -246,10 +246,10 @@ class Messaging:
         async def appended() -> SentMessages:
             nonlocal known
             missing = [message for message in messages if message.draft.message_id not in known]
-            sent: Sequence[Sent] = []
+            stored_messages: Sequence[Sent] = []
             if missing:
                 try:
-                    sent = await self._log.append(
+                    stored_messages = await self._log.append(
                         context_id,
                         missing,
                         known=known.values(),
@@ -269,13 +269,16 @@ class Messaging:
                         raise _answered_long_ago() from error
                     known = await self._known(context_id, messages, principal)
                     raise RowsChanged from error
-                if not sent:
+                if not stored_messages:
                     # Refused; some of the messages may have been written before the context was closed.
                     known = await self._known(context_id, messages, principal)
                     if len(known) < len(messages):
                         raise await self._refusal(context_id, principal)
-            before = sorted((known_message.sent for known_message in known.values()), key=lambda sent: sent.seq)
-            return SentMessages(context_id=context_id, messages=[*before, *sent], created=False)
+            before = sorted(
+                (known_message.sent for known_message in known.values()),
+                key=lambda stored_messages: stored_messages.seq,
+            )
+            return SentMessages(context_id=context_id, messages=[*before, *stored_messages], created=False)
 
         async with self._writer_locks.hold((principal.tenant_id, context_id)):
             return await until_written(appended, what="the same messages")
@@ -596,8 +599,8 @@ def _within_bounds(draft: ContextInput, principal: Principal) -> ContextInput:
 
 def records_of(messages: Sequence[MessageInput]) -> list[UUID]:
     """Return the records that parts name, without duplicates."""
-    named = {part.working_memory_id for draft in messages for part in draft.parts if part.working_memory_id}
-    return sorted(map(UUID, named))
+    parameters = {part.working_memory_id for draft in messages for part in draft.parts if part.working_memory_id}
+    return sorted(map(UUID, parameters))
 
 
 def _answered_long_ago() -> Aborted:

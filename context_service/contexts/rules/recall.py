@@ -262,8 +262,8 @@ class Recalling:
             raise not_found(context_id)
         name = query.profile or context.recall_profile or DEFAULT
         if name not in profile_names():
-            known = ", ".join(profile_names())
-            raise InvalidArgument(f"profile must be one of {known} (got {name[:100]!r})", field="profile")
+            names = ", ".join(profile_names())
+            raise InvalidArgument(f"profile must be one of {names} (got {name[:100]!r})", field="profile")
         query = replace(query, which=await self._about(context, query.which, principal))
         scope = Scope.of_context(context_id)
         mentioned = await self._referred(context_id, query, principal=principal)

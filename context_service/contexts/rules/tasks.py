@@ -220,15 +220,15 @@ class Tasks:
     ) -> Task:
         """Lock a task, and write the values that `changed` returns for it; if it returns None, the task stays."""
         await self._check_records(draft, principal)
-        meant = context_id or await self._references.context_of(task_id, principal=principal)
+        owning_context_id = context_id or await self._references.context_of(task_id, principal=principal)
 
         async def work(transaction: Transaction) -> Task | None:
-            task: Task | None = await self._locked(transaction, meant, task_id)
+            task: Task | None = await self._locked(transaction, owning_context_id, task_id)
             if task and (values := changed(task)) is not None:
-                task = await self._rows.update(transaction, meant, task_id, values, is_status=is_status)
+                task = await self._rows.update(transaction, owning_context_id, task_id, values, is_status=is_status)
             return task
 
-        return await self.written(meant, work, principal, request=request, refused=_too_many)
+        return await self.written(owning_context_id, work, principal, request=request, refused=_too_many)
 
     async def going_on(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> None:
         """Lock a task until the transaction ends, and refuse a task that has ended.

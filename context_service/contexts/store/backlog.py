@@ -73,11 +73,11 @@ class IndexGauges:
             Unavailable: Postgres does not answer.
         """
         indexes = await self._database.everywhere(_INDEX)
-        named = {"topics": [owing_topic(kind) for kind in (CONTEXT, *OF_USERS)]}
+        parameters = {"topics": [owing_topic(kind) for kind in (CONTEXT, *OF_USERS)]}
         oldest = [
             row
             for tenant in await self._database.tenants(reachable=True)
-            for row in await tenant.query(_OLDEST, {**named})
+            for row in await tenant.query(_OLDEST, {**parameters})
         ]
         self.index_bytes = sum(index.index_bytes for index in indexes)
         self.passages = sum(index.passages or 0 for index in indexes)

@@ -54,8 +54,8 @@ async def remove_records(
     Returns:
         None if all are removed, else the value of `after` for the next call.
     """
-    named = {"context_id": context_id}
-    while records := await tenant.query(_FIND, {**named, "after": after, "count": _STEP_RECORDS}):
+    parameters = {"context_id": context_id}
+    while records := await tenant.query(_FIND, {**parameters, "after": after, "count": _STEP_RECORDS}):
         ids = [row.id for row in records]
         began = time.monotonic()
         await tenant.transaction(partial(_remove, context_id, ids, purge), across=_ALL)
@@ -67,11 +67,11 @@ async def remove_records(
 
 
 async def _remove(context_id: UUID, ids: Sequence[UUID], purge: Purge, transaction: Transaction) -> None:
-    named = {"context_id": context_id}
-    locked = [row.id for row in await transaction.query(_LOCK, {**named, "ids": list(ids)})]
+    parameters = {"context_id": context_id}
+    locked = [row.id for row in await transaction.query(_LOCK, {**parameters, "ids": list(ids)})]
     if not locked:
         return
-    unreferred = [row.id for row in await transaction.query(_UNREFERRED, {**named, "ids": locked})]
+    unreferred = [row.id for row in await transaction.query(_UNREFERRED, {**parameters, "ids": locked})]
     if unreferred:
-        await transaction.query(_FORGET, {**named, "ids": unreferred})
+        await transaction.query(_FORGET, {**parameters, "ids": unreferred})
         await purge(transaction, unreferred)

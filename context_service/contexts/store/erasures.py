@@ -381,10 +381,10 @@ class Eraser:
         Raises:
             _StepOver: it is later than `until`, and data is left.
         """
-        named = {"context_id": context_id}
-        while await tenant.query(_MARK_BELOW, {**named, "requested_by": ""}):
+        parameters = {"context_id": context_id}
+        while await tenant.query(_MARK_BELOW, {**parameters, "requested_by": ""}):
             pass
-        below = await tenant.query(_FIND_BELOW, named)
+        below = await tenant.query(_FIND_BELOW, parameters)
         for finished, erased_id in enumerate([*(row.context_id for row in below), context_id]):
             if not await self._erase_alone(tenant, erased_id, until):
                 return finished
@@ -392,12 +392,12 @@ class Eraser:
 
     async def _erase_alone(self, tenant: Tenant, context_id: UUID, until: float | None) -> bool:
         """Remove the data of a context; False if another replica is removing it, or has finished."""
-        named = {"context_id": context_id}
+        parameters = {"context_id": context_id}
         if ended := await end_context_keys_elsewhere(tenant, context_id):
-            await tenant.query(_COUNT_KEYS, {**named, "ended": ended})
+            await tenant.query(_COUNT_KEYS, {**parameters, "ended": ended})
         dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id), until=until)
         if dropped.passages or dropped.vectors:
-            await tenant.query(_COUNT_PASSAGES, {**named, **dropped._asdict()})
+            await tenant.query(_COUNT_PASSAGES, {**parameters, **dropped._asdict()})
         if not dropped.is_all:
             raise _StepOver
         after = self._records.pop(context_id, erased_records.FIRST)
@@ -409,7 +409,7 @@ class Eraser:
         for statement in _STEPS:
             while True:
                 began = time.monotonic()
-                rows = await tenant.query(statement, {**named, "rows": STEP_ROWS, "bytes": STEP_BYTES})
+                rows = await tenant.query(statement, {**parameters, "rows": STEP_ROWS, "bytes": STEP_BYTES})
                 if not rows:
                     return False
                 if not rows[0].found:
@@ -419,13 +419,13 @@ class Eraser:
                     raise _StepOver
                 # Leaves half of the time to calls.
                 await asyncio.sleep(time.monotonic() - began)
-        return bool(await tenant.query(_FINISH, named))
+        return bool(await tenant.query(_FINISH, parameters))
 
 
 async def count_owned_rows(tenant: Tenant, user_id: str) -> dict[str, int]:
     """Count the rows of each table that a user owns."""
-    named = {"user_id": user_id}
-    return {table: (await tenant.query(statement, named))[0].owned for table, statement in _COUNT_OWNED.items()}
+    parameters = {"user_id": user_id}
+    return {table: (await tenant.query(statement, parameters))[0].owned for table, statement in _COUNT_OWNED.items()}
 
 
 async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, requested_by: str, pause: Pause) -> None:
@@ -438,10 +438,10 @@ async def erase_contexts_of(tenant: Tenant, user_id: str, *, eraser: Eraser, req
         requested_by: The subject that the receipts name as the requester.
         pause: Awaited between bounded steps, so that other work of the process gets a turn.
     """
-    named = {"user_id": user_id}
-    while await tenant.query(_MARK_OWNED, {**named, "count": _DUE_MAX, "requested_by": requested_by}):
+    parameters = {"user_id": user_id}
+    while await tenant.query(_MARK_OWNED, {**parameters, "count": _DUE_MAX, "requested_by": requested_by}):
         await pause()
-    while (await tenant.query(_COUNT_UNFINISHED, named))[0].unfinished:
+    while (await tenant.query(_COUNT_UNFINISHED, parameters))[0].unfinished:
         _, more = await eraser.erase_some(tenant)
         if not more:
             await asyncio.sleep(_POLL_S)  # another replica is removing the rest

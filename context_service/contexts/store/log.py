@@ -390,8 +390,8 @@ class Log:
     async def close_below(self, context_id: UUID, *, principal: Principal) -> None:
         """Close all descendants of a closed context."""
         door = self.of(principal, context_id)
-        named = {"context_id": context_id}
-        while len(await door.query(_CLOSE_BELOW_SEEN, named)) == BELOW_MAX:
+        parameters = {"context_id": context_id}
+        while len(await door.query(_CLOSE_BELOW_SEEN, parameters)) == BELOW_MAX:
             pass
 
     async def page(
@@ -474,8 +474,8 @@ class Log:
     ) -> dict[str, bool]:
         """Return the message ids that begin with a prefix and a digit, and whether each message is retracted."""
         door = self.of(principal, context_id)
-        named = {"context_id": context_id, "prefixes": TextArray(prefixes)}
-        return {row.message_id: row.is_retracted for row in await door.query(_IDS_BEGINNING, named)}
+        parameters = {"context_id": context_id, "prefixes": TextArray(prefixes)}
+        return {row.message_id: row.is_retracted for row in await door.query(_IDS_BEGINNING, parameters)}
 
     async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> list[Message] | None:
         """Return a message; an empty list if there is none or it is retracted; None if there is no such context."""

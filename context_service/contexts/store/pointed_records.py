@@ -123,8 +123,8 @@ async def forget(transaction: Transaction, context_id: UUID, seq: int) -> bool:
 
     It waits for a worker that is writing such passages, and keeps others from beginning.
     """
-    named = {"context_id": context_id, "seq": seq}
-    return bool(await transaction.query(_FORGET_ALL, named))
+    parameters = {"context_id": context_id, "seq": seq}
+    return bool(await transaction.query(_FORGET_ALL, parameters))
 
 
 class PointedRecords:
@@ -186,10 +186,10 @@ class PointedRecords:
                 record_text = await self._read(tenant, claimed_row.record_id)
                 if record_text is None:
                     return  # it was purged just now, which made the row due again
-                cut = partial(
+                split = partial(
                     numbered, record_text.text, claimed_row.context_id, count=self._count, pieces_max=ORDINALS_OF_PART
                 )
-                passages = await asyncio.to_thread(cut)
+                passages = await asyncio.to_thread(split)
             if record_text.unread and record_text.unread.reason in BY_CHANCE and claimed_row.attempts < ATTEMPTS_MAX:
                 await claimed_row.postpone(record_text.unread)
                 return

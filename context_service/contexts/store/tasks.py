@@ -160,8 +160,8 @@ _KEPT = ("message_id", "role", "content", "name", "agent_id", "metadata_json")
 
 
 def _stored(draft: MessageInput) -> str:
-    stored = {name: getattr(draft, name) for name in _KEPT}
-    return orjson.dumps({**stored, "parts": to_json(draft.parts)}).decode()
+    fields = {name: getattr(draft, name) for name in _KEPT}
+    return orjson.dumps({**fields, "parts": to_json(draft.parts)}).decode()
 
 
 def read_message(text: str) -> MessageInput:

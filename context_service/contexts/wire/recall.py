@@ -30,16 +30,16 @@ def which_of(message: pb.RecallFilter, path: str) -> Filter:
     )
 
 
-def _known(path: str, names: Sequence[str], known: Sequence[str]) -> frozenset[str]:
+def _known(path: str, names: Sequence[str], allowed: Sequence[str]) -> frozenset[str]:
     """Return the names, checked.
 
     Raises:
         InvalidArgument: a name is unknown.
     """
     for place, name in enumerate(names):
-        if name not in known:
+        if name not in allowed:
             field = f"{path}[{place}]"
-            raise InvalidArgument(f"{field} must be one of {', '.join(known)} (got {name[:100]!r})", field=field)
+            raise InvalidArgument(f"{field} must be one of {', '.join(allowed)} (got {name[:100]!r})", field=field)
     return frozenset(names)
 
 

@@ -55,10 +55,10 @@ def somebody_of(subject_user_id: str) -> Principal:
     return calls.act_for_somebody(subject_user_id)
 
 
-async def messages_of(sent: Mapping[str, message_pb2.MessageInput]) -> list[MessageInput]:
+async def messages_of(inputs: Mapping[str, message_pb2.MessageInput]) -> list[MessageInput]:
     """Return messages, by their paths in the request; large ones are parsed off the event loop to find secrets."""
-    size_bytes = sum(sent_part.ByteSize() for sent_part in sent.values())
-    return await beside_the_loop(size_bytes, lambda: [_message(path, sent_part) for path, sent_part in sent.items()])
+    size_bytes = sum(sent_part.ByteSize() for sent_part in inputs.values())
+    return await beside_the_loop(size_bytes, lambda: [_message(path, sent_part) for path, sent_part in inputs.items()])
 
 
 def _message(path: str, message: message_pb2.MessageInput) -> MessageInput:
@@ -78,9 +78,9 @@ def _message(path: str, message: message_pb2.MessageInput) -> MessageInput:
     )
 
 
-async def parts_of(sent: Sequence[message_pb2.Part]) -> tuple[tuple[Part, ...], tuple[int, ...]]:
+async def parts_of(parts: Sequence[message_pb2.Part]) -> tuple[tuple[Part, ...], tuple[int, ...]]:
     """Return parts without their secrets, and the indexes of parts that had some; remove them from the request, too."""
-    return await beside_the_loop(sum(sent_part.ByteSize() for sent_part in sent), _parts, sent)
+    return await beside_the_loop(sum(sent_part.ByteSize() for sent_part in parts), _parts, parts)
 
 
 def _parts(sent: Sequence[message_pb2.Part]) -> tuple[tuple[Part, ...], tuple[int, ...]]:

@@ -89,7 +89,7 @@ class Holds:
         door = self._database.of(principal)
         if context_id and not await door.query(_IS_THERE, (door.tenant_id, context_id)):
             raise ContextNotFound(f"context {context_id} does not exist", context_id=context_id)
-        named = {
+        parameters = {
             "hold_id": new_id(),
             "subject": subject,
             "context_id": context_id,
@@ -107,7 +107,7 @@ class Holds:
                     limit_max=HOLDS_MAX,
                     value=counted.holds + 1,
                 )
-            (row,) = await transaction.query(_PUT, named)
+            (row,) = await transaction.query(_PUT, parameters)
             return _hold(row)
 
         return await door.transaction(self._requests.once(request, work))
@@ -140,8 +140,8 @@ class Holds:
         before_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
         door = self._database.of(principal)
-        named = {"before_id": before_id or _LAST_ID, "count": count + 1}
-        rows = await door.query(_LIST, named)
+        parameters = {"before_id": before_id or _LAST_ID, "count": count + 1}
+        rows = await door.query(_LIST, parameters)
         return pages.cut(query, [_hold(row) for row in rows], count, key=lambda hold: (hold.hold_id,))
 
 

@@ -67,11 +67,11 @@ class Replaying:
                 await tenant.transaction(work)
                 done.erased += 1
             begun.append(line)
-        named = {"erasure_ids": [line.erasure_id for line in begun]}
+        parameters = {"erasure_ids": [line.erasure_id for line in begun]}
         while True:
             await self._eraser.erase_tenant(tenant)
             await self._settle()
-            if not await tenant.query(rows.STILL_OPEN, named):
+            if not await tenant.query(rows.STILL_OPEN, parameters):
                 break
             await asyncio.sleep(LEASE_S)  # a replica is removing the rest
         for line in begun:  # also for lines that match no user, and for a subject that was erased twice

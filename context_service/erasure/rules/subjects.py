@@ -84,7 +84,7 @@ class OwnedInGraph(Protocol):
 class Registering(Protocol):
     """A register of erasures that survives a restore of Postgres."""
 
-    async def enter(self, one: Erased) -> None:
+    async def enter(self, erasure: Erased) -> None:
         """Write an entry; idempotent."""
         ...
 
@@ -208,7 +208,7 @@ class SubjectEraser:
         contexts: Removes the contexts of a subject.
         purges: Removes records, without a grace time for their bytes.
         register: The register of erasures, which outlives a restore of Postgres.
-        compiled: The compiled pages that may have text of subjects.
+        compiled_pages: The compiled pages that may have text of subjects.
         remove_bytes: Removes the files of a tenant that are due; awaits its second argument between bounded steps.
         step_s: Seconds of work for one tenant before the next tenant has its turn.
     """
@@ -220,14 +220,14 @@ class SubjectEraser:
         purges: Purges,
         *,
         register: Registering,
-        compiled: MentioningPages,
+        compiled_pages: MentioningPages,
         remove_bytes: Callable[[Tenant, Pause], Awaitable[object]],
         step_s: float = STEP_S,
     ) -> None:
         self._database = database
         self._step_s = step_s
         self._register = register
-        self._compiled = compiled
+        self._compiled = compiled_pages
         self._contexts = contexts
         self._purges = purges
         self._remove_bytes = remove_bytes
@@ -325,14 +325,14 @@ class _Erasing:
         due: Row,
         contexts: Eraser,
         purges: Purges,
-        compiled: MentioningPages,
+        compiled_pages: MentioningPages,
         remove_bytes: Callable[[Tenant, Pause], Awaitable[object]],
         *,
         pause: Pause,
     ) -> None:
         self._tenant = tenant
         self._pause_work = pause
-        self._compiled = compiled
+        self._compiled = compiled_pages
         self._contexts = contexts
         self._purges = purges
         self._remove_bytes = remove_bytes
@@ -470,14 +470,14 @@ async def begin(transaction: Transaction, subject: str, *, requested_by: str, er
         erasure_id: The id of an erasure that is replayed; None makes a new id.
     """
     erasure_id = erasure_id or new_id()
-    named = {
+    parameters = {
         "erasure_id": erasure_id,
         "subject": subject,
         "sha256": hash_of(erasure_id, subject),
         "requested_by": requested_by if requested_by != subject else f"erased:{erasure_id}",
     }
-    while not await transaction.query(rows.BEGIN, named):
-        if rows_found := await transaction.query(rows.READ_OPEN, named):
+    while not await transaction.query(rows.BEGIN, parameters):
+        if rows_found := await transaction.query(rows.READ_OPEN, parameters):
             open_id: UUID = rows_found[0].erasure_id
             return open_id
     return erasure_id
@@ -485,8 +485,8 @@ async def begin(transaction: Transaction, subject: str, *, requested_by: str, er
 
 async def count_owned(door: Tenant, subject: str) -> dict[str, int]:
     """Count the rows of a subject in this service, by table."""
-    named = {"subject": subject}
-    (others,) = await door.query(rows.COUNT_RECORDS, named, named=False)
+    parameters = {"subject": subject}
+    (others,) = await door.query(rows.COUNT_RECORDS, parameters, named=False)
     return {**await count_owned_rows(door, subject), **dict(zip(rows.COUNTED, others, strict=True))}
 
 

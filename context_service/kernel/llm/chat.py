@@ -126,7 +126,7 @@ async def _content(answer: bytes) -> str:
     """
     try:
         content = await endpoint.parsed(
-            answer, containers_max=_CONTAINERS_MAX, read=lambda document: document["choices"][0]["message"]["content"]
+            answer, containers_max=_CONTAINERS_MAX, load=lambda document: document["choices"][0]["message"]["content"]
         )
     except (ValueError, TypeError, LookupError) as error:
         raise ChatFailed(

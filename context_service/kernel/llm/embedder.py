@@ -127,7 +127,7 @@ async def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:
 
     containers_max = _AROUND_CONTAINERS_MAX + count * _VECTOR_CONTAINERS_MAX
     try:
-        vectors = await endpoint.parsed(answer, containers_max=containers_max, read=read)
+        vectors = await endpoint.parsed(answer, containers_max=containers_max, load=read)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise EmbedderFailed(
             f"the embedder's answer does not have the form of /embeddings ({type(error).__name__})"

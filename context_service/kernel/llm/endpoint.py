@@ -41,16 +41,16 @@ async def read_bounded(body: AsyncIterable[bytes], *, bytes_max: int) -> bytes |
     return bytes(answer)
 
 
-async def parsed(answer: bytes, *, containers_max: int, read: Callable[[Any], _T]) -> _T:
-    """Return the result of `read` for an answer's JSON, off the event loop if it is large.
+async def parsed(answer: bytes, *, containers_max: int, load: Callable[[Any], _T]) -> _T:
+    """Return the result of `load` for an answer's JSON, off the event loop if it is large.
 
     Raises:
         ValueError: it is not JSON, or holds more lists and objects than an honest answer.
-        The errors of `read`.
+        The errors of `load`.
     """
     if answer.count(b"{") + answer.count(b"[") > containers_max:
         raise ValueError(f"more than {containers_max} lists and objects")
-    return await beside_the_loop(_READING * len(answer), lambda: read(orjson.loads(answer)))
+    return await beside_the_loop(_READING * len(answer), lambda: load(orjson.loads(answer)))
 
 
 def shown(answer: bytes, *, key: str) -> str:

@@ -34,14 +34,14 @@ class Calibration:
         """The factor that makes a count the expected bill: half of the bills are higher."""
         return self._quantile(_TYPICAL_PERCENT)
 
-    def after(self, *, counted: int, billed: int) -> Calibration:
+    def after(self, *, counted_tokens: int, billed: int) -> Calibration:
         """Return the calibration after one more bill.
 
         Args:
-            counted: The tokens counted before any calibration; above 0.
+            counted_tokens: The tokens counted before any calibration; above 0.
             billed: The number of tokens on the vendor's bill.
         """
-        bounded = min(max(billed / counted, _RATIO_MIN), _RATIO_MAX)
+        bounded = min(max(billed / counted_tokens, _RATIO_MIN), _RATIO_MAX)
         return Calibration(ratios=(*self.ratios, round(bounded * _PART))[-RATIOS_MAX:])
 
     def _quantile(self, percent: int) -> float:
@@ -49,14 +49,14 @@ class Calibration:
         return known[-(-len(known) * percent // 100) - 1] / _PART
 
 
-def is_believed(*, counted: int, billed: int) -> bool:
+def is_believed(*, counted_tokens: int, billed: int) -> bool:
     """Return whether a bill is plausible; if not, the nearest plausible ratio is used instead."""
-    return _RATIO_MIN * counted <= billed <= _RATIO_MAX * counted
+    return _RATIO_MIN * counted_tokens <= billed <= _RATIO_MAX * counted_tokens
 
 
-def calibrated(counted: int, factor: float) -> int:
+def calibrated(counted_tokens: int, factor: float) -> int:
     """Return the number of tokens to expect on a bill at most, for a number of counted tokens."""
-    return -(-counted * _parts(factor) // _PART)
+    return -(-counted_tokens * _parts(factor) // _PART)
 
 
 def countable(limit: int, factor: float) -> int:

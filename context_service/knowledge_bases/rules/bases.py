@@ -75,7 +75,7 @@ class KnowledgeBases:
             check_count=lambda count: check_stored("knowledge_bases", count, BASES_MAX),
         )
 
-    async def put(self, said: BaseInput, *, principal: Principal, request: Request | None) -> Base:
+    async def put(self, base_input: BaseInput, *, principal: Principal, request: Request | None) -> Base:
         """Create a base, or replace its settings.
 
         Raises:
@@ -85,20 +85,20 @@ class KnowledgeBases:
             RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "knowledge bases")
-        check_base(said)
-        if said.bedrock and said.bedrock.bedrock_id not in self._bedrock_ids.get(principal.tenant_id, ()):
+        check_base(base_input)
+        if base_input.bedrock and base_input.bedrock.bedrock_id not in self._bedrock_ids.get(principal.tenant_id, ()):
             raise PermissionDenied(
                 "the tenant may not use this Amazon Bedrock knowledge base; ask the operator of the service to allow it"
             )
 
         async def work(transaction: Transaction) -> Base:
-            base = await self._catalog.put_in(transaction, said.name, values_of(said), by=principal.subject)
-            if base.said.walls != said.walls:
+            base = await self._catalog.put_in(transaction, base_input.name, values_of(base_input), by=principal.subject)
+            if base.said.walls != base_input.walls:
                 raise InvalidArgument(
                     "graph_name, agent_bundle_id and app_id of a knowledge base cannot change; use another name",
                     field="knowledge_base.app_id",
                 )
-            if base.said.bedrock != said.bedrock:
+            if base.said.bedrock != base_input.bedrock:
                 raise InvalidArgument(
                     "bedrock of a knowledge base cannot change; use another name", field="knowledge_base.bedrock"
                 )
@@ -143,7 +143,9 @@ class KnowledgeBases:
 
         await self._database.of(principal).transaction(self._requests.once(request, work))
 
-    async def add(self, name: str, said: DocumentInput, *, principal: Principal, request: Request | None) -> Document:
+    async def add(
+        self, name: str, document_input: DocumentInput, *, principal: Principal, request: Request | None
+    ) -> Document:
         """Add a document. It is read in the background.
 
         Raises:
@@ -154,7 +156,7 @@ class KnowledgeBases:
             RequestIdReused: another request had the same request id.
         """
         check_name("knowledge_base", name)
-        said.check()
+        document_input.check()
 
         async def work(transaction: Transaction) -> Document:
             base = await self._catalog.lock(transaction, name, principal=principal)
@@ -163,11 +165,11 @@ class KnowledgeBases:
                     "the documents of this knowledge base are in Amazon Bedrock; add them there", field="knowledge_base"
                 )
             documents, size_bytes = await self._rows.counted(
-                transaction, base.base_id, more=1, more_bytes=len(said.data or b"")
+                transaction, base.base_id, more=1, more_bytes=len(document_input.data or b"")
             )
             check_stored("documents", documents, DOCUMENTS_MAX)
             check_stored("size_bytes", size_bytes, BASE_BYTES_MAX)
-            whole = await self._of_record(transaction, base, said)
+            whole = await self._of_record(transaction, base, document_input)
             document = await self._documents.add(transaction, base, whole, by=principal.subject)
             return document
 
@@ -186,9 +188,9 @@ class KnowledgeBases:
         query = ("ListDocuments", principal.tenant_id, base.base_id, sorted(state.value for state in states))
         before = pages.decode_number(query, page.token, number_min=1) or _SEQ_MAX
         count = pages.page_size(page.size)
-        found = await self._documents.page(principal, base, states, before=before, count=count + 1)
-        found, token = pages.cut(query, found, count, key=lambda placed: (placed[0],))
-        return [document for _, document in found], token
+        rows = await self._documents.page(principal, base, states, before=before, count=count + 1)
+        rows, token = pages.cut(query, rows, count, key=lambda placed: (placed[0],))
+        return [document for _, document in rows], token
 
     async def remove(self, name: str, document_id: UUID, *, principal: Principal, request: Request | None) -> None:
         """Remove a document with its passages.
@@ -209,20 +211,22 @@ class KnowledgeBases:
 
         await self._database.of(principal).transaction(self._requests.once(request, work))
 
-    async def _of_record(self, transaction: Transaction, base: Base, said: DocumentInput) -> DocumentInput:
+    async def _of_record(self, transaction: Transaction, base: Base, document_input: DocumentInput) -> DocumentInput:
         """Return a document with the name and type of its record, if it follows one."""
-        if said.record_id is None:
-            return said
-        record = await self._documents.record(transaction, base, said.record_id)
+        if document_input.record_id is None:
+            return document_input
+        record = await self._documents.record(transaction, base, document_input.record_id)
         if record is None:
-            raise RecordNotFound(f"record {said.record_id} does not exist", working_memory_id=said.record_id)
+            raise RecordNotFound(
+                f"record {document_input.record_id} does not exist", working_memory_id=document_input.record_id
+            )
         if not record.is_open:
             raise InvalidArgument(
                 "the record must not be archived, nor belong to a user or a context, and must have the graph_name, "
                 "agent_bundle_id and app_id of the knowledge base",
                 field="document.working_memory_id",
             )
-        return replace(said, name=said.name or record.name, content_type=record.content_type)
+        return replace(document_input, name=document_input.name or record.name, content_type=record.content_type)
 
 
 def _no_base(name: str) -> KnowledgeBaseNotFound:

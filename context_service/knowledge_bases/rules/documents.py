@@ -108,44 +108,44 @@ class DocumentTexts:
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         return await self._rows.outbox.each_due(tenant, partial(self._read, door), for_s=STEP_S)
 
-    async def _read(self, door: Tenant, owed: QueuedItem) -> None:
+    async def _read(self, door: Tenant, item: QueuedItem) -> None:
         """Read one document, and store its passages, or why it has none."""
-        document = await door.transaction(partial(self._begin, owed=owed))
+        document = await door.transaction(partial(self._begin, item=item))
         if document is None:
             return
         try:
-            read = await self._text(door, document)
-            if isinstance(read, FileText):
-                found_by = await self._cut(document, read)
+            file_text = await self._text(door, document)
+            if isinstance(file_text, FileText):
+                found_by = await self._cut(document, file_text)
                 if found_by.pieces:
-                    await self._put(door, owed, document, read, found_by)
+                    await self._put(door, item, document, file_text, found_by)
                 else:
-                    await self._tell(door, owed, _EMPTY, document, is_final=True)
+                    await self._tell(door, item, _EMPTY, document, is_final=True)
                 return
         except Exception as error:
             is_away = isinstance(error, Unavailable)
             _log.warning(
-                "document not read", extra={"document_id": owed.subject_id}, exc_info=None if is_away else error
+                "document not read", extra={"document_id": item.subject_id}, exc_info=None if is_away else error
             )
             detail = error.message if isinstance(error, Unavailable) else "the service's log says more"
-            is_final = not is_away and owed.attempts >= ATTEMPTS_MAX
-            await self._tell(door, owed, f"{Reason.BROKEN.value}: {detail[:300]}", document, is_final=is_final)
+            is_final = not is_away and item.attempts >= ATTEMPTS_MAX
+            await self._tell(door, item, f"{Reason.BROKEN.value}: {detail[:300]}", document, is_final=is_final)
             return
-        if read is None:
-            await self._tell(door, owed, GONE, document, is_final=True)
+        if file_text is None:
+            await self._tell(door, item, GONE, document, is_final=True)
         else:
-            is_final = read.reason not in BY_CHANCE or owed.attempts >= ATTEMPTS_MAX
-            await self._tell(door, owed, f"{read.reason.value}: {read.detail}", document, is_final=is_final)
+            is_final = file_text.reason not in BY_CHANCE or item.attempts >= ATTEMPTS_MAX
+            await self._tell(door, item, f"{file_text.reason.value}: {file_text.detail}", document, is_final=is_final)
 
-    async def _begin(self, transaction: Transaction, *, owed: QueuedItem) -> Row | None:
+    async def _begin(self, transaction: Transaction, *, item: QueuedItem) -> Row | None:
         """Claim a document, and return its source, or None if there is nothing to do."""
-        if not await self._rows.lock(transaction, owed.subject_id):
-            await self._rows.outbox.done(transaction, owed)
+        if not await self._rows.lock(transaction, item.subject_id):
+            await self._rows.outbox.done(transaction, item)
             return None
-        if not await self._rows.outbox.hold(transaction, owed):
+        if not await self._rows.outbox.hold(transaction, item):
             return None
-        await self._rows.say(transaction, owed.subject_id, DocumentState.PARSING)
-        return await self._rows.to_read(transaction, owed.subject_id)
+        await self._rows.say(transaction, item.subject_id, DocumentState.PARSING)
+        return await self._rows.to_read(transaction, item.subject_id)
 
     async def _text(self, door: Tenant, document: Row) -> FileText | Unread | None:
         """Return the text of a document or the error, or None if its record is gone."""
@@ -158,58 +158,60 @@ class DocumentTexts:
         charset = charset_of(document.content_type)
         return await self._reader.read(kind, _chunks(document.data), tenant_id=door.tenant_id, charset=charset)
 
-    async def _cut(self, document: Row, read: FileText) -> CutDocument:
-        cut = partial(
+    async def _cut(self, document: Row, file_text: FileText) -> CutDocument:
+        split = partial(
             cut_document,
             document.name,
             document.content_type,
-            read.text,
-            read.page_starts,
+            file_text.text,
+            file_text.page_starts,
             scope_id=document.base_id,
             count=self._count,
         )
-        return await asyncio.to_thread(cut)
+        return await asyncio.to_thread(split)
 
-    async def _put(self, door: Tenant, owed: QueuedItem, document: Row, read: FileText, found_by: CutDocument) -> None:
+    async def _put(
+        self, door: Tenant, item: QueuedItem, document: Row, file_text: FileText, found_by: CutDocument
+    ) -> None:
         """Write the passages of a document in steps. Stop if another worker has claimed it."""
         for first in range(0, len(found_by.pieces), PASSAGES_OF_STEP):
             is_last = first + PASSAGES_OF_STEP >= len(found_by.pieces)
 
             async def work(transaction: Transaction, first: int = first, is_last: bool = is_last) -> bool:
-                locked = await self._rows.lock(transaction, owed.subject_id)
-                if not await self._rows.outbox.hold(transaction, owed) or locked is None:
+                locked = await self._rows.lock(transaction, item.subject_id)
+                if not await self._rows.outbox.hold(transaction, item) or locked is None:
                     return False
                 if not first:
-                    await self._rows.keep(transaction, owed.subject_id, locked, read, found_by)
+                    await self._rows.keep(transaction, item.subject_id, locked, file_text, found_by)
                 step = found_by.pieces[first : first + PASSAGES_OF_STEP]
-                await self._rows.put(transaction, owed.subject_id, locked, step, first=first)
+                await self._rows.put(transaction, item.subject_id, locked, step, first=first)
                 if is_last:
                     indexed, version = DocumentState.INDEXED, document.version
-                    await self._rows.settle(transaction, owed.subject_id, indexed, record_version=version)
-                    await self._rows.outbox.done(transaction, owed)
+                    await self._rows.settle(transaction, item.subject_id, indexed, record_version=version)
+                    await self._rows.outbox.done(transaction, item)
                 return True
 
             if not await door.transaction(work):
                 return
 
-    async def _tell(self, door: Tenant, owed: QueuedItem, error: str, document: Row, *, is_final: bool) -> None:
+    async def _tell(self, door: Tenant, item: QueuedItem, error: str, document: Row, *, is_final: bool) -> None:
         """Store the error of a document, and retry later unless the error is final."""
 
         async def work(transaction: Transaction) -> None:
-            locked = await self._rows.lock(transaction, owed.subject_id)
+            locked = await self._rows.lock(transaction, item.subject_id)
             if is_final:
-                still_owed = await self._rows.outbox.done(transaction, owed)
+                still_owed = await self._rows.outbox.done(transaction, item)
             else:
-                delay_s = min(DELAY_S * 2.0 ** min(owed.attempts - 1, 20), DELAY_S_MAX)
-                still_owed = await self._rows.outbox.postpone(transaction, owed, delay_s=delay_s, error=error)
+                delay_s = min(DELAY_S * 2.0 ** min(item.attempts - 1, 20), DELAY_S_MAX)
+                still_owed = await self._rows.outbox.postpone(transaction, item, delay_s=delay_s, error=error)
             if not still_owed or locked is None:
                 return
             if not is_final:
-                await self._rows.say(transaction, owed.subject_id, DocumentState.QUEUED, error)
+                await self._rows.say(transaction, item.subject_id, DocumentState.QUEUED, error)
                 return
-            await self._rows.keep(transaction, owed.subject_id, locked, _NOTHING, _FOUND_BY_NOTHING)
+            await self._rows.keep(transaction, item.subject_id, locked, _NOTHING, _FOUND_BY_NOTHING)
             failed, version = DocumentState.FAILED, document.version
-            await self._rows.settle(transaction, owed.subject_id, failed, error, record_version=version)
+            await self._rows.settle(transaction, item.subject_id, failed, error, record_version=version)
 
         await door.transaction(work)
 

@@ -46,11 +46,11 @@ class BaseDropping:
         """Remove passages of one deleted base for `STEP_S`; return 1 if none is left, and whether there was a base."""
         gone = 0
         async with self._outbox.claimed(tenant, count_max=1) as claimed:
-            for owed in claimed:
-                scope, until = scope_of(owed.subject_id), time.monotonic() + STEP_S
+            for item in claimed:
+                scope, until = scope_of(item.subject_id), time.monotonic() + STEP_S
                 if (await self._passages.drop_scope(tenant.tenant_id, scope, until=until)).is_all:
-                    await tenant.transaction(partial(self._outbox.done, owed=owed))
+                    await tenant.transaction(partial(self._outbox.done, owed=item))
                     gone += 1
                 else:
-                    await tenant.transaction(partial(self._outbox.postpone, owed=owed, delay_s=0, error=""))
+                    await tenant.transaction(partial(self._outbox.postpone, owed=item, delay_s=0, error=""))
         return gone, bool(claimed)

@@ -98,7 +98,7 @@ class AskedBases:
         by_meaning, of_bases = False, []
         for base_id in with_text[:BASES_MAX]:
             scope = scope_of(base_id)
-            found = await best(
+            matches = await best(
                 self._passages,
                 self._meaning,
                 scope,
@@ -107,9 +107,9 @@ class AskedBases:
                 limit=2 * FOUND_MAX,
                 principal=principal,
             )
-            by_meaning = by_meaning or found.by_meaning
-            taken = few_of_each(found.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
-            of_bases.append([(base_id, ranked) for ranked in taken[:FOUND_MAX]])
+            by_meaning = by_meaning or matches.by_meaning
+            best_places = few_of_each(matches.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
+            of_bases.append([(base_id, ranked) for ranked in best_places[:FOUND_MAX]])
         # Scores of different bases cannot be compared.
         places = [place for together in zip_longest(*of_bases) for place in together if place is not None]
         shown = await self._shown(places, [base.name for base in bases], principal)
@@ -119,8 +119,8 @@ class AskedBases:
         self, document_id: UUID, names: Sequence[str], *, chars_max: int, principal: Principal
     ) -> WholeDocument | None:
         """Return up to `chars_max` characters of a document, or None if the searched bases do not have it."""
-        named = {**_named(names, principal), "document_id": document_id, "chars": chars_max}
-        for row in await self._database.of(principal.without_admin()).query(WHOLE, named):
+        parameters = {**_named(names, principal), "document_id": document_id, "chars": chars_max}
+        for row in await self._database.of(principal.without_admin()).query(WHOLE, parameters):
             return copied(WholeDocument, row, is_cut=row.is_cut or row.chars > chars_max, added_at=row.created_at)
         return None
 
@@ -134,8 +134,8 @@ class AskedBases:
             {"n": number, "scope_id": str(base_id), "seq": place.row.seq, "ordinal": place.row.ordinal}
             for number, (base_id, place) in enumerate(places)
         ]
-        named = {**_named(names, principal), "found": orjson.dumps(found).decode()}
-        rows = await self._database.of(principal).query(SHOWN, named)
+        parameters = {**_named(names, principal), "found": orjson.dumps(found).decode()}
+        rows = await self._database.of(principal).query(SHOWN, parameters)
         return [_said(row, places[row.n][1]) for row in rows]
 
 

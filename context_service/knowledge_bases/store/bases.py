@@ -52,14 +52,14 @@ class BaseRows:
 
     async def counted(self, transaction: Transaction, base_id: UUID, *, more: int, more_bytes: int) -> tuple[int, int]:
         """Count added or removed documents and their bytes; return the new number of documents and bytes."""
-        named = {"base_id": base_id, "more": more, "more_bytes": more_bytes}
-        (row,) = await transaction.query(_COUNTED, named)
+        parameters = {"base_id": base_id, "more": more, "more_bytes": more_bytes}
+        (row,) = await transaction.query(_COUNTED, parameters)
         return row.document_count, row.size_bytes
 
     async def delete(self, transaction: Transaction, base_id: UUID) -> None:
         """Remove a locked base with its documents. Its passages are removed later, and are not found from now on."""
-        named = {"base_id": base_id, "topic": DOCUMENT_TOPIC}
-        await transaction.query(_DELETE, named)
+        parameters = {"base_id": base_id, "topic": DOCUMENT_TOPIC}
+        await transaction.query(_DELETE, parameters)
         await self._dropping.put(transaction, base_id)
 
 
@@ -73,15 +73,15 @@ def walls_of(row: Row) -> Walls:
     return copied(Walls, row)
 
 
-def values_of(said: BaseInput) -> dict[str, Any]:
+def values_of(base_input: BaseInput) -> dict[str, Any]:
     """Return the columns of a base; its id is the one of the first write."""
     return {
         "base_id": new_id(),
-        "description": said.description,
-        "is_of_tenant": said.is_of_tenant,
-        "bedrock_id": said.bedrock.bedrock_id if said.bedrock else "",
-        "bedrock_region": said.bedrock.region if said.bedrock else "",
-        **walls_named(said.walls),
+        "description": base_input.description,
+        "is_of_tenant": base_input.is_of_tenant,
+        "bedrock_id": base_input.bedrock.bedrock_id if base_input.bedrock else "",
+        "bedrock_region": base_input.bedrock.region if base_input.bedrock else "",
+        **walls_named(base_input.walls),
     }
 
 

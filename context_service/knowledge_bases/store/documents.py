@@ -73,31 +73,31 @@ class DocumentRows:
 
     async def record(self, transaction: Transaction, base: Base, record_id: UUID) -> Row | None:
         """Return the `name` and `content_type` of a record, and whether it `is_open` to a base; None if it is gone."""
-        named = {"record_id": record_id, **walls_named(base.said.walls)}
-        rows = await transaction.query(_RECORD, named)
+        parameters = {"record_id": record_id, **walls_named(base.said.walls)}
+        rows = await transaction.query(_RECORD, parameters)
         return rows[0] if rows else None
 
-    async def add(self, transaction: Transaction, base: Base, said: DocumentInput, *, by: str) -> Document:
+    async def add(self, transaction: Transaction, base: Base, document_input: DocumentInput, *, by: str) -> Document:
         """Insert a document that is to be read, in a transaction that has locked its base.
 
         Raises:
             LimitExceeded: too many documents of the tenant wait to be read.
         """
         await self.outbox.take_room(transaction)
-        named = {
+        parameters = {
             "document_id": new_id(),
             "base_id": base.base_id,
-            "record_id": said.record_id,
-            "size_bytes": len(said.data or b""),
-            "name": said.name,
-            "uri": said.uri,
-            "content_type": said.content_type,
+            "record_id": document_input.record_id,
+            "size_bytes": len(document_input.data or b""),
+            "name": document_input.name,
+            "uri": document_input.uri,
+            "content_type": document_input.content_type,
             "by": by,
             **walls_named(base.said.walls),
         }
-        (row,) = await transaction.query(_INSERT, named)
-        if said.data is not None:
-            await transaction.query(_PUT_FILE, {**named, "data": said.data})
+        (row,) = await transaction.query(_INSERT, parameters)
+        if document_input.data is not None:
+            await transaction.query(_PUT_FILE, {**parameters, "data": document_input.data})
         await self.outbox.put(transaction, row.document_id)
         return _document(row, base.said.name)
 
@@ -105,19 +105,19 @@ class DocumentRows:
         self, principal: Principal, base: Base, states: Sequence[DocumentState], *, before: int, count: int
     ) -> list[tuple[int, Document]]:
         """Return documents with their `seq`, the newest first."""
-        named = {
+        parameters = {
             "base_id": base.base_id,
             "states": [state.value for state in states],
             "before": before,
             "count": count,
         }
-        rows = await self._database.of(principal).query(_LIST, named)
+        rows = await self._database.of(principal).query(_LIST, parameters)
         return [(row.seq, _document(row, base.said.name)) for row in rows]
 
     async def remove(self, transaction: Transaction, base: Base, document_id: UUID) -> int | None:
         """Remove a document and its passages, and return its size in bytes, or None if there is none."""
-        named = {"document_id": document_id, "base_id": base.base_id}
-        for row in await transaction.query(_REMOVE, named):
+        parameters = {"document_id": document_id, "base_id": base.base_id}
+        for row in await transaction.query(_REMOVE, parameters):
             await self.outbox.drop(transaction, document_id)
             await take_turn(transaction, base.base_id)
             await self._passages.remove_documents(transaction, scope_of(base.base_id), [row.seq])
@@ -138,8 +138,8 @@ class DocumentRows:
 
     async def say(self, transaction: Transaction, document_id: UUID, state: DocumentState, error: str = "") -> None:
         """Store the state of a document, and its error."""
-        named = {"document_id": document_id, "state": state.value, "error": error}
-        await transaction.query(_SAY, named)
+        parameters = {"document_id": document_id, "state": state.value, "error": error}
+        await transaction.query(_SAY, parameters)
 
     async def settle(
         self,
@@ -151,32 +151,32 @@ class DocumentRows:
         record_version: int | None,
     ) -> None:
         """Store the final state of a document, and the version of the record that was read for it."""
-        named = {
+        parameters = {
             "document_id": document_id,
             "state": state.value,
             "error": error,
             "record_version": record_version,
         }
-        await transaction.query(_SETTLE, named)
+        await transaction.query(_SETTLE, parameters)
 
     async def keep(
-        self, transaction: Transaction, document_id: UUID, document: Row, read: FileText, found_by: CutDocument
+        self, transaction: Transaction, document_id: UUID, document: Row, file_text: FileText, found_by: CutDocument
     ) -> None:
         """Store the text of a locked document and the positions of its pieces; remove its old passages."""
         if document.passage_count:
             await take_turn(transaction, document.base_id)
             await self._passages.remove_documents(transaction, scope_of(document.base_id), [document.seq])
-        named = {
+        parameters = {
             "document_id": document_id,
-            "text": read.text,
-            "is_cut": read.is_cut,
+            "text": file_text.text,
+            "is_cut": file_text.is_cut,
             "headings": list(found_by.headings),
             "starts": [piece.start for piece in found_by.pieces],
             "ends": [piece.end for piece in found_by.pieces],
             "pages": [piece.page for piece in found_by.pieces],
-            "page_starts": list(read.page_starts),
+            "page_starts": list(file_text.page_starts),
         }
-        await transaction.query(_KEEP, named)
+        await transaction.query(_KEEP, parameters)
 
     async def put(
         self, transaction: Transaction, document_id: UUID, document: Row, pieces: Sequence[DocumentPiece], *, first: int
@@ -192,8 +192,8 @@ class DocumentRows:
 
     async def queue_changed(self, transaction: Transaction, *, count: int) -> int:
         """Queue documents again whose records changed or are gone; return their number."""
-        named = {"count": count}
-        changed = [row.document_id for row in await transaction.query(_CHANGED, named)]
+        parameters = {"count": count}
+        changed = [row.document_id for row in await transaction.query(_CHANGED, parameters)]
         queued = 0
         for document_id in changed:
             if await self.lock(transaction, document_id):

@@ -33,14 +33,14 @@ def document_source(count_tokens: Callable[[str], int]) -> PassageFeed:
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
-        cut = partial(cut_document, row.name, row.content_type, row.text, row.page_starts, scope_id=scope.id)
-        found = await asyncio.to_thread(cut, count=count_tokens)
+        split = partial(cut_document, row.name, row.content_type, row.text, row.page_starts, scope_id=scope.id)
+        pieces = await asyncio.to_thread(split, count=count_tokens)
         return IndexedText(
             seq=row.seq,
             audience=audience_of(row),
             passages=[
                 passage(piece, row.document_id, ordinal=ordinal, seq=row.seq, said_at=row.created_at)
-                for ordinal, piece in enumerate(found.pieces[: row.passage_count])
+                for ordinal, piece in enumerate(pieces.pieces[: row.passage_count])
             ],
         )
 

@@ -19,8 +19,8 @@ async def _search_nodes(tool: Tool, use: Use, arguments: Any) -> Document:
     request = tool.request(use, arguments)
     if arguments.query:
         pattern = _LIKE_SPECIAL.sub(r"\\\1", arguments.query)
-        named = {"name": {"$ilike": f"%{pattern}%"}}
-        condition = {"$and": [arguments.where, named]} if arguments.where else named
+        parameters = {"name": {"$ilike": f"%{pattern}%"}}
+        condition = {"$and": [arguments.where, parameters]} if arguments.where else parameters
         request.filter.condition_json = orjson.dumps(condition).decode()
     return await tool.answer(use, request, arguments)
 

@@ -17,20 +17,20 @@ RUNS_MAX = 20
 NAME_CHARS_MAX = 512  # of an app, or an agent bundle
 
 
-def check_memory(said: MemoryInput) -> None:
+def check_memory(memory_input: MemoryInput) -> None:
     """Check the fields of a memory.
 
     Raises:
         InvalidArgument, LimitExceeded: a field is malformed; the error names it.
     """
-    if not said.text.strip():
+    if not memory_input.text.strip():
         raise InvalidArgument("memory.text must not be blank", field="memory.text")
-    check_text("memory.text", said.text, chars_max=TEXT_CHARS_MAX)
-    check_text("memory.key", said.key, chars_max=KEY_CHARS_MAX)
-    check_text("memory.app_id", said.app_id, chars_max=NAME_CHARS_MAX)
-    check_text("memory.agent_bundle_id", said.agent_bundle_id, chars_max=NAME_CHARS_MAX)
-    check_between("memory.confidence", said.confidence, 0, 1)
-    if source := said.source:
+    check_text("memory.text", memory_input.text, chars_max=TEXT_CHARS_MAX)
+    check_text("memory.key", memory_input.key, chars_max=KEY_CHARS_MAX)
+    check_text("memory.app_id", memory_input.app_id, chars_max=NAME_CHARS_MAX)
+    check_text("memory.agent_bundle_id", memory_input.agent_bundle_id, chars_max=NAME_CHARS_MAX)
+    check_between("memory.confidence", memory_input.confidence, 0, 1)
+    if source := memory_input.source:
         for name, text, chars_max in (
             ("label", source.label, LABEL_CHARS_MAX),
             ("uri", source.uri, URI_CHARS_MAX),
@@ -38,10 +38,10 @@ def check_memory(said: MemoryInput) -> None:
             ("ref", source.ref, REF_CHARS_MAX),
         ):
             check_text(f"memory.source.{name}", text, chars_max=chars_max)
-    if experience := said.experience:
-        if said.kind is not MemoryKind.EXPERIENCE:
+    if experience := memory_input.experience:
+        if memory_input.kind is not MemoryKind.EXPERIENCE:
             raise InvalidArgument(
-                f"memory.experience must be empty unless memory.kind is experience (got {said.kind.value})",
+                f"memory.experience must be empty unless memory.kind is experience (got {memory_input.kind.value})",
                 field="memory.experience",
             )
         check_text("memory.experience.goal", experience.goal, chars_max=EXPERIENCE_CHARS_MAX)

@@ -30,12 +30,12 @@ def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int
     holding = [memory for memory in found if memory.superseded_by is None]
     if not holding:
         return "", []
-    asked = frozenset(asked_terms(query))
+    terms = frozenset(asked_terms(query))
     said: dict[bytes, list[Memory]] = {}  # the memories with each sentence
     sentences: dict[bytes, str] = {}
     chars = 0
-    for memory in _mattering(holding, asked):
-        sentence = _best(memory.text, asked)
+    for memory in _mattering(holding, terms):
+        sentence = _best(memory.text, terms)
         key = statement_of(sentence, None)
         if key not in said:
             chars += len(sentence) + _DATE_CHARS
@@ -50,16 +50,16 @@ def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int
     return "\n".join(lines), [memory for _, memories in newest for memory in memories]
 
 
-def _mattering(found: Sequence[Memory], asked: frozenset[str]) -> list[Memory]:
+def _mattering(memories: Sequence[Memory], terms: frozenset[str]) -> list[Memory]:
     """Return the memories that have the most terms of the question, or almost as many, in their order."""
-    covered = [len(asked & frozenset(terms_of(said_by(memory)))) for memory in found]
+    covered = [len(terms & frozenset(terms_of(said_by(memory)))) for memory in memories]
     most = max(covered)
     if not most:
-        return list(found[:NEAREST])
-    return [one for one, count in zip(found, covered, strict=True) if count >= MATTERS * most]
+        return list(memories[:NEAREST])
+    return [one for one, count in zip(memories, covered, strict=True) if count >= MATTERS * most]
 
 
-def _best(text: str, asked: frozenset[str]) -> str:
+def _best(text: str, terms: frozenset[str]) -> str:
     """Return the sentence that has the most terms of the question; of equal ones, the first."""
-    best = max(sentences_of(text), key=lambda one: len(asked & frozenset(terms_of(one))))
+    best = max(sentences_of(text), key=lambda sentence: len(terms & frozenset(terms_of(sentence))))
     return best if len(best) <= SENTENCE_CHARS else best[: SENTENCE_CHARS - 1] + "\u2026"

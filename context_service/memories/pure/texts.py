@@ -28,7 +28,7 @@ def said_by(memory: Memory) -> str:
     return "\n".join(filter(None, (_BETWEEN_WORDS.sub(" ", memory.key), memory.text, *experience)))
 
 
-def placed(found: Sequence[TextPiece], *, seq: int, kind: MemoryKind, happened_at: datetime) -> list[Passage]:
+def placed(pieces: Sequence[TextPiece], *, seq: int, kind: MemoryKind, happened_at: datetime) -> list[Passage]:
     """Return the passages of a memory. Each memory is a document of its own in the user's scope."""
     return [
         Passage(
@@ -42,7 +42,7 @@ def placed(found: Sequence[TextPiece], *, seq: int, kind: MemoryKind, happened_a
             is_said=False,
             marks=piece.marks,
         )
-        for ordinal, piece in enumerate(found)
+        for ordinal, piece in enumerate(pieces)
     ]
 
 

@@ -172,14 +172,14 @@ class Consolidating:
         observed = await self._rows.observed(door, user_id, [statement for _, _, statement in by_lesson])
         return [several for key, several in by_lesson.items() if key not in observed]
 
-    async def _merge(self, transaction: Transaction, kept: Memory, merged: Sequence[Memory]) -> None:
+    async def _merge(self, transaction: Transaction, kept_memory: Memory, merged: Sequence[Memory]) -> None:
         for memory in merged:
             await self._memories.remove(transaction, memory)
         await self._rows.join(
             transaction,
-            kept.memory_id,
-            sources=sources_of([kept, *merged]),
-            confidence=max(memory.confidence for memory in (kept, *merged)),
+            kept_memory.memory_id,
+            sources=sources_of([kept_memory, *merged]),
+            confidence=max(memory.confidence for memory in (kept_memory, *merged)),
         )
 
     async def _promote(self, transaction: Transaction, experiences: Sequence[Memory], principal: Principal) -> UUID:
@@ -192,7 +192,7 @@ class Consolidating:
         """
         newest_first = sorted(experiences, key=lambda memory: (memory.happened_at, memory.seq), reverse=True)
         newest = newest_first[0]
-        said = MemoryInput(
+        memory_input = MemoryInput(
             text=experiences[-1].text,
             kind=MemoryKind.OBSERVATION,
             confidence=max(memory.confidence for memory in experiences),
@@ -200,7 +200,7 @@ class Consolidating:
             app_id=newest.app_id,
             agent_bundle_id=newest.agent_bundle_id,
         )
-        kept, found = await self._memories.made(said, principal=principal)
+        kept, found = await self._memories.made(memory_input, principal=principal)
         kept = replace(kept, sources=sources_of(newest_first))
         await self._memories.insert(transaction, kept, found)
         return kept.memory_id

@@ -30,7 +30,7 @@ class RememberedLessons:
         Raises:
             InvalidArgument, LimitExceeded, PermissionDenied: as `Memories.retain` raises them.
         """
-        said = MemoryInput(
+        memory_input = MemoryInput(
             text=lesson.text,
             kind=MemoryKind.EXPERIENCE,
             source=MemorySource(context_id=str(lesson.context_id)),
@@ -43,6 +43,6 @@ class RememberedLessons:
             agent_bundle_id=lesson.agent_bundle_id,
         )
         try:
-            return (await self._memories.retain(said, principal=principal, request=request)).memory_id
+            return (await self._memories.retain(memory_input, principal=principal, request=request)).memory_id
         except AnsweredBefore as error:
             return UUID(error.answer["memory_id"])

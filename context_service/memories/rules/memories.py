@@ -59,7 +59,7 @@ class Memories:
         self._requests = requests
         self._count = count
 
-    async def retain(self, said: MemoryInput, *, principal: Principal, request: Request | None) -> Memory:
+    async def retain(self, memory_input: MemoryInput, *, principal: Principal, request: Request | None) -> Memory:
         """Store a memory, and return it.
 
         Raises:
@@ -67,9 +67,9 @@ class Memories:
             PermissionDenied: it names an app or an agent bundle that the principal is not bound to.
             RequestIdReused: see `Requests.claim`.
         """
-        check_memory(said)
-        said = within_bounds(said, principal)
-        kept, found = await self.made(said, principal=principal)
+        check_memory(memory_input)
+        memory_input = within_bounds(memory_input, principal)
+        kept, found = await self.made(memory_input, principal=principal)
 
         async def work(transaction: Transaction) -> Memory:
             await self.insert(transaction, kept, found)
@@ -80,7 +80,7 @@ class Memories:
     async def update(
         self,
         memory_id: UUID,
-        said: MemoryInput,
+        memory_input: MemoryInput,
         names: Sequence[str],
         *,
         expected_version: int,
@@ -112,18 +112,22 @@ class Memories:
                     f"the memory has version {memory.version}, not the expected {expected_version}; read it again",
                     version=memory.version,
                 )
-            changed = _changed(memory, said, names)
-            check_memory(changed)
-            kept, found = await self.made(changed, principal=principal)
+            changed_memory = _changed(memory, memory_input, names)
+            check_memory(changed_memory)
+            new_memory, found = await self.made(changed_memory, principal=principal)
             # The creator stays, and so do the sources unless the update names them.
-            sources = kept.sources if "source" in names else memory.sources
-            kept = replace(kept, memory_id=memory_id, sources=sources, created_by=memory.created_by)
-            await self._rows.update(transaction, memory.seq, kept)
+            sources = new_memory.sources if "source" in names else memory.sources
+            new_memory = replace(new_memory, memory_id=memory_id, sources=sources, created_by=memory.created_by)
+            await self._rows.update(transaction, memory.seq, new_memory)
             await self._passages.remove_documents(
                 transaction, scope_of(transaction.tenant_id, principal.user_id), [memory.seq]
             )
             await self._put_passages(
-                transaction, kept, found, seq=memory.seq, happened_at=changed.happened_at or memory.happened_at
+                transaction,
+                new_memory,
+                found,
+                seq=memory.seq,
+                happened_at=changed_memory.happened_at or memory.happened_at,
             )
             return await self._of_transaction(transaction, memory_id, principal)
 
@@ -164,34 +168,36 @@ class Memories:
         found, last = await self._rows.page(door, principal.user_id, which, before=before, count=count)
         return found, "" if last is None else pages.encode_token(query, (last,))
 
-    async def made(self, said: MemoryInput, *, principal: Principal) -> tuple[NewMemory, Sequence[TextPiece]]:
+    async def made(self, memory_input: MemoryInput, *, principal: Principal) -> tuple[NewMemory, Sequence[TextPiece]]:
         """Return a new memory of the principal's user, ready to be written, and the passages that index it."""
-        size = len(said.text) + (len(said.experience.goal) + len(said.experience.outcome) if said.experience else 0)
-        found = await beside_the_loop(
-            _CUTTING * size, pieces_of, said.text, said.key, said.experience, count=self._count
+        size = len(memory_input.text) + (
+            len(memory_input.experience.goal) + len(memory_input.experience.outcome) if memory_input.experience else 0
         )
-        kept = copied(
+        pieces = await beside_the_loop(
+            _CUTTING * size, pieces_of, memory_input.text, memory_input.key, memory_input.experience, count=self._count
+        )
+        new_memory = copied(
             NewMemory,
-            said,
+            memory_input,
             memory_id=new_id(),
-            sources=[said.source] if said.source else [],
-            statement_sha256=statement_of(said.text, said.experience),
-            passage_count=len(found),
+            sources=[memory_input.source] if memory_input.source else [],
+            statement_sha256=statement_of(memory_input.text, memory_input.experience),
+            passage_count=len(pieces),
             owner_user_id=principal.user_id,
             created_by=principal.subject,
         )
-        return kept, found
+        return new_memory, pieces
 
-    async def insert(self, transaction: Transaction, kept: NewMemory, found: Sequence[TextPiece]) -> None:
+    async def insert(self, transaction: Transaction, new_memory: NewMemory, pieces: Sequence[TextPiece]) -> None:
         """Write a memory with its passages.
 
         Raises:
             LimitExceeded: the user has too many memories.
         """
-        count = await self._rows.take_turn(transaction, kept.whose, more=1)
+        count = await self._rows.take_turn(transaction, new_memory.whose, more=1)
         check_stored("memories", count, MEMORIES_MAX)
-        seq, happened_at = await self._rows.insert(transaction, kept)
-        await self._put_passages(transaction, kept, found, seq=seq, happened_at=happened_at)
+        seq, happened_at = await self._rows.insert(transaction, new_memory)
+        await self._put_passages(transaction, new_memory, pieces, seq=seq, happened_at=happened_at)
 
     async def remove(self, transaction: Transaction, memory: Memory) -> None:
         """Delete a memory with its passages, under the lock of its group."""
@@ -202,13 +208,23 @@ class Memories:
         await self._passages.remove_documents(transaction, scope, [memory.seq])
 
     async def _put_passages(
-        self, transaction: Transaction, kept: NewMemory, found: Sequence[TextPiece], *, seq: int, happened_at: datetime
+        self,
+        transaction: Transaction,
+        new_memory: NewMemory,
+        pieces: Sequence[TextPiece],
+        *,
+        seq: int,
+        happened_at: datetime,
     ) -> None:
         await self._passages.put(
             transaction,
-            scope_of(transaction.tenant_id, kept.owner_user_id),
-            Audience(owner_user_id=kept.owner_user_id, app_id=kept.app_id, agent_bundle_id=kept.agent_bundle_id),
-            placed(found, seq=seq, kind=kept.kind, happened_at=happened_at),
+            scope_of(transaction.tenant_id, new_memory.owner_user_id),
+            Audience(
+                owner_user_id=new_memory.owner_user_id,
+                app_id=new_memory.app_id,
+                agent_bundle_id=new_memory.agent_bundle_id,
+            ),
+            placed(pieces, seq=seq, kind=new_memory.kind, happened_at=happened_at),
         )
 
     async def _in_turn(self, transaction: Transaction, memory_id: UUID, principal: Principal) -> Memory:
@@ -248,20 +264,20 @@ def not_found(memory_id: UUID) -> MemoryNotFound:
     return MemoryNotFound(f"memory {memory_id} does not exist", memory_id=memory_id)
 
 
-def within_bounds(said: MemoryInput, principal: Principal) -> MemoryInput:
+def within_bounds(memory_input: MemoryInput, principal: Principal) -> MemoryInput:
     """Return a new memory; where it names no app or agent bundle, fill in those of the principal.
 
     Raises:
         PermissionDenied: the memory is outside the bounds of the principal, or the key is bound to a context or
             graphs.
     """
-    said = replace(
-        said,
-        app_id=said.app_id or principal.app_default,
-        agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+    memory_input = replace(
+        memory_input,
+        app_id=memory_input.app_id or principal.app_default,
+        agent_bundle_id=memory_input.agent_bundle_id or principal.agent_bundle_id,
     )
-    principal.check_bounds(graph_name="", agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
-    return said
+    principal.check_bounds(graph_name="", agent_bundle_id=memory_input.agent_bundle_id, app_id=memory_input.app_id)
+    return memory_input
 
 
 def whose(memory: Memory) -> Mapping[str, object]:
@@ -273,22 +289,22 @@ def whose(memory: Memory) -> Mapping[str, object]:
     }
 
 
-def _changed(memory: Memory, said: MemoryInput, names: Sequence[str]) -> MemoryInput:
+def _changed(memory: Memory, memory_input: MemoryInput, names: Sequence[str]) -> MemoryInput:
     """Return a memory with new values for some fields.
 
     An unset time stays. The source is only in the result if the update names it; the caller keeps the memory's sources.
     """
-    kind = said.kind if "kind" in names else memory.kind
-    experience = said.experience if "experience" in names else memory.experience
+    kind = memory_input.kind if "kind" in names else memory.kind
+    experience = memory_input.experience if "experience" in names else memory.experience
     if kind is not MemoryKind.EXPERIENCE and "experience" not in names:
         experience = None  # it is no experience any more
     return MemoryInput(
-        text=said.text if "text" in names else memory.text,
+        text=memory_input.text if "text" in names else memory.text,
         kind=kind,
-        confidence=said.confidence if "confidence" in names else memory.confidence,
-        source=said.source if "source" in names else None,
-        happened_at=(said.happened_at if "happened_at" in names else None) or memory.happened_at,
-        key=said.key if "key" in names else memory.key,
+        confidence=memory_input.confidence if "confidence" in names else memory.confidence,
+        source=memory_input.source if "source" in names else None,
+        happened_at=(memory_input.happened_at if "happened_at" in names else None) or memory.happened_at,
+        key=memory_input.key if "key" in names else memory.key,
         experience=experience,
         app_id=memory.app_id,
         agent_bundle_id=memory.agent_bundle_id,

@@ -48,30 +48,30 @@ class MemoryRecalling:
         self._passages = passages
         self._meaning = meaning
 
-    async def recall(self, asked: MemoryQuery, *, principal: Principal) -> RecalledMemories:
+    async def recall(self, query: MemoryQuery, *, principal: Principal) -> RecalledMemories:
         """Return the memories that answer a question, best first.
 
         Raises:
             InvalidArgument, LimitExceeded: the question is not valid.
         """
-        check_question(asked.query, limit=asked.limit, limit_max=LIMIT_MAX)
-        check_filter(asked.which)
-        return await self._found(asked, limit=asked.limit, principal=principal)
+        check_question(query.query, limit=query.limit, limit_max=LIMIT_MAX)
+        check_filter(query.which)
+        return await self._found(query, limit=query.limit, principal=principal)
 
     async def reflect(
-        self, asked: MemoryQuery, *, principal: Principal, chars_max: int = STATEMENT_CHARS_MAX
+        self, query: MemoryQuery, *, principal: Principal, chars_max: int = STATEMENT_CHARS_MAX
     ) -> ReflectedMemories:
         """Summarize matching memories in one statement of up to `limit` sentences; raises as `recall`."""
-        check_question(asked.query, limit=asked.limit, limit_max=SENTENCES_MAX)
-        check_filter(asked.which)
-        found = await self._found(asked, limit=_REFLECTED_ON, principal=principal)
+        check_question(query.query, limit=query.limit, limit_max=SENTENCES_MAX)
+        check_filter(query.which)
+        found = await self._found(query, limit=_REFLECTED_ON, principal=principal)
         size = sum(len(memory.text) for memory, _ in found.memories)
         statement, rests_on = await beside_the_loop(
             _SEARCHED * size,
             reflected,
-            asked.query,
+            query.query,
             [memory for memory, _ in found.memories],
-            limit=asked.limit,
+            limit=query.limit,
             chars_max=chars_max,
         )
         return ReflectedMemories(
@@ -86,46 +86,46 @@ class MemoryRecalling:
         principal = principal.without_admin()
         return await self._rows.read(self._database.of(principal), principal.user_id, memory_ids)
 
-    async def _found(self, asked: MemoryQuery, *, limit: int, principal: Principal) -> RecalledMemories:
+    async def _found(self, query: MemoryQuery, *, limit: int, principal: Principal) -> RecalledMemories:
         """Find memories by words and embeddings, and return the best `limit` of them.
 
         A current memory comes before those that it supersedes.
 
         Args:
-            asked: The question, with its filter.
+            query: The question, with its filter.
             limit: The largest number of memories to return.
             principal: The caller, whose user's memories are searched.
         """
         principal = principal.without_admin()
         scope = scope_of(principal.tenant_id, principal.user_id)
-        kinds = frozenset(kind.value for kind in asked.which.kinds)
-        found = await best(
+        kinds = frozenset(kind.value for kind in query.which.kinds)
+        matches = await best(
             self._passages,
             self._meaning,
             scope,
-            asked.query,
-            wanted=lambda row: _admits(asked.which, kinds, row),
+            query.query,
+            wanted=lambda row: _admits(query.which, kinds, row),
             limit=RANKED_MAX,
             principal=principal,
         )
         by_seq: dict[int, Ranked] = {}
-        for ranked in found.ranked:  # of a long memory its best passage
+        for ranked in matches.ranked:  # of a long memory its best passage
             by_seq.setdefault(ranked.row.seq, ranked)
         # A passage does not show the key or the successor, so a filter by them reads more memories than it returns.
-        if not (asked.which.key or asked.which.holding_only):
+        if not (query.which.key or query.which.holding_only):
             by_seq = dict(islice(by_seq.items(), limit))
         there = await self._rows.at(self._database.of(principal), principal.user_id, list(by_seq)) if by_seq else {}
         memories = [
             (there[seq], ranked.score)
             for seq, ranked in by_seq.items()
             if seq in there  # a memory may be forgotten between the statements
-            and (not asked.which.key or there[seq].key == asked.which.key)
-            and not (asked.which.holding_only and there[seq].superseded_by)
+            and (not query.which.key or there[seq].key == query.which.key)
+            and not (query.which.holding_only and there[seq].superseded_by)
         ]
         return RecalledMemories(
             memories=_holding_first(memories)[:limit],
-            by_meaning=found.by_meaning,
-            error=found.error,
+            by_meaning=matches.by_meaning,
+            error=matches.error,
             cosines={there[seq].memory_id: ranked.cosine for seq, ranked in by_seq.items() if seq in there},
         )
 
@@ -134,11 +134,13 @@ def _admits(which: MemoryFilter, kinds: frozenset[str], row: Row) -> bool:
     return (not kinds or row.kind in kinds) and row.is_said_within(which.happened_from, which.happened_to)
 
 
-def _holding_first(found: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float]]:
+def _holding_first(scored_memories: Sequence[tuple[Memory, float]]) -> list[tuple[Memory, float]]:
     """Return memories in their order, except that a current memory comes before those that it supersedes."""
-    holding = {_key_of(scored[0]): scored for scored in found if scored[0].key and scored[0].superseded_by is None}
+    holding = {
+        _key_of(scored[0]): scored for scored in scored_memories if scored[0].key and scored[0].superseded_by is None
+    }
     ordered: dict[UUID, tuple[Memory, float]] = {}
-    for scored in found:
+    for scored in scored_memories:
         first = holding.get(_key_of(scored[0]), scored)
         ordered.setdefault(first[0].memory_id, first)
         ordered.setdefault(scored[0].memory_id, scored)

@@ -71,48 +71,48 @@ class MemoryRows:
     async def take_turn(self, transaction: Transaction, whose: Mapping[str, object], *, more: int) -> int:
         """Lock a user's group of memories, waiting for other writers; return the number of memories in it."""
         scope_id = scope_of(transaction.tenant_id, str(whose["owner_user_id"])).id
-        named = {**whose, "scope_id": scope_id, "more": more}
-        (row,) = await transaction.query(_TURN, named)
+        parameters = {**whose, "scope_id": scope_id, "more": more}
+        (row,) = await transaction.query(_TURN, parameters)
         return int(row.memory_count)
 
-    async def insert(self, transaction: Transaction, kept: NewMemory) -> tuple[int, datetime]:
+    async def insert(self, transaction: Transaction, new_memory: NewMemory) -> tuple[int, datetime]:
         """Insert a memory under the lock of its group; return its `seq` and the time when it happened."""
-        named = _named(transaction, kept)
+        named = _named(transaction, new_memory)
         (row,) = await transaction.query(_INSERT, named)
-        if kept.key:
+        if new_memory.key:
             await transaction.query(_LINK, {**named, "happened_at": row.happened_at, "seq": row.seq})
         return row.seq, row.happened_at
 
-    async def update(self, transaction: Transaction, seq: int, kept: NewMemory) -> None:
+    async def update(self, transaction: Transaction, seq: int, new_memory: NewMemory) -> None:
         """Replace a memory under the lock of its group."""
-        named = {**_named(transaction, kept), "seq": seq}
-        await transaction.query(_UNLINK, named)
-        await transaction.query(_UPDATE, named)
-        if kept.key:
-            await transaction.query(_LINK, named)
+        parameters = {**_named(transaction, new_memory), "seq": seq}
+        await transaction.query(_UNLINK, parameters)
+        await transaction.query(_UPDATE, parameters)
+        if new_memory.key:
+            await transaction.query(_LINK, parameters)
 
     async def join(
         self, transaction: Transaction, memory_id: UUID, *, sources: Sequence[MemorySource], confidence: float
     ) -> None:
         """Let a memory stand for others that say the same, under the lock of their group; its passages stay."""
-        named = {"sources": _json(sources), "confidence": confidence, "memory_id": memory_id}
-        await transaction.query(_JOIN, {**named})
+        parameters = {"sources": _json(sources), "confidence": confidence, "memory_id": memory_id}
+        await transaction.query(_JOIN, {**parameters})
 
     async def delete(self, transaction: Transaction, memory_id: UUID) -> None:
         """Delete a memory under the lock of its group."""
-        named = {"memory_id": memory_id}
-        await transaction.query(_UNLINK, named)
-        await transaction.query(_DELETE, named)
+        parameters = {"memory_id": memory_id}
+        await transaction.query(_UNLINK, parameters)
+        await transaction.query(_DELETE, parameters)
 
     async def read(self, door: Tenant | Transaction, user_id: str, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
         """Return memories by their ids; those that the caller may not see are left out."""
-        named = {**self._of(door, user_id), "memory_ids": list(memory_ids)}
-        return {memory.memory_id: memory for memory in await self._memories(await door.query(_READ, named))}
+        parameters = {**self._of(door, user_id), "memory_ids": list(memory_ids)}
+        return {memory.memory_id: memory for memory in await self._memories(await door.query(_READ, parameters))}
 
     async def at(self, door: Tenant, user_id: str, seqs: Sequence[int]) -> dict[int, Memory]:
         """Return memories by their `seq`; those that are gone are left out."""
-        named = {**self._of(door, user_id), "seqs": list(seqs)}
-        return {memory.seq: memory for memory in await self._memories(await door.query(_AT, named))}
+        parameters = {**self._of(door, user_id), "seqs": list(seqs)}
+        return {memory.seq: memory for memory in await self._memories(await door.query(_AT, parameters))}
 
     async def page(
         self, door: Tenant, user_id: str, which: MemoryFilter, *, before: int | None, count: int
@@ -126,7 +126,7 @@ class MemoryRows:
             before: Only memories with a lower `seq` are returned; None starts at the newest.
             count: The largest number of memories. The page ends earlier at `PAGE_BYTES_MAX`, but has at least one.
         """
-        named = {
+        parameters = {
             **self._of(door, user_id),
             "before": SEQ_MAX if before is None else before,
             "kinds": [kind.value for kind in which.kinds],
@@ -137,7 +137,7 @@ class MemoryRows:
             "count": count + 1,
             "bytes_max": PAGE_BYTES_MAX,
         }
-        rows = await door.query(_LIST, named)
+        rows = await door.query(_LIST, parameters)
         seqs = [row.seq for row in rows if row.fits][:count]
         there = await self.at(door, user_id, seqs)
         return [there[seq] for seq in seqs if seq in there], seqs[-1] if len(seqs) < len(rows) else None
@@ -197,16 +197,16 @@ class MemoryRows:
         return MemoryState.FAILED if row.failed else MemoryState.INDEXED
 
 
-def _named(transaction: Transaction, kept: NewMemory) -> dict[str, object]:
+def _named(transaction: Transaction, new_memory: NewMemory) -> dict[str, object]:
     return {
-        **fields_of(kept),
-        **kept.whose,
+        **fields_of(new_memory),
+        **new_memory.whose,
         "tenant_id": transaction.tenant_id,
-        "kind": kept.kind.value,
-        "goal": kept.experience.goal if kept.experience else "",
-        "outcome": kept.experience.outcome if kept.experience else "",
-        "quality": kept.experience.quality if kept.experience else None,
-        "sources": _json(kept.sources),
+        "kind": new_memory.kind.value,
+        "goal": new_memory.experience.goal if new_memory.experience else "",
+        "outcome": new_memory.experience.outcome if new_memory.experience else "",
+        "quality": new_memory.experience.quality if new_memory.experience else None,
+        "sources": _json(new_memory.sources),
     }
 
 

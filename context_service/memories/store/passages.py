@@ -30,11 +30,11 @@ def memory_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         experience = copied(Experience, row)
-        found = pieces_of(row.text, row.key, experience, count=count_tokens)
+        pieces = pieces_of(row.text, row.key, experience, count=count_tokens)
         return IndexedText(
             seq=row.seq,
             audience=Audience(owner_user_id=row.owner_user_id, app_id=row.app_id, agent_bundle_id=row.agent_bundle_id),
-            passages=placed(found, seq=row.seq, kind=MemoryKind(row.kind), happened_at=row.happened_at),
+            passages=placed(pieces, seq=row.seq, kind=MemoryKind(row.kind), happened_at=row.happened_at),
         )
 
     return PassageFeed(

@@ -93,15 +93,15 @@ class Jobs:
         if kind in self._running:
             raise JobRunning("a job of this kind is running; wait until it ends", job_id=self._running[kind])
         door, job_id = self._database.of(principal), new_id()
-        named = {"tenant_id": principal.tenant_id, "id": job_id}
+        parameters = {"tenant_id": principal.tenant_id, "id": job_id}
         row_written = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._run(kind, options, door, named, row_written))
+        task = asyncio.create_task(self._run(kind, options, door, parameters, row_written))
         self._running[kind] = job_id
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
             values = {"kind": kind, "started_by": principal.subject, "options": orjson.dumps(dict(options)).decode()}
-            await door.query(START, {**named, **values, "kept": _KEPT})
+            await door.query(START, {**parameters, **values, "kept": _KEPT})
         except BaseException:
             del self._running[kind]
             task.cancel()
@@ -117,8 +117,8 @@ class Jobs:
             JobNotFound: no operator of this tenant started such a job.
         """
         await check_operator(self._database, principal)
-        named = {"id": job_id, "silent_s": SILENT_S}
-        for row in await self._database.of(principal).query(READ, named):
+        parameters = {"id": job_id, "silent_s": SILENT_S}
+        for row in await self._database.of(principal).query(READ, parameters):
             return Job(**row._asdict())
         raise JobNotFound(f"job {job_id} does not exist", job_id=job_id)
 
@@ -133,8 +133,8 @@ class Jobs:
         query = ("ListJobs", principal.tenant_id)
         before_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
-        named = {"silent_s": SILENT_S, "before_id": before_id, "count": count + 1}
-        rows = await self._database.of(principal).query(LIST, named)
+        parameters = {"silent_s": SILENT_S, "before_id": before_id, "count": count + 1}
+        rows = await self._database.of(principal).query(LIST, parameters)
         return pages.cut(query, [Job(**row._asdict()) for row in rows], count, key=lambda job: (job.id,))
 
     async def _run(
@@ -142,7 +142,7 @@ class Jobs:
         kind: str,
         options: Mapping[str, bool],
         door: Tenant,
-        named: dict[str, Any],
+        parameters: dict[str, Any],
         row_written: asyncio.Future[None],
     ) -> None:
         """Run a job, and write its progress and its end to its row.
@@ -153,7 +153,7 @@ class Jobs:
         current_call.set(None)  # the deadline of the call must not end the job
         await row_written  # until its row is there
         progress_box: list[Progress] = [{}]
-        telling = asyncio.create_task(self._keep_telling(door, named, progress_box))
+        telling = asyncio.create_task(self._keep_telling(door, parameters, progress_box))
         state, error, done = "FAILED", "", None
         try:
             done = await self._kinds[kind](options, lambda progress: progress_box.__setitem__(0, progress))
@@ -161,21 +161,21 @@ class Jobs:
         except ContextKeepError as failure:
             error = failure.message
         except Exception:
-            _log.exception("job failed", extra={"job_id": named["id"], "kind": kind})
+            _log.exception("job failed", extra={"job_id": parameters["id"], "kind": kind})
             error = "unexpected error: see the log of the service"
         finally:
             await background.ended(telling)  # so that no progress is written after the end
             self._running.pop(kind, None)
         progress = None if done is None else orjson.dumps(done).decode()
         try:
-            await door.query(END, {**named, "progress": progress, "state": state, "error": error})
+            await door.query(END, {**parameters, "progress": progress, "state": state, "error": error})
         except ContextKeepError as failure:
-            _log.warning("result of a job not written", extra={"job_id": named["id"], "error": str(failure)})
+            _log.warning("result of a job not written", extra={"job_id": parameters["id"], "error": str(failure)})
 
-    async def _keep_telling(self, door: Tenant, named: dict[str, Any], progress_box: list[Progress]) -> None:
+    async def _keep_telling(self, door: Tenant, parameters: dict[str, Any], progress_box: list[Progress]) -> None:
         while True:
             await asyncio.sleep(TOLD_S)
             try:
-                await door.query(TELL, {**named, "progress": orjson.dumps(progress_box[0]).decode()})
+                await door.query(TELL, {**parameters, "progress": orjson.dumps(progress_box[0]).decode()})
             except ContextKeepError as failure:
-                _log.warning("progress of a job not written", extra={"job_id": named["id"], "error": str(failure)})
+                _log.warning("progress of a job not written", extra={"job_id": parameters["id"], "error": str(failure)})

@@ -64,9 +64,9 @@ class Tenants:
         after_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
         await check_operator(self._database, principal)
-        listed = await self._database.untenanted(LIST, {"behind_id": after_id, "count": count + 1})
-        listed, token = pages.cut(query, listed, count, key=lambda tenant: (tenant.id,))
-        return await self._stored(listed, principal), token
+        rows = await self._database.untenanted(LIST, {"behind_id": after_id, "count": count + 1})
+        rows, token = pages.cut(query, rows, count, key=lambda tenant: (tenant.id,))
+        return await self._stored(rows, principal), token
 
     async def set_limits(self, name: str, limits: Mapping[str, int | None], *, principal: Principal) -> StoredTenant:
         """Change limits of a tenant, and return the tenant.
@@ -91,13 +91,13 @@ class Tenants:
         await check_operator(self._database, principal)
         parameters = {**dict.fromkeys(_LIMITS), **limits, "changed": list(limits), "name": name}
         for _ in range(_LOOKED_FOR):
-            listed = await self._database.untenanted(FIND, {"ids": [], "name": name})
-            if not listed:
+            rows = await self._database.untenanted(FIND, {"ids": [], "name": name})
+            if not rows:
                 raise TenantNotFound(f"no tenant has the name {name[:100]!r}; ListTenants shows all")
-            door = self._database.operating(principal, listed[0].database)
+            door = self._database.operating(principal, rows[0].database)
             (row,) = await door.query(SET, {**parameters, "asking_id": key_of(principal)})
             if row.lives_there:
-                (tenant,) = await self._stored(listed, principal)
+                (tenant,) = await self._stored(rows, principal)
                 return tenant
         raise lives_elsewhere()
 

@@ -128,19 +128,19 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         """Change the tenant's settings for a provider."""
 
         def response(setting: Setting) -> pb.UpdateProviderSettingResponse:
-            return pb.UpdateProviderSettingResponse(setting=_setting(said.provider_id, setting))
+            return pb.UpdateProviderSettingResponse(setting=_setting(setting_input.provider_id, setting))
 
-        said = request.setting
+        setting_input = request.setting
         setting = await self._policies.update(
-            said.provider_id,
+            setting_input.provider_id,
             Setting(
-                enabled=said.enabled if said.HasField("enabled") else None,
-                is_default=said.is_default if said.HasField("is_default") else None,
-                deadline_ms=said.deadline_ms if said.HasField("deadline_ms") else None,
-                node_ids=ids_of("setting.workspace.node_ids", said.workspace.node_ids)
-                if said.HasField("workspace")
+                enabled=setting_input.enabled if setting_input.HasField("enabled") else None,
+                is_default=setting_input.is_default if setting_input.HasField("is_default") else None,
+                deadline_ms=setting_input.deadline_ms if setting_input.HasField("deadline_ms") else None,
+                node_ids=ids_of("setting.workspace.node_ids", setting_input.workspace.node_ids)
+                if setting_input.HasField("workspace")
                 else None,
-                memory_mode=_tenants_memory_mode(said.memory) if said.HasField("memory") else None,
+                memory_mode=_tenants_memory_mode(setting_input.memory) if setting_input.HasField("memory") else None,
             ),
             request.reset,
             principal=calls.principal(),
@@ -227,9 +227,12 @@ def response_of(queried: Queried) -> pb.QueryContextResponse:
     )
 
 
-def _expanded(one: ExpandedRef) -> pb.ExpandedRef:
+def _expanded(expanded: ExpandedRef) -> pb.ExpandedRef:
     return copied(
-        pb.ExpandedRef, one, scope=_OWN[one.scope] if one.scope else pb.QUERY_SCOPE_UNSPECIFIED, untrusted=one.is_found
+        pb.ExpandedRef,
+        expanded,
+        scope=_OWN[expanded.scope] if expanded.scope else pb.QUERY_SCOPE_UNSPECIFIED,
+        untrusted=expanded.is_found,
     )
 
 
@@ -245,15 +248,15 @@ def _told(progress: ProviderProgress) -> pb.AnsweredProvider:
     )
 
 
-def _hit(one: Fused, rank: int, families: Mapping[str, str]) -> pb.QueryHit:
+def _hit(hit: Fused, rank: int, families: Mapping[str, str]) -> pb.QueryHit:
     """Return the protobuf message of a hit, with its rank and all its sources.
 
     Args:
-        one: The hit, merged from the providers that found it.
+        hit: The hit, merged from the providers that found it.
         rank: Its place in the answer, from 1.
         families: The family of each provider, by the provider's id.
     """
-    best = one.best
+    best = hit.best
     return copied(
         pb.QueryHit,
         best,
@@ -261,30 +264,35 @@ def _hit(one: Fused, rank: int, families: Mapping[str, str]) -> pb.QueryHit:
         family=families[best.provider_id],
         title=best.hit.title,
         snippet=best.hit.snippet,
-        score=one.score,
+        score=hit.score,
         scope=_OWN[best.hit.scope],
-        sources=[_source(source, families[source.provider_id]) for source in one.sources],
+        sources=[_source(source, families[source.provider_id]) for source in hit.sources],
         metadata_json=orjson.dumps(best.hit.metadata).decode() if best.hit.metadata else "",
         as_of=times.timestamp(best.hit.as_of) if best.hit.as_of else None,
         untrusted=True,  # all that there is to search so far is written by people and tools
     )
 
 
-def _source(one: Candidate, family: str) -> pb.HitSource:
+def _source(candidate: Candidate, family: str) -> pb.HitSource:
     return copied(
-        pb.HitSource, one.hit, ref=one.ref, provider_id=one.provider_id, family=family, scope=_OWN[one.hit.scope]
+        pb.HitSource,
+        candidate.hit,
+        ref=candidate.ref,
+        provider_id=candidate.provider_id,
+        family=family,
+        scope=_OWN[candidate.hit.scope],
     )
 
 
-def _status(one: Status) -> pb.ProviderStatus:
+def _status(status: Status) -> pb.ProviderStatus:
     return copied(
         pb.ProviderStatus,
-        one,
-        provider_id=one.entry.info.id,
-        family=one.entry.info.family,
-        display_name=one.entry.info.display_name,
-        state=STATE_NUMBERS[one.state],
-        duration_ms=_ms(one.took_s),
+        status,
+        provider_id=status.entry.info.id,
+        family=status.entry.info.family,
+        display_name=status.entry.info.display_name,
+        state=STATE_NUMBERS[status.state],
+        duration_ms=_ms(status.took_s),
     )
 
 

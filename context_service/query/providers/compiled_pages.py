@@ -89,31 +89,31 @@ def _named(source_id: str) -> tuple[UUID, str, bool] | None:
     return page_id, slug, kind == _PUT
 
 
-def _hit(one: SaidByFacet) -> Hit:
+def _hit(hit: SaidByFacet) -> Hit:
     """Return a passage of a facet as a hit, with the origin of the facet in the metadata."""
     return copied(
         Hit,
-        one,
-        source_id=f"{one.page_id}/{_PUT if one.is_put else BRAIN}/{one.slug}/{one.ordinal}",
-        title=_BETWEEN.join((one.title, one.heading)),
-        snippet=one.text,
+        hit,
+        source_id=f"{hit.page_id}/{_PUT if hit.is_put else BRAIN}/{hit.slug}/{hit.ordinal}",
+        title=_BETWEEN.join((hit.title, hit.heading)),
+        snippet=hit.text,
         scope=Scope.TEAM,
-        label=one.title,
-        uri=f"brain://{one.page_id}#{one.slug}",
+        label=hit.title,
+        uri=f"brain://{hit.page_id}#{hit.slug}",
         metadata={
-            "page_id": str(one.page_id),
-            "entity_type": one.node_type,
-            "node_id": str(one.node_id),
-            "facet": one.slug,
-            "heading": one.heading,
-            "kind": one.kind.value,
-            "trust": one.trust,
-            "confidence": one.confidence,
-            "definition": one.definition_name,
-            "definition_version": one.definition_version,
-            "compile_id": str(one.compile_id or ""),
-            "put_by": one.put_by,
-            "fresh_until": one.fresh_until.isoformat() if one.fresh_until else "",
-            "stale": "; ".join(one.stale),
+            "page_id": str(hit.page_id),
+            "entity_type": hit.node_type,
+            "node_id": str(hit.node_id),
+            "facet": hit.slug,
+            "heading": hit.heading,
+            "kind": hit.kind.value,
+            "trust": hit.trust,
+            "confidence": hit.confidence,
+            "definition": hit.definition_name,
+            "definition_version": hit.definition_version,
+            "compile_id": str(hit.compile_id or ""),
+            "put_by": hit.put_by,
+            "fresh_until": hit.fresh_until.isoformat() if hit.fresh_until else "",
+            "stale": "; ".join(hit.stale),
         },
     )

@@ -129,23 +129,23 @@ def _texts(parts: Sequence[Part]) -> list[str]:
     return [reply.text for part in parts if (reply := part_text(part))]
 
 
-def _hit(one: RecalledItem, context: Context, scope: Scope) -> Hit:
+def _hit(hit: RecalledItem, context: Context, scope: Scope) -> Hit:
     """Return a recalled passage as a hit, with the context and the ref of its message in the metadata."""
-    who = " ".join(filter(None, (one.role, one.name)))
+    who = " ".join(filter(None, (hit.role, hit.name)))
     return Hit(
-        source_id=f"{context.context_id}/{one.ref}",
+        source_id=f"{context.context_id}/{hit.ref}",
         title=f"{context.title or 'conversation'}: {who}",
-        snippet=one.text,
+        snippet=hit.text,
         scope=scope,
-        score=one.score,
+        score=hit.score,
         label=context.title or str(context.context_id),
         metadata={
             "context_id": str(context.context_id),
-            "ref": one.ref,
-            "kind": one.kind,
-            "role": one.role,
-            "message_id": one.message_id,
+            "ref": hit.ref,
+            "kind": hit.kind,
+            "role": hit.role,
+            "message_id": hit.message_id,
         },
-        as_of=one.said_at,
-        cosine=one.cosine,
+        as_of=hit.said_at,
+        cosine=hit.cosine,
     )

@@ -108,26 +108,26 @@ def _target(bases: Sequence[AskedBase]) -> str:
     return f"{what} ({names}): {documents:,} document{'' if documents == 1 else 's'}{read}"
 
 
-def _hit(one: SaidByDocument) -> Hit:
+def _hit(hit: SaidByDocument) -> Hit:
     """Return a passage of a document as a hit, with its place in the document in the metadata."""
-    where = one.heading or (f"page {one.page}" if one.page else "")
+    where = hit.heading or (f"page {hit.page}" if hit.page else "")
     return Hit(
-        source_id=f"{one.document_id}.{one.ordinal}",
-        title=_BETWEEN.join(filter(None, (one.name, where))),
-        snippet=one.text,
+        source_id=f"{hit.document_id}.{hit.ordinal}",
+        title=_BETWEEN.join(filter(None, (hit.name, where))),
+        snippet=hit.text,
         scope=Scope.TEAM,
-        score=one.score,
-        label=one.name,
-        uri=one.uri or f"kb://{one.document_id}",
+        score=hit.score,
+        label=hit.name,
+        uri=hit.uri or f"kb://{hit.document_id}",
         metadata={
-            "knowledge_base": one.base,
-            "document_id": str(one.document_id),
-            "working_memory_id": str(one.record_id or ""),
-            "heading": one.heading,
-            "page": one.page,
-            "start": one.start,
-            "end": one.end,
+            "knowledge_base": hit.base,
+            "document_id": str(hit.document_id),
+            "working_memory_id": str(hit.record_id or ""),
+            "heading": hit.heading,
+            "page": hit.page,
+            "start": hit.start,
+            "end": hit.end,
         },
-        as_of=one.added_at,
-        cosine=one.cosine,
+        as_of=hit.added_at,
+        cosine=hit.cosine,
     )

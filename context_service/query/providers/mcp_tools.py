@@ -103,31 +103,31 @@ def _results(answer: Any) -> list[Any] | None:
     return answer if isinstance(answer, list) else None
 
 
-def _hit(one: Any) -> Hit | None:
+def _hit(hit: Any) -> Hit | None:
     """Return one result of a tool as a hit. Tools answer in any form, so the usual names of fields are tried.
 
     Returns:
         None if the result has no text.
     """
-    if isinstance(one, str):
-        return Hit(source_id=_hash(one), title=line_of(one, chars_max=_DISPLAY_CHARS_MAX), snippet=one) if one else None
-    if not isinstance(one, Mapping):
+    if isinstance(hit, str):
+        return Hit(source_id=_hash(hit), title=line_of(hit, chars_max=_DISPLAY_CHARS_MAX), snippet=hit) if hit else None
+    if not isinstance(hit, Mapping):
         return None
-    title = _first(one, _TITLES)
-    text = _first(one, _TEXTS) or title
+    title = _first(hit, _TITLES)
+    text = _first(hit, _TEXTS) or title
     if not text:
         return None
-    own_id = one.get("id")
+    own_id = hit.get("id")
     own_id = str(own_id) if isinstance(own_id, str | int) and not isinstance(own_id, bool) else ""
-    uri = _first(one, _URIS)
-    score = one.get("score")
+    uri = _first(hit, _URIS)
+    score = hit.get("score")
     return Hit(
         source_id=own_id if 0 < len(own_id) <= _ID_CHARS_MAX else _hash(f"{title}\n{uri}\n{text}"),
         title=title or line_of(text, chars_max=_DISPLAY_CHARS_MAX),
         snippet=text,
         score=score if isinstance(score, int | float) and not isinstance(score, bool) else None,
         uri=uri,
-        as_of=_time(_first(one, _TIMES)),
+        as_of=_time(_first(hit, _TIMES)),
     )
 
 

@@ -45,18 +45,18 @@ class MemoriesWithPages:
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return memories, each followed by the pages that cite it."""
-        answered = await self._memories.search(request, principal)
-        memory_ids = list(dict.fromkeys(memory_id for hit in answered.hits for memory_id in _ids(hit)))
+        answer = await self._memories.search(request, principal)
+        memory_ids = list(dict.fromkeys(memory_id for hit in answer.hits for memory_id in _ids(hit)))
         if not memory_ids or WIKI in request.refused_ids:
-            return answered
+            return answer
         try:
             with _within(min(_WAITED_S_MAX, _SHARE * remaining_s())):
                 pages = await self._pages.citing(memory_ids, request.query, principal=principal)
         except ContextKeepError as error:
             _log.warning("pages that cite memories cannot be read", extra={"why": error.reason})
-            reason = "; ".join(filter(None, (answered.reason, f"without the pages that cite them: {error.reason}")))
-            return replace(answered, state=State.STALE, reason=reason)
-        return replace(answered, hits=list(_beside(answered, pages))[: request.limit])
+            reason = "; ".join(filter(None, (answer.reason, f"without the pages that cite them: {error.reason}")))
+            return replace(answer, state=State.STALE, reason=reason)
+        return replace(answer, hits=list(_beside(answer, pages))[: request.limit])
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the memories and pages that hits were taken from."""
@@ -78,10 +78,10 @@ def _within(seconds: float) -> Iterator[None]:
         current_call.reset(token)
 
 
-def _beside(answered: Answered, pages: list[SaidByPage]) -> Iterator[Hit]:
+def _beside(answer: Answered, pages: list[SaidByPage]) -> Iterator[Hit]:
     """Yield hits, each page after the first memory that it cites."""
     left = list(pages)
-    for hit in answered.hits:
+    for hit in answer.hits:
         yield hit
         ids = set(_ids(hit))
         for page in [other_page for other_page in left if ids & set(other_page.cites)]:

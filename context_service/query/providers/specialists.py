@@ -210,13 +210,13 @@ class _Folder:
     async def found(self, query: str) -> list[Hit]:
         """Search the folder, and return the hits, each with the query that found it first."""
         began = time.monotonic()
-        answered = await self._workspace.search(replace(self._within, query=query), self.principal)
+        answer = await self._workspace.search(replace(self._within, query=query), self.principal)
         self._slowest_s = max(self._slowest_s, time.monotonic() - began)
         self.steps += 1
-        self.target = answered.target
+        self.target = answer.target
         by = {"asked": query[: specialist_prompts.QUERY_CHARS_MAX]}
         return [
-            self.hits.setdefault(hit.source_id, replace(hit, metadata={**hit.metadata, **by})) for hit in answered.hits
+            self.hits.setdefault(hit.source_id, replace(hit, metadata={**hit.metadata, **by})) for hit in answer.hits
         ]
 
     async def best(self) -> list[Fused]:

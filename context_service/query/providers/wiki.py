@@ -88,25 +88,25 @@ def _page_id(source_id: str) -> UUID | None:
         return None
 
 
-def hit_of(one: SaidByPage) -> Hit:
+def hit_of(hit: SaidByPage) -> Hit:
     """Return a passage of a page as a hit."""
     return Hit(
-        source_id=f"{one.page_id}.{one.ordinal}",
-        title=_BETWEEN.join(filter(None, (one.title, one.heading))),
-        snippet=one.text,
+        source_id=f"{hit.page_id}.{hit.ordinal}",
+        title=_BETWEEN.join(filter(None, (hit.title, hit.heading))),
+        snippet=hit.text,
         scope=Scope.PERSONAL,
-        score=one.score,
-        label=one.title,
-        uri=f"wiki://{one.slug}",
+        score=hit.score,
+        label=hit.title,
+        uri=f"wiki://{hit.slug}",
         metadata={
-            "page_id": str(one.page_id),
-            "slug": one.slug,
-            "version": one.version,
-            "heading": one.heading,
-            "page_as_of": one.as_of.isoformat(),
-            "fresh_until": one.fresh_until.isoformat() if one.fresh_until else "",
-            "stale": "; ".join(one.stale),
+            "page_id": str(hit.page_id),
+            "slug": hit.slug,
+            "version": hit.version,
+            "heading": hit.heading,
+            "page_as_of": hit.as_of.isoformat(),
+            "fresh_until": hit.fresh_until.isoformat() if hit.fresh_until else "",
+            "stale": "; ".join(hit.stale),
         },
-        as_of=one.written_at,
-        cosine=one.cosine,
+        as_of=hit.written_at,
+        cosine=hit.cosine,
     )

@@ -185,23 +185,23 @@ def _where_json(request: ProviderQuery, principal: Principal) -> str:
     return orjson.dumps({"$and": conditions}).decode() if conditions else ""
 
 
-def _hit(one: RecordQuote, principal: Principal) -> Hit:
+def _hit(hit: RecordQuote, principal: Principal) -> Hit:
     """Return a passage of a record as a hit, with the record's node and types in the metadata."""
     return Hit(
-        source_id=f"{one.record_id}.{one.ordinal}" if one.ordinal >= 0 else str(one.record_id),
-        title=one.name,
-        snippet=one.text,
-        scope=_scope(one.owner_user_id, principal),
-        score=one.score,
-        label=one.name,
-        uri=f"wm://{one.record_id}",
+        source_id=f"{hit.record_id}.{hit.ordinal}" if hit.ordinal >= 0 else str(hit.record_id),
+        title=hit.name,
+        snippet=hit.text,
+        scope=_scope(hit.owner_user_id, principal),
+        score=hit.score,
+        label=hit.name,
+        uri=f"wm://{hit.record_id}",
         metadata={
-            "working_memory_id": str(one.record_id),
-            "entity_node_id": str(one.entity_node_id or ""),
-            "memory_type": one.memory_type,
-            "content_type": one.content_type,
+            "working_memory_id": str(hit.record_id),
+            "entity_node_id": str(hit.entity_node_id or ""),
+            "memory_type": hit.memory_type,
+            "content_type": hit.content_type,
         },
-        as_of=one.updated_at,
+        as_of=hit.updated_at,
     )
 
 

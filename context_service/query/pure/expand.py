@@ -55,7 +55,7 @@ class RefsByProvider:
     refused: Mapping[str, str]  # by provider, why it cannot
 
 
-def refs_by_provider(refs: Iterable[str], chosen: Sequence[Selected]) -> RefsByProvider:
+def refs_by_provider(refs: Iterable[str], selection: Sequence[Selected]) -> RefsByProvider:
     """Group refs by their providers. Refs of providers that the query does not select get a reason instead."""
     source_ids: dict[str, list[str]] = {}
     for ref in dict.fromkeys(refs):
@@ -63,7 +63,7 @@ def refs_by_provider(refs: Iterable[str], chosen: Sequence[Selected]) -> RefsByP
         if 0 < len(source_id) <= SOURCE_ID_CHARS_MAX:
             source_ids.setdefault(provider_of(ref), []).append(source_id)
     entries, refused = [], {}
-    for choice in chosen:
+    for choice in selection:
         if choice.entry.info.id not in source_ids:
             continue
         if choice.skipped and not choice.only_expands:

@@ -46,26 +46,26 @@ class Checked:
     mode: str
 
 
-def checked_answer(answered: object, request: ProviderQuery, *, now: datetime) -> Checked:
+def checked_answer(answer: object, request: ProviderQuery, *, now: datetime) -> Checked:
     """Return the parts of a provider's answer that are valid and may be shown.
 
     Args:
-        answered: What the provider returned, whatever it is.
+        answer: What the provider returned, whatever it is.
         request: The query that the provider was asked.
         now: The current time, by which an answer may be out of date.
 
     Raises:
         Malformed: it is not an `Answered`, or no hit of it can be used.
     """
-    if type(answered) is not Answered:
-        raise Malformed(f"it must return an Answered (got {_type_of(answered)})")
-    if answered.state not in (State.OK, State.SKIPPED, State.STALE):
+    if type(answer) is not Answered:
+        raise Malformed(f"it must return an Answered (got {_type_of(answer)})")
+    if answer.state not in (State.OK, State.SKIPPED, State.STALE):
         raise Malformed("its state must be OK, SKIPPED or STALE")
-    if not isinstance(answered.hits, list | tuple):
-        raise Malformed(f"its hits must be a list or a tuple (got {_type_of(answered.hits)})")
+    if not isinstance(answer.hits, list | tuple):
+        raise Malformed(f"its hits must be a list or a tuple (got {_type_of(answer.hits)})")
     hits: dict[str, Hit] = {}
     wrong = outside = 0
-    for raw_hit in islice(answered.hits, LOOKED_AT_MAX):
+    for raw_hit in islice(answer.hits, LOOKED_AT_MAX):
         hit = _hit(raw_hit)
         if hit is None or hit.source_id in hits:
             wrong += 1
@@ -74,19 +74,19 @@ def checked_answer(answered: object, request: ProviderQuery, *, now: datetime) -
         elif len(hits) < request.limit:
             hits[hit.source_id] = hit
     if wrong and not hits and not outside:
-        raise Malformed(f"none of its {len(answered.hits)} hits is valid")
-    if answered.state is State.SKIPPED and hits:
+        raise Malformed(f"none of its {len(answer.hits)} hits is valid")
+    if answer.state is State.SKIPPED and hits:
         raise Malformed("it must have no hits when its state is SKIPPED")
-    state, reasons = answered.state, [text_of(answered.reason, chars_max=REASON_CHARS_MAX)]
-    as_of = time_of(answered.as_of)
-    if state is State.OK and _is_outdated(as_of, answered.ttl_s, now):
+    state, reasons = answer.state, [text_of(answer.reason, chars_max=REASON_CHARS_MAX)]
+    as_of = time_of(answer.as_of)
+    if state is State.OK and _is_outdated(as_of, answer.ttl_s, now):
         state = State.STALE
         reasons.append(f"what it searched is of {as_of:%Y-%m-%d %H:%M} UTC")
     if wrong:
         reasons.append(f"{wrong} that were no hits, or twice there, are left out")
-    cut = len(answered.hits) - len(hits) - wrong - outside
-    if cut and len(answered.hits) > request.limit:
-        reasons.append(f"cut to {len(hits)} of {len(answered.hits)} hits")
+    cut = len(answer.hits) - len(hits) - wrong - outside
+    if cut and len(answer.hits) > request.limit:
+        reasons.append(f"cut to {len(hits)} of {len(answer.hits)} hits")
     if state in (State.SKIPPED, State.STALE) and not any(reasons):
         reasons.append("it does not say why")
     return Checked(
@@ -94,8 +94,8 @@ def checked_answer(answered: object, request: ProviderQuery, *, now: datetime) -
         state=state,
         reason="; ".join(filter(None, reasons))[: 2 * REASON_CHARS_MAX],
         as_of=as_of,
-        target=line_of(answered.target, chars_max=REASON_CHARS_MAX),
-        mode=line_of(answered.mode, chars_max=TITLE_CHARS_MAX),
+        target=line_of(answer.target, chars_max=REASON_CHARS_MAX),
+        mode=line_of(answer.mode, chars_max=TITLE_CHARS_MAX),
     )
 
 
@@ -124,27 +124,27 @@ def line_of(text: object, *, chars_max: int) -> str:
     return " ".join(text_of(text, chars_max=chars_max).split())
 
 
-def _hit(one: object) -> Hit | None:
+def _hit(hit: object) -> Hit | None:
     """Return a hit as it can be shown, or None if it is malformed."""
-    if type(one) is not Hit or type(one.scope) is not Scope:
+    if type(hit) is not Hit or type(hit.scope) is not Scope:
         return None
-    source_id = line_of(one.source_id, chars_max=SOURCE_ID_CHARS_MAX)
-    snippet = text_of(one.snippet, chars_max=SNIPPET_CHARS_MAX)
-    if not source_id or len(str(one.source_id)) > SOURCE_ID_CHARS_MAX or not snippet:
+    source_id = line_of(hit.source_id, chars_max=SOURCE_ID_CHARS_MAX)
+    snippet = text_of(hit.snippet, chars_max=SNIPPET_CHARS_MAX)
+    if not source_id or len(str(hit.source_id)) > SOURCE_ID_CHARS_MAX or not snippet:
         return None
-    title = line_of(one.title, chars_max=TITLE_CHARS_MAX)
+    title = line_of(hit.title, chars_max=TITLE_CHARS_MAX)
     return Hit(
         source_id=source_id,
         title=title or source_id,
         snippet=snippet,
-        scope=one.scope,
-        score=_number(one.score),
-        label=line_of(one.label, chars_max=TITLE_CHARS_MAX) or title or source_id,
-        uri=line_of(one.uri, chars_max=URI_CHARS_MAX),
-        metadata=_metadata(one.metadata),
-        as_of=time_of(one.as_of),
-        cosine=_number(one.cosine),
-        trust=one.trust if type(one.trust) is int else None,
+        scope=hit.scope,
+        score=_number(hit.score),
+        label=line_of(hit.label, chars_max=TITLE_CHARS_MAX) or title or source_id,
+        uri=line_of(hit.uri, chars_max=URI_CHARS_MAX),
+        metadata=_metadata(hit.metadata),
+        as_of=time_of(hit.as_of),
+        cosine=_number(hit.cosine),
+        trust=hit.trust if type(hit.trust) is int else None,
     )
 
 

@@ -71,9 +71,9 @@ def grounded_answer(text: str, query: str, hits: Sequence[Fused]) -> QuotedAnswe
     return QuotedAnswer(text=text, hit_refs=tuple(shown_hits[number - 1].best.ref for number in cited), method=METHOD)
 
 
-def _whole(one: Fused) -> str:
-    return f"{one.best.hit.title}{_dated(one)}\n{one.best.hit.snippet[:SHOWN_CHARS]}"
+def _whole(hit: Fused) -> str:
+    return f"{hit.best.hit.title}{_dated(hit)}\n{hit.best.hit.snippet[:SHOWN_CHARS]}"
 
 
-def _dated(one: Fused) -> str:
-    return f" ({one.best.hit.as_of:%Y-%m-%d})" if one.best.hit.as_of else ""
+def _dated(hit: Fused) -> str:
+    return f" ({hit.best.hit.as_of:%Y-%m-%d})" if hit.best.hit.as_of else ""

@@ -43,7 +43,7 @@ class Provider(Protocol):
         """The description of the provider. It must not change."""
         ...
 
-    def search(self, asked: ProviderQuery, principal: Principal) -> object:
+    def search(self, request: ProviderQuery, principal: Principal) -> object:
         """Return an `Answered`, or an awaitable of one."""
         ...
 
@@ -52,11 +52,11 @@ class Provider(Protocol):
 class Expanding(Protocol):
     """An optional method of a provider: the whole texts of its hits."""
 
-    def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> object:
+    def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> object:
         """Return the whole texts of hits that still exist, as a list of `Expanded` or an awaitable of one.
 
-        Leave out ids that the principal, or the agent of `asked`, may not read, as if they did not exist. The ids come
-        from outside: callers can make up any text of up to 256 characters. `expand` is called in the same way as
+        Leave out ids that the principal, or the agent of `request`, may not read, as if they did not exist. The ids
+        come from outside: callers can make up any text of up to 256 characters. `expand` is called in the same way as
         `search`.
         """
         ...

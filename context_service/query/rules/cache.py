@@ -28,11 +28,11 @@ class Remembered(Generic[_K, _V]):
         self._kept: OrderedDict[_K, tuple[float, _V]] = OrderedDict()
         self._forgotten = 0  # number of resets; a read that began before one is not stored
 
-    async def get(self, key: _K, read: Callable[[], Awaitable[_V]]) -> _V:
+    async def get(self, key: _K, load: Callable[[], Awaitable[_V]]) -> _V:
         """Return a cached value, read again if it is no longer fresh.
 
         Raises:
-            Whatever `read` raises; `Unavailable` and `DeadlineExceeded` only if no cached value is recent enough to
+            Whatever `load` raises; `Unavailable` and `DeadlineExceeded` only if no cached value is recent enough to
             stand in.
         """
         now = time.monotonic()
@@ -41,7 +41,7 @@ class Remembered(Generic[_K, _V]):
             return known[1]
         forgotten = self._forgotten
         try:
-            value = await read()
+            value = await load()
         except (Unavailable, DeadlineExceeded):
             if known is None or now - known[0] >= STANDS_IN_S or forgotten != self._forgotten:
                 raise

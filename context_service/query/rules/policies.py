@@ -195,8 +195,8 @@ def _named(names: ProviderNames | None) -> ProviderSelector | None:
 
 def _json(setting: Setting) -> dict[str, Any]:
     """Return a setting as JSON values, by the names of its fields; fields that are None are left out."""
-    said = {"enabled": setting.enabled, "is_default": setting.is_default, "deadline_ms": setting.deadline_ms}
-    stored_fields: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    parameters = {"enabled": setting.enabled, "is_default": setting.is_default, "deadline_ms": setting.deadline_ms}
+    stored_fields: dict[str, Any] = {name: value for name, value in parameters.items() if value is not None}
     if setting.node_ids is not None:
         stored_fields["workspace"] = {"node_ids": [str(node_id) for node_id in setting.node_ids]}
     if setting.memory_mode is not None:
@@ -204,13 +204,15 @@ def _json(setting: Setting) -> dict[str, Any]:
     return stored_fields
 
 
-def _setting(said: Mapping[str, Any]) -> Setting:
+def _setting(arguments: Mapping[str, Any]) -> Setting:
     """Return the setting that `_json` wrote. Fields of a newer release are ignored."""
     setting = Setting(
-        enabled=said.get("enabled"), is_default=said.get("is_default"), deadline_ms=said.get("deadline_ms")
+        enabled=arguments.get("enabled"),
+        is_default=arguments.get("is_default"),
+        deadline_ms=arguments.get("deadline_ms"),
     )
-    if "workspace" in said:
-        setting = replace(setting, node_ids=tuple(UUID(node_id) for node_id in said["workspace"]["node_ids"]))
-    if "memory" in said:
-        setting = replace(setting, memory_mode=MemoryMode(said["memory"]["query_mode"]))
+    if "workspace" in arguments:
+        setting = replace(setting, node_ids=tuple(UUID(node_id) for node_id in arguments["workspace"]["node_ids"]))
+    if "memory" in arguments:
+        setting = replace(setting, memory_mode=MemoryMode(arguments["memory"]["query_mode"]))
     return setting

@@ -242,11 +242,11 @@ class ContextQueries:
         )
 
     async def _expanded(
-        self, question: QueryRequest, chosen: Sequence[Selected], policy: Policy, principal: Principal
+        self, question: QueryRequest, selection: Sequence[Selected], policy: Policy, principal: Principal
     ) -> Sequence[ExpandedRef]:
         """Return the whole texts of the hits that a query's `expand_refs` name."""
         request = _asked_of(question, policy, self.providers)
-        named = expanding.refs_by_provider(question.expand_refs, chosen)
+        named = expanding.refs_by_provider(question.expand_refs, selection)
         now, call_s = time.monotonic(), answer_s(remaining_s()) * _SCORING
         parts = []
         for entry in named.entries:
@@ -339,19 +339,19 @@ class ContextQueries:
         return outcome
 
     async def _asked(
-        self, question: QueryRequest, chosen: Sequence[Selected], policy: Policy, principal: Principal, tell: _Tell
+        self, question: QueryRequest, selection: Sequence[Selected], policy: Policy, principal: Principal, tell: _Tell
     ) -> tuple[list[Status], list[Candidate]]:
         """Ask the providers; return the status of each by its id, and the hits of all."""
         request = _asked_of(question, policy, self.providers)
         call_ends_at = time.monotonic() + answer_s(remaining_s()) * _SCORING
         statuses = {
             choice.entry.info.id: Status(entry=choice.entry, state=State.SKIPPED, reason=choice.skipped)
-            for choice in chosen
+            for choice in selection
             if choice.skipped
         }
         for status in statuses.values():
             tell(ProviderProgress(status=status, candidates=()))
-        entries = [choice.entry for choice in chosen if not choice.skipped]
+        entries = [choice.entry for choice in selection if not choice.skipped]
         first_statuses, candidates = await self._pass(entries, request, principal, call_ends_at, tell)
         statuses |= first_statuses
         if request.is_deep and candidates:
@@ -363,7 +363,7 @@ class ContextQueries:
                 statuses, candidates = await self._second_pass(
                     again, deeper, principal, call_ends_at, tell, statuses, candidates
                 )
-        return [statuses[choice.entry.info.id] for choice in chosen], candidates
+        return [statuses[choice.entry.info.id] for choice in selection], candidates
 
     async def _second_pass(
         self,
@@ -382,7 +382,7 @@ class ContextQueries:
             for entry in entries
             if _deadline_s(entry, request, statuses[entry.info.id].took_s) > _SECOND_PASS_S_MIN
         ]
-        taken = {entry.info.id: statuses[entry.info.id].took_s for entry in in_time}
+        parameters = {entry.info.id: statuses[entry.info.id].took_s for entry in in_time}
         merged = dict(statuses)
 
         def told(second: ProviderProgress) -> None:
@@ -392,7 +392,7 @@ class ContextQueries:
             )
             tell(ProviderProgress(status=status, candidates=fresh, is_second_pass=True))
 
-        _, more = await self._pass(in_time, request, principal, call_ends_at, told, taken=taken)
+        _, more = await self._pass(in_time, request, principal, call_ends_at, told, taken=parameters)
         return merged, [*candidates, *(candidate for candidate in more if candidate.ref not in known)]
 
     async def _pass(
@@ -426,9 +426,9 @@ class ContextQueries:
             asyncio.TaskGroup() as checking
         ):  # concurrent with the searches, so that late ones are cancelled in time
 
-            def tell_of(provider_id: str, outcome: ProviderResult, answered: Checked | BaseException) -> None:
+            def tell_of(provider_id: str, outcome: ProviderResult, answer: Checked | BaseException) -> None:
                 deadline_s = parts[provider_id].deadline_s
-                progress[provider_id] = self._told(by_id[provider_id], outcome, answered, request, deadline_s)
+                progress[provider_id] = self._told(by_id[provider_id], outcome, answer, request, deadline_s)
                 tell(progress[provider_id])
 
             async def check(provider_id: str, outcome: ProviderResult, size_bytes: int) -> None:
@@ -452,14 +452,14 @@ class ContextQueries:
         self,
         entry: ProviderEntry,
         outcome: ProviderResult,
-        answered: Checked | BaseException,
+        answer: Checked | BaseException,
         request: ProviderQuery,
         deadline_s: float,
     ) -> ProviderProgress:
         """Return a provider's status and the hits that may be shown, and record how it fared."""
         candidates: list[Candidate] = []
-        if isinstance(answered, Checked):
-            status = copied(Status, answered, entry=entry, took_s=outcome.took_s, hit_count=len(answered.hits))
+        if isinstance(answer, Checked):
+            status = copied(Status, answer, entry=entry, took_s=outcome.took_s, hit_count=len(answer.hits))
             candidates = [
                 Candidate(
                     provider_id=entry.info.id,
@@ -469,10 +469,10 @@ class ContextQueries:
                     # An installed one may say anything, and a second pass asks something else.
                     cosine=None if entry.is_installed or request.is_second_pass else hit.cosine,
                 )
-                for place, hit in enumerate(answered.hits, 1)
+                for place, hit in enumerate(answer.hits, 1)
             ]
         else:
-            state, reason = _failure(answered, deadline_s)
+            state, reason = _failure(answer, deadline_s)
             status = Status(entry=entry, state=state, reason=reason, took_s=outcome.took_s)
             _log.warning(
                 "context provider failed",
@@ -480,7 +480,7 @@ class ContextQueries:
                     "provider": entry.info.id,
                     "state": state.value,
                     "why": reason,
-                    "where": _where(answered),
+                    "where": _where(answer),
                 },
             )
         self._fared(outcome.took_s, family=entry.info.family, state=status.state.value)
@@ -536,23 +536,23 @@ def _no_progress(progress: ProviderProgress) -> None:
     """Drop a provider's progress, for callers that do not stream."""
 
 
-def _within_reach(chosen: Sequence[Selected], principal: Principal) -> Sequence[Selected]:
+def _within_reach(selection: Sequence[Selected], principal: Principal) -> Sequence[Selected]:
     """Return the providers that a query may ask.
 
     A key bound to a context may ask only the provider `context`, since the others do not check such keys.
     """
     if principal.context_id is None:
-        return chosen
+        return selection
     bound = "the key is bound to a context"
     return [
         choice
         if choice.entry.info.id == CONTEXT
         else replace(choice, skipped=bound if choice.only_expands else choice.skipped or bound, only_expands=False)
-        for choice in chosen
+        for choice in selection
     ]
 
 
-def _unruled(chosen: Sequence[Selected], outcome: ProviderResult) -> list[Status]:
+def _unruled(selection: Sequence[Selected], outcome: ProviderResult) -> list[Status]:
     """Return the statuses for a policy that could not be read."""
     assert outcome.error is not None, "it could not be read"
     state, reason = _failure(outcome.error, outcome.took_s)
@@ -560,7 +560,7 @@ def _unruled(chosen: Sequence[Selected], outcome: ProviderResult) -> list[Status
         Status(entry=choice.entry, state=State.SKIPPED, reason=choice.skipped)
         if choice.skipped
         else Status(entry=choice.entry, state=state, reason=f"the policy of the tenant cannot be read: {reason}")
-        for choice in chosen
+        for choice in selection
     ]
 
 

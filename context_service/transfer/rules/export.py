@@ -260,7 +260,7 @@ class Exporting:
     async def _tables(
         self,
         tenant: Tenant,
-        known: Columns,
+        columns: Columns,
         tables: Sequence[Table],
         where: str,
         parameters: Mapping[str, Any],
@@ -282,7 +282,7 @@ class Exporting:
                 return await rows.page(
                     transaction,
                     table,
-                    known,
+                    columns,
                     where=where,
                     parameters=parameters,
                     after=after,
@@ -315,7 +315,7 @@ class Exporting:
             token = ""
 
     async def _records(
-        self, tenant: Tenant, known: Columns, where: str, parameters: Mapping[str, Any], place: _Place
+        self, tenant: Tenant, columns: Columns, where: str, parameters: Mapping[str, Any], place: _Place
     ) -> AsyncGenerator[_Output, None]:
         """Yield records, each after its file; the position is the key of the last one."""
         after: list[str] = place.at
@@ -330,7 +330,7 @@ class Exporting:
                 page = await rows.page(
                     transaction,
                     RECORDS,
-                    known,
+                    columns,
                     where=where,
                     parameters=parameters,
                     after=after,
@@ -366,12 +366,12 @@ class Exporting:
                 yield place.rows(RECORDS.name, [line], blob=document), False
                 group.append(record_id)
                 if group_bytes >= _GROUP_BYTES:
-                    async for made_rest in self._end_group(tenant, known, plain, group, place):
+                    async for made_rest in self._end_group(tenant, columns, plain, group, place):
                         yield made_rest, False
                     place.at = [record_id]
                     yield b"", True
                     group, plain, group_bytes = [], [], 0
-            async for made_rest in self._end_group(tenant, known, plain, group, place):
+            async for made_rest in self._end_group(tenant, columns, plain, group, place):
                 yield made_rest, False
             if page.keys:
                 after, rows_max = page.keys[-1], rows.next_rows_max(page)
@@ -379,7 +379,7 @@ class Exporting:
                 yield b"", True
 
     async def _end_group(
-        self, tenant: Tenant, known: Columns, plain: list[str], record_ids: list[str], place: _Place
+        self, tenant: Tenant, columns: Columns, plain: list[str], record_ids: list[str], place: _Place
     ) -> AsyncGenerator[bytes, None]:
         """Yield the records of a group that have no file, and the other rows of all records of the group."""
         if plain:
@@ -398,7 +398,7 @@ class Exporting:
                     transaction: Transaction, table: Table = table, where: str = where, after: list[str] = after
                 ) -> rows.Page:
                     return await rows.page(
-                        transaction, table, known, where=where, parameters=ids, after=after, rows_max=500
+                        transaction, table, columns, where=where, parameters=ids, after=after, rows_max=500
                     )
 
                 page = await tenant.snapshot(read, across=ALL)
@@ -434,7 +434,7 @@ class Exporting:
     async def _contexts(
         self,
         tenant: Tenant,
-        known: Columns,
+        columns: Columns,
         where: str,
         parameters: Mapping[str, Any],
         place: _Place,
@@ -442,7 +442,7 @@ class Exporting:
     ) -> AsyncGenerator[_Output, None]:
         """Yield contexts by id; the position is that of `_Reading`."""
         at = place.at or ["", -1, [], 0, ""]
-        reading = _Reading(known=known, where=where, parameters=parameters, at=at, charge=charge)
+        reading = _Reading(known=columns, where=where, parameters=parameters, at=at, charge=charge)
 
         def read() -> asyncio.Task[list[_Raw]]:
             # A retry after a lost connection begins where the batch began.

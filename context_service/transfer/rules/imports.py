@@ -323,7 +323,7 @@ class _Import:
     Args:
         run: The progress so far, as it is stored.
         tenant: The tenant that imports the archive.
-        known: The columns of all tables.
+        columns: The columns of all tables.
         limits: The limits of the tenant.
         imported_by: The subject of the caller.
         provider: The storage provider that gets the files.
@@ -338,7 +338,7 @@ class _Import:
         self,
         run: Run,
         tenant: Tenant,
-        known: Columns,
+        columns: Columns,
         limits: TenantLimits,
         *,
         imported_by: str,
@@ -356,7 +356,7 @@ class _Import:
         self.has_manifest = bool(run.manifest)  # these three: as far as it is read
         self.is_in_context = run.open_context is not None
         self.has_end = False
-        self._known = known
+        self._known = columns
         self._source = rows.ImportOrigin(str(run.import_id or ""), imported_by)
         self._provider = provider
         self._owed = owed
@@ -605,12 +605,12 @@ class _Import:
         if run.import_id is None and table.name in _OF_CONTEXT and not run.is_there:  # none of its rows can exist
             _count(run, table.name, written=len(batch.rows))
             return
-        put = await self._put(transaction, run, batch, compare_only=only)
+        result = await self._put(transaction, run, batch, compare_only=only)
         if run.is_there == "there":  # an existing context gets no rows: a missing row is a difference
-            conflicts = [*put.conflicts, *[(0, "different")] * put.written]
-            put = rows.Put(written=0, present=put.present, conflicts=conflicts)
-        _count(run, table.name, written=put.written, present=put.present)
-        for place, why in put.conflicts:
+            conflicts = [*result.conflicts, *[(0, "different")] * result.written]
+            result = rows.Put(written=0, present=result.present, conflicts=conflicts)
+        _count(run, table.name, written=result.written, present=result.present)
+        for place, why in result.conflicts:
             _conflict(run, piece, table, batch.rows[place - 1] if place else {"context_id": run.context_id}, why)
         if not only:
             await self._follow_up(transaction, run, batch)
@@ -649,7 +649,7 @@ class _Import:
             numbers = [_number(batch.piece, row) for row in parsed]
             if not compare_only:
                 await rows.number_after(transaction, table, numbers)
-        put = await rows.put(
+        result = await rows.put(
             transaction,
             table,
             self._known,
@@ -661,8 +661,10 @@ class _Import:
             compare_only=compare_only,
         )
         if table.is_renumbered and not compare_only:
-            put = await self._renumbered(transaction, run, batch.piece, table, names, parsed, batch.fixed_values, put)
-        return put
+            result = await self._renumbered(
+                transaction, run, batch.piece, table, names, parsed, batch.fixed_values, result
+            )
+        return result
 
     async def _follow_up(self, transaction: Transaction, run: Run, batch: _Batch) -> None:
         """Queue the work that written rows need, such as embedding, and write counts and names."""
@@ -703,12 +705,12 @@ class _Import:
         names: list[str],
         parsed: list[dict[str, Any]],
         fixed_values: Mapping[str, Any],
-        put: rows.Put,
+        result: rows.Put,
     ) -> rows.Put:
         """Write rows whose number is taken or too high, with the next numbers of the tenant."""
-        taken_rows = [place for place, why in put.conflicts if why == "taken"]
+        taken_rows = [place for place, why in result.conflicts if why == "taken"]
         if not taken_rows:
-            return put
+            return result
         again = [{name: value for name, value in parsed[place - 1].items() if name != "seq"} for place in taken_rows]
         second_put = await rows.put(
             transaction,
@@ -724,8 +726,8 @@ class _Import:
         for place in taken_rows:
             if place not in still:
                 _report_conflict(run, piece, table, parsed[place - 1], "renumbered")
-        conflicts = [(place, why) for place, why in put.conflicts if why != "taken" or place in still]
-        return rows.Put(written=put.written + second_put.written, present=put.present, conflicts=conflicts)
+        conflicts = [(place, why) for place, why in result.conflicts if why != "taken" or place in still]
+        return rows.Put(written=result.written + second_put.written, present=result.present, conflicts=conflicts)
 
     def _parsed(self, piece: ArchivePiece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
         """Return the column names of a piece's rows, and the rows.
@@ -819,7 +821,7 @@ class _Import:
         if run.is_there == "erased":
             _conflict(run, piece, CONTEXT, header, "erased")
             return
-        put = await rows.put(
+        result = await rows.put(
             transaction,
             CONTEXT,
             self._known,
@@ -830,8 +832,8 @@ class _Import:
             source=self._source,
             compare_only=True,
         )
-        _count(run, CONTEXT.name, present=put.present)
-        for _, why in put.conflicts:
+        _count(run, CONTEXT.name, present=result.present)
+        for _, why in result.conflicts:
             _conflict(run, piece, CONTEXT, header, why)
 
     async def _end_context(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
@@ -858,11 +860,11 @@ class _Import:
             )
         if first_seq < 1:
             raise piece.refused(f"seq of its messages must be 1 or more (got {first_seq})")
-        put = await self._header(transaction, header)
-        if put.conflicts and header.get("only_id") is not None:  # another context here has the external id
+        result = await self._header(transaction, header)
+        if result.conflicts and header.get("only_id") is not None:  # another context here has the external id
             _conflict(run, piece, CONTEXT, header, "taken")
-            put = await self._header(transaction, {**header, "only_system": None, "only_id": None})
-        if not put.written:
+            result = await self._header(transaction, {**header, "only_system": None, "only_id": None})
+        if not result.written:
             raise ImportMoved(
                 "the context was created during the import; start the import again", context_id=context_id
             )

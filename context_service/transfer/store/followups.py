@@ -90,8 +90,8 @@ class ImportFollowups:
 
     async def count_memories(self, transaction: Transaction, users: Sequence[str], scopes: Sequence[UUID]) -> None:
         """Count the memories of users again, after an import."""
-        named = {"users": list(users), "scopes": list(scopes)}
-        await transaction.query(_COUNT_MEMORIES, named)
+        parameters = {"users": list(users), "scopes": list(scopes)}
+        await transaction.query(_COUNT_MEMORIES, parameters)
 
     async def pages(self, transaction: Transaction, page_ids: Sequence[str]) -> list[Row]:
         """Return the newest versions of pages."""
@@ -99,14 +99,14 @@ class ImportFollowups:
 
     async def name_page(self, transaction: Transaction, page: Row, name_ids: Sequence[UUID]) -> bool:
         """Write the names of a page; return False if another page has one of them."""
-        named = {
+        parameters = {
             "page_id": page.page_id,
             "owner_user_id": page.owner_user_id,
             "app_id": page.app_id,
             "agent_bundle_id": page.agent_bundle_id,
             "name_ids": list(name_ids),
         }
-        await transaction.query(_NAME_PAGE, named)
+        await transaction.query(_NAME_PAGE, parameters)
         (row,) = await transaction.query(_NAMED, (transaction.tenant_id, list(name_ids), page.page_id))
         return not row.others
 

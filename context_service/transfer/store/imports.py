@@ -94,8 +94,8 @@ async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> boo
     """
     # Any number of imports may compare an existing context.
     writes = run.open_context is not None and not run.is_there
-    opened = {"header": run.open_context, "is_there": run.is_there} if run.open_context else None
-    named = {
+    open_context = {"header": run.open_context, "is_there": run.is_there} if run.open_context else None
+    parameters = {
         "import_id": run.import_id,
         "state": run.state,
         "offset_bytes": run.offset_bytes,
@@ -104,19 +104,19 @@ async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> boo
         "manifest": orjson.dumps(run.manifest).decode(),
         "report": orjson.dumps(run.report).decode(),
         "open_context_id": run.context_id if writes else None,
-        "open_context": orjson.dumps(opened).decode() if opened else None,
+        "open_context": orjson.dumps(open_context).decode() if open_context else None,
         "pieces_before": pieces_before,
     }
     try:
-        return bool(await transaction.query(_SAVE, named))
+        return bool(await transaction.query(_SAVE, parameters))
     except psycopg.errors.UniqueViolation:
         raise ContextHeld("another import is writing the same context", context_id=run.context_id) from None
 
 
 async def there(transaction: Transaction, context_id: str) -> str:
     """Return "there" if a context exists, "erased" if it was erased here, else an empty text."""
-    named = {"context_id": context_id}
-    (row,) = await transaction.query(_THERE, named)
+    parameters = {"context_id": context_id}
+    (row,) = await transaction.query(_THERE, parameters)
     return "erased" if row.is_erased else "there" if row.is_there else ""
 
 
@@ -180,9 +180,9 @@ async def _clear_up(tenant: Tenant, *, until: float | None = None) -> tuple[int,
     """Remove the rows of incomplete contexts; return how many contexts, and whether all are removed."""
     cleared = 0
     for row in await tenant.query(_LEFT_OPEN, (tenant.tenant_id,)):
-        named = {"context_id": row.open_context_id, "rows": _STEP_ROWS}
+        parameters = {"context_id": row.open_context_id, "rows": _STEP_ROWS}
         for statement in _REMOVE:
-            while await tenant.query(statement, named):
+            while await tenant.query(statement, parameters):
                 if until is not None and time.monotonic() >= until:
                     return cleared, False
         await tenant.query(_CLOSE, (tenant.tenant_id, row.import_id))

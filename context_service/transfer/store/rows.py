@@ -102,11 +102,11 @@ async def columns(tenant: Tenant) -> Columns:
     return {name: tuple(those) for name, those in rows_found.items()}
 
 
-def carried(table: Table, known: Columns) -> tuple[Column, ...]:
+def carried(table: Table, columns: Columns) -> tuple[Column, ...]:
     """Return the columns of a table that its rows have in an archive."""
     return tuple(
         column
-        for column in known[table.name]
+        for column in columns[table.name]
         if column.name not in table.left_out and column.name not in table.fixed_values and column.name != _IMPORTED
     )
 
@@ -114,7 +114,7 @@ def carried(table: Table, known: Columns) -> tuple[Column, ...]:
 async def page(
     transaction: Transaction,
     table: Table,
-    known: Columns,
+    columns: Columns,
     *,
     where: str,
     parameters: Mapping[str, Any],
@@ -126,13 +126,13 @@ async def page(
     Args:
         transaction: The transaction whose snapshot is read.
         table: The table to read.
-        known: The columns of all tables.
+        columns: The columns of all tables.
         where: A SQL condition over `t` that selects the rows.
         parameters: The parameters of `where`, by name.
         after: The key of the last row that was read; empty at the beginning.
         rows_max: The most rows that the statement reads.
     """
-    statement = _page_sql(table, carried(table, known), where, bool(after))
+    statement = _page_sql(table, carried(table, columns), where, bool(after))
     keys = {f"key{place}": part for place, part in enumerate(after)}
     named = {**parameters, **keys, "rows_max": rows_max, "bytes_max": PAGE_BYTES}
     rows_found = await transaction.query(statement, named, named=False)
@@ -187,7 +187,7 @@ def _page_sql(table: Table, columns: tuple[Column, ...], where: str, goes_on: bo
 async def put(
     transaction: Transaction,
     table: Table,
-    known: Columns,
+    columns: Columns,
     names: Sequence[str],
     rows: bytes,
     *,
@@ -201,7 +201,7 @@ async def put(
     Args:
         transaction: A transaction with the rights of an administrator.
         table: The table to write to.
-        known: The columns of all tables.
+        columns: The columns of all tables.
         names: The columns that each row has, some of those of `carried`.
         rows: A JSON array of objects, in UTF-8.
         count: The number of rows in `rows`.
@@ -212,18 +212,18 @@ async def put(
     Raises:
         psycopg.IntegrityError, InvalidArgument: a value cannot be stored.
     """
-    row_columns = tuple(column for column in known[table.name] if column.name in set(names))
-    named = {**fixed_values, **source._asdict(), "tenant_id": transaction.tenant_id}
-    named["rows"] = Json(rows, dumps=bytes)  # as it is: a text takes up to four times as much memory
+    row_columns = tuple(column for column in columns[table.name] if column.name in set(names))
+    parameters = {**fixed_values, **source._asdict(), "tenant_id": transaction.tenant_id}
+    parameters["rows"] = Json(rows, dumps=bytes)  # as it is: a text takes up to four times as much memory
     written = 0
     if not compare_only:
-        (row,) = await transaction.query(_put_sql(table, row_columns), named)
+        (row,) = await transaction.query(_put_sql(table, row_columns), parameters)
         written = row.written
         if written == count:
             return Put(written=written, present=0, conflicts=[])
     if table.is_view:
         return Put(written=written, present=count - written, conflicts=[])
-    others = await transaction.query(_compare_sql(table, row_columns), named)
+    others = await transaction.query(_compare_sql(table, row_columns), parameters)
     missing = [row.row_place for row in others if row.is_missing]
     different = [(row.row_place, "different") for row in others if not row.is_missing]
     if compare_only:

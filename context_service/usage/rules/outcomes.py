@@ -120,7 +120,7 @@ class Outcomes:
             return await until_written(recorded, what="the window")
 
     async def _written(
-        self, window: Window, said: Ending, principal: Principal, request: Request | None, *, is_whole: bool
+        self, window: Window, ending: Ending, principal: Principal, request: Request | None, *, is_whole: bool
     ) -> RecordedOutcome:
         """Write how steps ended, and return the answer.
 
@@ -137,8 +137,8 @@ class Outcomes:
             if locked.epoch != window.epoch:
                 raise RowsChanged
             known = await self._endings.read_in(transaction, locked)
-            await self._endings.write(transaction, locked, known.with_one(said))
-            return RecordedOutcome(said.step_from, said.step_to, None)
+            await self._endings.write(transaction, locked, known.with_one(ending))
+            return RecordedOutcome(ending.step_from, ending.step_to, None)
 
         write = self._requests.once(
             request,

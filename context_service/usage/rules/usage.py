@@ -87,18 +87,19 @@ class Billing:
                     f"epoch must be between 0 and {window.epoch}, the window's own (got {of_epoch})", field="epoch"
                 )
             await self._usage.add(transaction, window, of_epoch, billed)
-            counted = billed.pack_tokens
+            counted_tokens = billed.pack_tokens
             known = await self._usage.learn(
                 transaction,
                 window,
-                counted=counted,
+                counted_tokens=counted_tokens,
                 billed=billed.input_tokens,
                 is_own=principal.context_id is not None,
             )
             return Learned(
                 token_factor=known.factor,
                 typical_factor=known.typical,
-                is_clamped=bool(counted) and not is_believed(counted=counted, billed=billed.input_tokens),
+                is_clamped=bool(counted_tokens)
+                and not is_believed(counted_tokens=counted_tokens, billed=billed.input_tokens),
             )
 
         write = self._requests.once(request, work, about_id=context_id, values=asdict)

@@ -50,8 +50,8 @@ class StatisticsRows:
             "seqs_from": [0, *(level.seq_from for level in of_log.values())],
             "seqs_to": [window.reached_seq, *(level.seq_to for level in of_log.values())],
         }
-        named = {"context_id": window.context_id, "left_out": window.left_out.stored}
-        rows = await door.query(_LOG_TOKENS, named | ranges)
+        parameters = {"context_id": window.context_id, "left_out": window.left_out.stored}
+        rows = await door.query(_LOG_TOKENS, parameters | ranges)
         all_of_it, *each = [row.tokens for row in rows]
         return all_of_it, dict(zip(of_log, each, strict=True))
 

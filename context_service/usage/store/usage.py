@@ -42,32 +42,34 @@ class UsageRows:
         """Add a bill to the bills of an epoch of a locked window."""
         said = asdict(billed)
         del said["calls"]
-        named = {"window_id": window.window_id, "epoch": epoch}
-        await transaction.query(_ADD, {**named, **said})
+        parameters = {"window_id": window.window_id, "epoch": epoch}
+        await transaction.query(_ADD, {**parameters, **said})
 
     async def learn(
-        self, transaction: Transaction, window: Window, *, counted: int, billed: int, is_own: bool
+        self, transaction: Transaction, window: Window, *, counted_tokens: int, billed: int, is_own: bool
     ) -> Calibration:
         """Calibrate with a bill for a pack of a locked window, and return the calibration.
 
         Args:
             transaction: The transaction that holds the lock.
             window: The window whose pack was billed.
-            counted: The counted tokens of the pack; 0 if they are unknown, and then nothing changes.
+            counted_tokens: The counted tokens of the pack; 0 if they are unknown, and then nothing changes.
             billed: The tokens that the vendor billed.
             is_own: The caller has a key of the context: the bill calibrates this window only.
         """
         of_window, key = (transaction.tenant_id, window.window_id), (transaction.tenant_id, *_key(window))
-        if not counted:
+        if not counted_tokens:
             return _calibration(await transaction.query(_OWN if is_own else _CALIBRATION, of_window if is_own else key))
         if is_own:
-            known = _calibration(await transaction.query(_OWN, of_window)).after(counted=counted, billed=billed)
+            known = _calibration(await transaction.query(_OWN, of_window)).after(
+                counted_tokens=counted_tokens, billed=billed
+            )
             await transaction.query(_LEARN_OWN, (list(known.ratios), *of_window))
         else:
             before = _calibration(await transaction.query(_LOCK_CALIBRATION, key))
             if not before.ratios:
                 await transaction.query(_FORGET_OLDEST, (transaction.tenant_id, transaction.tenant_id))
-            known = before.after(counted=counted, billed=billed)
+            known = before.after(counted_tokens=counted_tokens, billed=billed)
             await transaction.query(_LEARN, (list(known.ratios), known.factor, *key))
         await transaction.query(_TAKE_FACTOR, (known.factor, *of_window))
         return known

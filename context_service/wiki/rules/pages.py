@@ -60,12 +60,12 @@ class Pages:
         self._writer_locks = KeyedLocks()
 
     async def put(
-        self, said: PageInput, *, expected_version: int | None, principal: Principal, request: Request | None
+        self, page_input: PageInput, *, expected_version: int | None, principal: Principal, request: Request | None
     ) -> Page:
         """Write a page, or its next version, and return it without its text.
 
         Args:
-            said: The whole page, as the caller sends it.
+            page_input: The whole page, as the caller sends it.
             expected_version: The version that the writer has read; 0 if there must be none. None accepts any.
             principal: The caller, whose user gets the page.
             request: The idempotency key of the call; None if the caller gave none.
@@ -77,24 +77,24 @@ class Pages:
             MemoryNotFound: the page cites a memory that does not exist.
             InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused: see the contract.
         """
-        check_page(said)
+        check_page(page_input)
         _check_version("expected_version", expected_version or 0)
-        said = replace(
-            said,
-            slug=said.slug or slug_of(said.title),
-            memory_ids=list(dict.fromkeys(said.memory_ids)),
-            app_id=said.app_id or principal.app_default,
-            agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+        page_input = replace(
+            page_input,
+            slug=page_input.slug or slug_of(page_input.title),
+            memory_ids=list(dict.fromkeys(page_input.memory_ids)),
+            app_id=page_input.app_id or principal.app_default,
+            agent_bundle_id=page_input.agent_bundle_id or principal.agent_bundle_id,
         )
-        principal.check_bounds(graph_name="", agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
+        principal.check_bounds(graph_name="", agent_bundle_id=page_input.agent_bundle_id, app_id=page_input.app_id)
         owner = Owner(
             tenant_id=principal.tenant_id,
             user_id=principal.user_id,
-            app_id=said.app_id,
-            agent_bundle_id=said.agent_bundle_id,
+            app_id=page_input.app_id,
+            agent_bundle_id=page_input.agent_bundle_id,
         )
         scope_id = scope_of(principal.tenant_id, principal.user_id).id
-        cut = await beside_the_loop(_CUTTING * utf8_bytes(said.markdown), self._cut, said, scope_id)
+        cut = await beside_the_loop(_CUTTING * utf8_bytes(page_input.markdown), self._cut, page_input, scope_id)
 
         async def work(transaction: Transaction) -> Page:
             """Lock the user's pages, check the expected version, and write the page.
@@ -102,17 +102,17 @@ class Pages:
             If the text is the same as that of the newest version, only note that the version still holds.
             """
             await self._rows.lock(transaction, principal.user_id)
-            before = await self._before(transaction, owner, said)
+            before = await self._before(transaction, owner, page_input)
             _check_expected(expected_version, before)
-            if before and before.sha256 == said.sha256:
-                await self._rows.still_holds(transaction, owner, before.page_id, said)
+            if before and before.sha256 == page_input.sha256:
+                await self._rows.still_holds(transaction, owner, before.page_id, page_input)
                 page_id, version = before.page_id, before.version
             else:
                 if not before:
                     check_stored("pages", await self._rows.count(transaction, principal.user_id) + 1, PAGES_MAX)
                 page_id = before.page_id if before else new_id()
                 version = await self._rows.put(
-                    transaction, owner, page_id, said, cut, before=before, created_by=principal.subject
+                    transaction, owner, page_id, page_input, cut, before=before, created_by=principal.subject
                 )
             name = PageName(page_id=page_id, slug="")
             page = await self._rows.read(transaction, name, version=version, principal=principal)
@@ -122,26 +122,26 @@ class Pages:
         async with self._writer_locks.hold(scope_id):
             return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=scope_id))
 
-    async def _before(self, transaction: Transaction, owner: Owner, said: PageInput) -> Newest | None:
+    async def _before(self, transaction: Transaction, owner: Owner, page_input: PageInput) -> Newest | None:
         """Return the newest version of the page to write, or None if there is no such page yet.
 
         Raises:
             PageNameTaken: a name of the page leads to another page.
         """
-        named = await self._rows.named(transaction, owner, names_of(said.slug, said.aliases))
-        found = named.get(said.slug)
-        mine = found.page_id if found and found.slug == said.slug else None
+        named = await self._rows.named(transaction, owner, names_of(page_input.slug, page_input.aliases))
+        found = named.get(page_input.slug)
+        mine = found.page_id if found and found.slug == page_input.slug else None
         for name, other in named.items():
             if other.page_id != mine:
                 raise PageNameTaken(f"{name!r} is already a name of the page {other.slug!r}", slug=other.slug)
         return await self._rows.newest(transaction, mine) if mine else None
 
-    def _cut(self, said: PageInput, scope_id: UUID) -> PageIndexEntry:
+    def _cut(self, page_input: PageInput, scope_id: UUID) -> PageIndexEntry:
         parts: list[sections.Section] = []
-        for part in sections.sections(said.markdown):
+        for part in sections.sections(page_input.markdown):
             parts.append(part)
             check_count("page.sections", len(parts), SECTIONS_MAX)
-        return cut_of(said.title, said.aliases, parts, count=self._tokens.count, scope_id=scope_id)
+        return cut_of(page_input.title, page_input.aliases, parts, count=self._tokens.count, scope_id=scope_id)
 
     async def read(self, name: PageName, *, version: int, principal: Principal) -> Page:
         """Return a version of a page; 0 stands for the newest.

@@ -70,10 +70,10 @@ class AskedPages:
             principal: The caller, whose user owns the pages.
         """
         found, by_meaning = await self._ranked(
-            text, wanted=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
+            text, accepts=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
         )
-        taken = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
-        return AskedOfPages(pages=(await self._shown(taken, principal))[:limit], by_meaning=by_meaning)
+        best_places = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
+        return AskedOfPages(pages=(await self._shown(best_places, principal))[:limit], by_meaning=by_meaning)
 
     async def citing(self, memory_ids: Sequence[UUID], text: str, *, principal: Principal) -> list[SaidByPage]:
         """Return the pages that cite memories, at most `CITING_MAX`.
@@ -86,12 +86,12 @@ class AskedPages:
             principal: The caller, whose user owns the pages.
         """
         principal = principal.without_admin()
-        named = {"memory_ids": list(memory_ids), "count": CITING_MAX, **self._named(principal)}
-        rows = await self._database.of(principal).query(CITING, named) if memory_ids else []
+        parameters = {"memory_ids": list(memory_ids), "count": CITING_MAX, **self._named(principal)}
+        rows = await self._database.of(principal).query(CITING, parameters) if memory_ids else []
         if not rows:
             return []
         cites: Mapping[int, Sequence[UUID]] = {row.seq: row.memory_ids for row in rows}
-        found, _ = await self._ranked(text, wanted=lambda row: row.seq in cites, limit=100, principal=principal)
+        found, _ = await self._ranked(text, accepts=lambda row: row.seq in cites, limit=100, principal=principal)
         places = {seq: _Taken(seq, 0, 0.0, None) for seq in cites}
         for taken in reversed(found):
             places[taken.seq] = taken
@@ -105,28 +105,30 @@ class AskedPages:
         return await rows.read(self._database.of(principal), name, version=0, principal=principal)
 
     async def _ranked(
-        self, text: str, *, wanted: Callable[[MatchedRow], bool], limit: int, principal: Principal
+        self, text: str, *, accepts: Callable[[MatchedRow], bool], limit: int, principal: Principal
     ) -> tuple[list[_Taken], bool]:
         """Return passages, best first, and say whether embeddings were compared."""
         principal = principal.without_admin()
         scope = scope_of(principal.tenant_id, principal.user_id)
-        found = await best(self._passages, self._meaning, scope, text, wanted=wanted, limit=limit, principal=principal)
+        matches = await best(
+            self._passages, self._meaning, scope, text, wanted=accepts, limit=limit, principal=principal
+        )
         return [
-            _Taken(ranked.row.seq, ranked.row.ordinal, ranked.score, ranked.cosine) for ranked in found.ranked
-        ], found.by_meaning
+            _Taken(ranked.row.seq, ranked.row.ordinal, ranked.score, ranked.cosine) for ranked in matches.ranked
+        ], matches.by_meaning
 
     async def _shown(
         self,
-        taken: Sequence[_Taken],
+        ranked: Sequence[_Taken],
         principal: Principal,
         cites: Mapping[int, Sequence[UUID]] | None = None,
     ) -> list[SaidByPage]:
-        if not taken:
+        if not ranked:
             return []
-        found = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(taken)]
-        named = {"found": orjson.dumps(found).decode(), **self._named(principal)}
-        rows = await self._database.of(principal.without_admin()).query(SHOWN, named)
-        return [_said(row, taken[row.n], (cites or {}).get(taken[row.n].seq, ())) for row in rows]
+        places = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(ranked)]
+        parameters = {"found": orjson.dumps(places).decode(), **self._named(principal)}
+        rows = await self._database.of(principal.without_admin()).query(SHOWN, parameters)
+        return [_said(row, ranked[row.n], (cites or {}).get(ranked[row.n].seq, ())) for row in rows]
 
     def _named(self, principal: Principal) -> dict[str, object]:
         return {
@@ -136,14 +138,14 @@ class AskedPages:
         }
 
 
-def _said(row: Row, taken: _Taken, cites: Sequence[UUID]) -> SaidByPage:
+def _said(row: Row, ranked: _Taken, cites: Sequence[UUID]) -> SaidByPage:
     return copied(
         SaidByPage,
         row,
         heading=row.heading or "",
         written_at=row.created_at,
         stale=stale_of(row),
-        score=taken.score,
-        cosine=taken.cosine,
+        score=ranked.score,
+        cosine=ranked.cosine,
         cites=tuple(cites),
     )

@@ -108,25 +108,25 @@ class PageRows:
         (row,) = await transaction.query(_COUNT, (transaction.tenant_id, user_id))
         return int(row.pages)
 
-    async def still_holds(self, transaction: Transaction, owner: Owner, page_id: UUID, said: PageInput) -> None:
+    async def still_holds(self, transaction: Transaction, owner: Owner, page_id: UUID, page_input: PageInput) -> None:
         """Note that the newest version was confirmed by a write of the same text.
 
         Raises:
             MemoryNotFound: the page cites a memory that no longer exists.
         """
-        await transaction.query(_HOLDS, (said.fresh_until, transaction.tenant_id, page_id))
-        await self._cite(transaction, owner, page_id, said)
+        await transaction.query(_HOLDS, (page_input.fresh_until, transaction.tenant_id, page_id))
+        await self._cite(transaction, owner, page_id, page_input)
 
-    async def _cite(self, transaction: Transaction, owner: Owner, page_id: UUID, said: PageInput) -> None:
+    async def _cite(self, transaction: Transaction, owner: Owner, page_id: UUID, page_input: PageInput) -> None:
         parameters = {
             "page_id": page_id,
-            "memory_ids": list(said.memory_ids),
+            "memory_ids": list(page_input.memory_ids),
             "owner_user_id": owner.user_id,
             "app_id": owner.app_id,
             "agent_bundle_id": owner.agent_bundle_id,
         }
         there = {row.memory_id for row in await transaction.query(_PUT_CITATIONS, parameters)}
-        for memory_id in said.memory_ids:
+        for memory_id in page_input.memory_ids:
             if memory_id not in there:
                 raise MemoryNotFound(
                     f"the page cites the memory {memory_id}, which does not exist", memory_id=memory_id
@@ -137,7 +137,7 @@ class PageRows:
         transaction: Transaction,
         owner: Owner,
         page_id: UUID,
-        said: PageInput,
+        page_input: PageInput,
         found_by: PageIndexEntry,
         *,
         before: Newest | None,
@@ -149,7 +149,7 @@ class PageRows:
             transaction: The transaction, which has locked the user's pages.
             owner: The user that owns the page, and its app and agent bundle.
             page_id: The id of the page.
-            said: The content of the page, with its slug.
+            page_input: The content of the page, with its slug.
             found_by: The passages and names by which the page is found.
             before: The newest version until now; None for a new page.
             created_by: The subject of the principal that writes.
@@ -166,22 +166,22 @@ class PageRows:
             "page_id": page_id,
             "scope_id": scope.id,
             "version": version,
-            "fresh_until": said.fresh_until,
-            "slug": said.slug,
-            "title": said.title,
+            "fresh_until": page_input.fresh_until,
+            "slug": page_input.slug,
+            "title": page_input.title,
             "owner_user_id": owner.user_id,
             "app_id": owner.app_id,
             "agent_bundle_id": owner.agent_bundle_id,
             "created_by": created_by,
-            "size_bytes": utf8_bytes(said.markdown),
+            "size_bytes": utf8_bytes(page_input.markdown),
             "passage_count": len(found_by.pieces),
-            "sha256": said.sha256,
-            "aliases": list(said.aliases),
-            "memory_ids": list(said.memory_ids),
-            "sources": orjson.dumps([[source.label, source.uri, source.id] for source in said.sources]).decode(),
+            "sha256": page_input.sha256,
+            "aliases": list(page_input.aliases),
+            "memory_ids": list(page_input.memory_ids),
+            "sources": orjson.dumps([[source.label, source.uri, source.id] for source in page_input.sources]).decode(),
             "headings": list(found_by.headings),
-            "markdown": said.markdown,
-            "name_ids": [owner.name_id(name) for name in names_of(said.slug, said.aliases)],
+            "markdown": page_input.markdown,
+            "name_ids": [owner.name_id(name) for name in names_of(page_input.slug, page_input.aliases)],
             "versions_max": VERSIONS_MAX,
             "bytes_max": VERSIONS_BYTES_MAX,
         }
@@ -189,7 +189,7 @@ class PageRows:
         (written,) = await transaction.query(_PUT_VERSION, parameters)
         for statement in (_PUT_NAMES, _FORGET_VERSIONS):
             await transaction.query(statement, parameters)
-        await self._cite(transaction, owner, page_id, said)
+        await self._cite(transaction, owner, page_id, page_input)
         if before and before.passage_count:
             await self._passages.remove_documents(transaction, scope, [before.seq])
         audience = Audience(owner_user_id=owner.user_id, app_id=owner.app_id, agent_bundle_id=owner.agent_bundle_id)
@@ -218,7 +218,7 @@ class PageRows:
     ) -> list[Page]:
         """Return the pages of a user by slug, after a given page, in their newest versions and without texts."""
         after_slug, after_id = after or ("", _FIRST)
-        said = {
+        parameters = {
             "user_id": principal.user_id,
             "prefix": prefix,
             "memory_id": memory_id,
@@ -226,7 +226,7 @@ class PageRows:
             "after_id": after_id,
             "count": count,
         }
-        return [_page(row) for row in await self._database.of(principal).query(_LIST, said)]
+        return [_page(row) for row in await self._database.of(principal).query(_LIST, parameters)]
 
     async def versions(
         self, name: PageName, *, before: int, count: int, principal: Principal
@@ -235,8 +235,8 @@ class PageRows:
 
         The id is None if the page has no such version.
         """
-        said = {**_which(name, principal), "before": before, "count": count}
-        rows = await self._database.of(principal).query(_VERSIONS, said)
+        parameters = {**_which(name, principal), "before": before, "count": count}
+        rows = await self._database.of(principal).query(_VERSIONS, parameters)
         found = [copied(PageVersion, row) for row in rows]
         return (rows[0].page_id if rows else None), found
 
@@ -254,21 +254,21 @@ class PageRows:
 
 
 def passage(
-    one: PagePiece, page_id: UUID, *, ordinal: int, seq: int, said_at: datetime, numbers: Sequence[int] | None = None
+    piece: PagePiece, page_id: UUID, *, ordinal: int, seq: int, said_at: datetime, numbers: Sequence[int] | None = None
 ) -> Passage:
     """Return the passage that indexes a section; for `numbers` see the class `Passage`."""
     return Passage(
         seq=seq,
         ordinal=ordinal,
         session=seq,  # a page is a document of its own
-        text=one.piece.text,
-        terms=one.piece.terms,
+        text=piece.piece.text,
+        terms=piece.piece.terms,
         numbers=numbers,
         kind=KIND,
         said_at=said_at,
         is_said=False,
-        marks=one.piece.marks,
-        part=one.section,
+        marks=piece.piece.marks,
+        part=piece.section,
         source_id=page_id,
     )
 
@@ -277,11 +277,11 @@ def cut_of(
     title: str, aliases: Sequence[str], parts: Sequence[Section], *, count: Callable[[str], int], scope_id: UUID
 ) -> PageIndexEntry:
     """Return the passages and names by which a page is found; `count` counts the tokens of a text."""
-    found = list(cut(title, aliases, parts, count=count))
+    pieces = list(cut(title, aliases, parts, count=count))
     return PageIndexEntry(
         headings=[part.heading for part in parts],
-        pieces=found,
-        numbers=[masks(scope_id, piece.piece.terms) for piece in found],
+        pieces=pieces,
+        numbers=[masks(scope_id, piece.piece.terms) for piece in pieces],
     )
 
 

@@ -24,13 +24,13 @@ def page_source(count_tokens: Callable[[str], int]) -> PassageFeed:
 
     async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
-        found = cut_of(row.title, row.aliases, list(sections(row.markdown)), count=count_tokens, scope_id=scope.id)
+        pieces = cut_of(row.title, row.aliases, list(sections(row.markdown)), count=count_tokens, scope_id=scope.id)
         return IndexedText(
             seq=row.seq,
             audience=Audience(owner_user_id=row.owner_user_id, app_id=row.app_id, agent_bundle_id=row.agent_bundle_id),
             passages=[
                 passage(piece, row.page_id, ordinal=ordinal, seq=row.seq, said_at=row.created_at, numbers=numbers)
-                for ordinal, (piece, numbers) in enumerate(zip(found.pieces, found.numbers, strict=True))
+                for ordinal, (piece, numbers) in enumerate(zip(pieces.pieces, pieces.numbers, strict=True))
             ],
         )
 

@@ -330,7 +330,13 @@ def steadily_erasing(database: Database) -> SubjectEraser:
     contexts = eraser_of(database)
     entries, pages = Entries(), NoPages()
     return SubjectEraser(
-        database, contexts, purges_of(database), register=entries, compiled=pages, remove_bytes=keep_bytes, step_s=0.0
+        database,
+        contexts,
+        purges_of(database),
+        register=entries,
+        compiled_pages=pages,
+        remove_bytes=keep_bytes,
+        step_s=0.0,
     )
 
 

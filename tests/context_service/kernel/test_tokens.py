@@ -208,7 +208,7 @@ def learned(*bills: tuple[int, int]) -> Calibration:
     """Return what bills teach, of what was counted and billed each."""
     calibration = Calibration()
     for counted, billed in bills:
-        calibration = calibration.after(counted=counted, billed=billed)
+        calibration = calibration.after(counted_tokens=counted, billed=billed)
     return calibration
 
 
@@ -253,7 +253,7 @@ def test_no_bill_makes_counts_useless(bills: list[tuple[int, int]]):
     assert 0.5 <= known.typical <= known.factor <= 2
     if bills:
         counted, billed = bills[-1]
-        assert is_believed(counted=counted, billed=billed) == (0.5 <= billed / counted <= 2)
+        assert is_believed(counted_tokens=counted, billed=billed) == (0.5 <= billed / counted <= 2)
 
 
 @given(st.integers(5_000, 20_000), st.integers(0, 10**9), st.integers(0, 10**9))

@@ -56,15 +56,15 @@ async def keys(visit: Visit) -> Response:
             empty="No key is stored. The first is an operator's to make: context-service keys create --subject me",
         )
 
-    listed = await part(found())
+    table = await part(found())
     return visit.render(
         "access.html",
         here="access",
         title="Access",
         tabs=TABS,
         tab="/access",
-        listed=listed,
-        keys=listed.value,
+        listed=table,
+        keys=table.value,
         context_id=context_id,
         scopes=SCOPES,
         lifetimes=LIFETIMES,
@@ -196,15 +196,15 @@ async def audit(visit: Visit) -> Response:
             else "No administrator has changed anything yet.",
         )
 
-    listed = await part(found())
+    table = await part(found())
     return visit.render(
         "access_audit.html",
         here="access",
         title="Audit log",
         tabs=TABS,
         tab="/access/audit",
-        listed=listed,
-        calls=listed.value,
+        listed=table,
+        calls=table.value,
         call_id=call_id,
         code=code.Code(
             python=code.python_each("context", "operations.list_administrative_calls", call_id=call_id),

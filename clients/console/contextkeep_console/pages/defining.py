@@ -41,7 +41,7 @@ async def definitions(visit: Visit) -> Response:
             empty="None is defined yet. Write one with definitions.put, or from a file as below, and approve it.",
         )
 
-    listed = await part(found())
+    table = await part(found())
     return visit.render(
         "knowledge.html",
         here="sources",
@@ -50,8 +50,8 @@ async def definitions(visit: Visit) -> Response:
         tab="/sources/definitions",
         about="The rules of pages about nodes of the graph, facet by facet; drafts until they are approved.",
         form=(),
-        parts_shown=[listed],
-        definitions=listed.value,
+        parts_shown=[table],
+        definitions=table.value,
         code=code.Code(
             python=code.python_each("context", "definitions.list"), shell=code.shell("knowledge", "definitions")
         ),
@@ -134,7 +134,7 @@ async def compiled_pages(visit: Visit) -> Response:
             empty="None is compiled yet. Whoever may read the graph compiles them, with the scope compile.",
         )
 
-    listed = await part(found())
+    table = await part(found())
     return visit.render(
         "knowledge.html",
         here="sources",
@@ -143,8 +143,8 @@ async def compiled_pages(visit: Visit) -> Response:
         tab="/sources/compiled",
         about="What approved definitions say of nodes of the graph; each facet knows what it was made of.",
         form=(("definition", "Of the definition", name),),
-        parts_shown=[listed],
-        compiled=listed.value,
+        parts_shown=[table],
+        compiled=table.value,
         code=code.Code(
             python=code.python_each("context", "compiled_pages.list", name),
             shell=code.shell("knowledge", "pages", definition=name),

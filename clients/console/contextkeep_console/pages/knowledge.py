@@ -175,7 +175,7 @@ async def pages(visit: Visit) -> Response:
             empty="No page is compiled for this user. An agent puts one with pages.put.",
         )
 
-    listed = await part(found())
+    table = await part(found())
     return visit.render(
         "knowledge.html",
         here="sources",
@@ -184,8 +184,8 @@ async def pages(visit: Visit) -> Response:
         tab="/sources/pages",
         about="Pages that were compiled for a user, section by section, with their sources.",
         form=(("prefix", "Slug begins with", prefix),),
-        parts_shown=[listed],
-        pages=listed.value,
+        parts_shown=[table],
+        pages=table.value,
         code=code.Code(
             python=code.python_each("context", "pages.list", prefix, **visit.whose), shell=code.shell("wiki", "list")
         ),
@@ -266,7 +266,7 @@ async def memories(visit: Visit) -> Response:
             empty="Nothing is kept about this user. An agent retains something with memories.retain.",
         )
 
-    listed = await part(found())
+    table = await part(found())
     return visit.render(
         "knowledge.html",
         here="sources",
@@ -275,8 +275,8 @@ async def memories(visit: Visit) -> Response:
         tab="/sources/memories",
         about="Facts about a user across conversations, superseded ones included.",
         form=(("q", "What matters to", question),),
-        parts_shown=[listed],
-        memories=listed.value,
+        parts_shown=[table],
+        memories=table.value,
         code=code.Code(
             python=code.python_each("context", "memories.recall", question, **visit.whose)
             if question

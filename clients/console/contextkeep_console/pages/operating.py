@@ -43,15 +43,15 @@ async def tenants(visit: Visit) -> Response:
             has_more=has_more,
         )
 
-    listed = await part(found())
+    table = await part(found())
     return visit.render(
         "operating_tenants.html",
         here="access",
         title="Tenants and limits",
         tabs=TABS,
         tab="/access/tenants",
-        listed=listed,
-        tenants=listed.value,
+        listed=table,
+        tenants=table.value,
         limits=LIMITS,
         code=code.Code(
             python=code.python_each("context", "operations.list_tenants"), shell=code.shell("operator", "tenants")

@@ -82,8 +82,8 @@ async def _ask(visit: Visit, question: str, how: dict[str, Any]) -> QueriedConte
     return await visit.context.query.ask(question, **how, explain=True, timeout_s=15, **visit.whose)
 
 
-def _one_of(text: str, known: tuple[str, ...]) -> str:
-    return text if text in known else known[0]
+def _one_of(text: str, allowed: tuple[str, ...]) -> str:
+    return text if text in allowed else allowed[0]
 
 
 def _said(how: dict[str, Any]) -> dict[str, Any]:

@@ -40,15 +40,15 @@ async def settings(visit: Visit) -> Response:
             empty="No source is installed.",
         )
 
-    listed = await part(found())
+    table = await part(found())
     return visit.render(
         "source_settings.html",
         here="sources",
         title="Settings of sources",
         tabs=TABS,
         tab="/sources/settings",
-        listed=listed,
-        providers=listed.value,
+        listed=table,
+        providers=table.value,
         code=code.Code(
             python=code.python("context", "query.update_provider", "context", deadline_ms=4000, is_default=True),
             shell=code.shell("sources", "set", "context", deadline_ms=4000, default=True),
@@ -99,15 +99,15 @@ async def tests(visit: Visit) -> Response:
             empty="There is no test yet. Run a typical query, and run it again after a change.",
         )
 
-    listed = await part(found())
+    table = await part(found())
     return visit.render(
         "source_tests.html",
         here="sources",
         title="Tests of the sources",
         tabs=TABS,
         tab="/sources/tests",
-        listed=listed,
-        tests=listed.value,
+        listed=table,
+        tests=table.value,
         code=code.Code(
             python=code.python("context", "source_tests.run", "which port", label="weekly"),
             shell=code.shell("sources", "test", "which port", label="weekly"),

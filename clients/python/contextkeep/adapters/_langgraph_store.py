@@ -259,8 +259,10 @@ class ContextStore(BaseStore):
         path = f"metadata.{_KEY}.path"
         rows = self._client.records.query([path], where=where, group_by=[path], order_by=[path], limit=_ROWS)
         every = [tuple(json.loads(row[path])) for row in rows]
-        named = {item[: op.max_depth] for item in every if all(_matches(item, condition) for condition in conditions)}
-        return sorted(named)[op.offset : op.offset + op.limit]
+        parameters = {
+            item[: op.max_depth] for item in every if all(_matches(item, condition) for condition in conditions)
+        }
+        return sorted(parameters)[op.offset : op.offset + op.limit]
 
 
 def _id(namespace: Sequence[str], key: str) -> str:

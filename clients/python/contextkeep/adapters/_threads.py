@@ -50,8 +50,8 @@ class Thread:
 
     async def context(self) -> Context | None:
         """Return its context as it is now, or None."""
-        listed = self.client.contexts.get_by_external_id(self.name, subject_user_id=self.subject_user_id)
-        return own_context([item async for item in listed], self.subject_user_id)
+        contexts = self.client.contexts.get_by_external_id(self.name, subject_user_id=self.subject_user_id)
+        return own_context([item async for item in contexts], self.subject_user_id)
 
     async def append(self, new_messages: Iterable[MessageInput]) -> list[SentMessage]:
         """Write messages in their order, as `contexts.append` does.
@@ -62,14 +62,14 @@ class Thread:
         messages = list(new_messages)
         if not messages:
             return []
-        written = await self.client.contexts.append(
+        receipt = await self.client.contexts.append(
             messages,
             get_or_create=self.name,
             context=ContextInput(title=self._title),
             subject_user_id=self.subject_user_id,
         )
-        self._context_id = written[0].context_id
-        return written
+        self._context_id = receipt[0].context_id
+        return receipt
 
     async def messages(self, *, newest: int | None = None) -> Sequence[ChatMessage]:
         """Return the messages, oldest first.

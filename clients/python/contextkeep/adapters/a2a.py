@@ -96,9 +96,9 @@ class ContextTaskStore(TaskStore):
         """Begin a context of the user of a call, and return its id."""
         owner = self._owner_of(context)
         begun = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
-        sent = await self._client.contexts.send(begun, context=self._about(owner), recall=False)
-        await self._client.contexts.retract_messages(sent.context_id, [sent.message_id])
-        return sent.context_id
+        receipt = await self._client.contexts.send(begun, context=self._about(owner), recall=False)
+        await self._client.contexts.retract_messages(receipt.context_id, [receipt.message_id])
+        return receipt.context_id
 
     async def save(self, task: Task, context: ServerCallContext) -> None:
         """Write the new parts of a task: messages, parts of artifacts, its state."""
@@ -249,11 +249,11 @@ class ContextTaskStore(TaskStore):
         if result:
             return result[0]
         begun = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
-        sent = await self._client.contexts.send(
+        receipt = await self._client.contexts.send(
             begun, get_or_create=self._name(context_id, owner), context=self._about(owner), recall=False
         )
-        await self._client.contexts.retract_messages(sent.context_id, [sent.message_id])
-        return sent.context_id
+        await self._client.contexts.retract_messages(receipt.context_id, [receipt.message_id])
+        return receipt.context_id
 
     async def _contexts(self, context_id: str, owner: str) -> _Ids:
         """Return the contexts of a user, or the one that it means.
@@ -262,23 +262,23 @@ class ContextTaskStore(TaskStore):
         it.
         """
         if not context_id:
-            listed = self._client.contexts.get_by_external_id(self._owner(owner), page_size=500)
-            return [item.context_id async for item in listed]
+            contexts = self._client.contexts.get_by_external_id(self._owner(owner), page_size=500)
+            return [item.context_id async for item in contexts]
         try:
             context = (await self._client.contexts.get(context_id, history_length=0)).context
             if self._owner(owner) in context.external_ids:
                 return [context.context_id]
         except (ContextNotFound, InvalidArgument):
             pass
-        listed = self._client.contexts.get_by_external_id(self._name(context_id, owner))
-        return [item.context_id async for item in listed]
+        contexts = self._client.contexts.get_by_external_id(self._name(context_id, owner))
+        return [item.context_id async for item in contexts]
 
     async def _indexed(self, owner: str) -> dict[str, str]:
         """Return the ids of ours of the tasks of a user, by theirs."""
-        listed = self._client.records.list_by_entity(
+        records = self._client.records.list_by_entity(
             self._entity(owner), semantic_purposes=["task"], with_content=True, page_size=1_000
         )
-        return {record.name: record.content["task_id"] async for record in listed}
+        return {record.name: record.content["task_id"] async for record in records}
 
     def _remember(self, owner: str, kept: _Kept) -> None:
         self._remembered[owner, kept.task.id] = kept

@@ -110,7 +110,7 @@ class ContextSessionService(BaseSessionService):
         )
         about = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         try:
-            sent = await self._client.contexts.send(
+            receipt = await self._client.contexts.send(
                 first,
                 get_or_create=_session_name(app_name, user_id, session_id),
                 context=ContextInput(
@@ -121,8 +121,8 @@ class ContextSessionService(BaseSessionService):
                 subject_user_id=self._subject(user_id),
             )
         except MessageExists:
-            sent = None
-        if sent is None or not sent.created:
+            receipt = None
+        if receipt is None or not receipt.created:
             raise AlreadyExistsError(f"Session with id {session_id} already exists.")
         await self._set_scopes(app_name, user_id, scopes)
         shared = await self._shared(app_name, user_id)
@@ -165,8 +165,8 @@ class ContextSessionService(BaseSessionService):
             raise InputValidationError("sessions that are their users' are listed for one of them")
         name = ExternalId(APP_SYSTEM, app_name) if user_id is None else _user_name(app_name, user_id)
         subject = self._subject(user_id or "")
-        listed = self._client.contexts.get_by_external_id(name, subject_user_id=subject, page_size=_PAGE)
-        items = [item async for item in listed]
+        contexts = self._client.contexts.get_by_external_id(name, subject_user_id=subject, page_size=_PAGE)
+        items = [item async for item in contexts]
         shared = await self._shared(app_name, user_id)
         sessions = []
         for context in items:
@@ -270,14 +270,14 @@ class ContextSessionService(BaseSessionService):
         before = newest[0].seq - 1 if newest else context.last_seq
         behind: list[ChatMessage] = []
         if seq < before:
-            listed = self._client.contexts.list_messages(
+            messages = self._client.contexts.list_messages(
                 context.context_id,
                 seq_from=seq + 1,
                 seq_to=before,
                 page_size=_PAGE,
                 subject_user_id=self._subject(user_id),
             )
-            behind = [message async for message in listed]
+            behind = [message async for message in messages]
         last_seq = seq
         for message in [*behind, *newest]:
             if message.seq <= seq:
@@ -306,10 +306,10 @@ class ContextSessionService(BaseSessionService):
             user_id: The user; default: all users.
         """
         names = [] if user_id is None else ["state", f"state/{user_id}"]
-        listed = self._client.records.list_by_entity(
+        records = self._client.records.list_by_entity(
             entity_of(app_name, system=APP_SYSTEM), names=names, name_prefix="state", with_content=True
         )
-        by_name = {record.name: record.content async for record in listed}
+        by_name = {record.name: record.content async for record in records}
         of_app = {f"app:{key}": value for key, value in by_name.pop("state", {}).items()}
         values = {
             name.removeprefix("state/"): of_app | {f"user:{key}": value for key, value in state.items()}

@@ -427,10 +427,10 @@ class ContextSaver(BaseCheckpointSaver[str]):
 
     def _values(self, thread_id: str, log: _Log, value: _Found, *, only: set[str] | None = None) -> dict[str, Any]:
         """Return the values of a checkpoint's channels, or of some of them, as far as it has them."""
-        stored = {name: at for name, at in value.body["values"].items() if only is None or name in only}
-        lists = self._lists_of(thread_id, [at["list"] for at in stored.values() if "list" in at])
+        fields = {name: at for name, at in value.body["values"].items() if only is None or name in only}
+        lists = self._lists_of(thread_id, [at["list"] for at in fields.values() if "list" in at])
         values: dict[str, Any] = {}
-        for channel, at in stored.items():
+        for channel, at in fields.items():
             if "value" in at:
                 values[channel] = at["value"]
             elif "list" in at:
@@ -540,8 +540,8 @@ class _Log:
     def context_id(self) -> str | None:
         """Return its id; None if nothing was written yet."""
         if self._context_id is None:
-            listed = self._client.contexts.get_by_external_id(self._name, subject_user_id=self._subject)
-            context = own_context(listed, self._subject)
+            contexts = self._client.contexts.get_by_external_id(self._name, subject_user_id=self._subject)
+            context = own_context(contexts, self._subject)
             self._context_id = context.context_id if context else None
         return self._context_id
 
@@ -549,13 +549,13 @@ class _Log:
         """Write messages in their order: in one call as many as fit one, all or none."""
         left = iter(messages)
         while some := list(islice(left, _AT_ONCE)):
-            sent = self._client.contexts.append(
+            receipt = self._client.contexts.append(
                 some,
                 get_or_create=self._name,
                 context=ContextInput(metadata={KEY: dict(self._about)}),
                 subject_user_id=self._subject,
             )
-            self._context_id = sent[0].context_id
+            self._context_id = receipt[0].context_id
 
     def append_checkpoint(self, messages: Iterable[MessageInput], checkpoint_id: str) -> None:
         """Write a checkpoint, and after it the writes that wait for it."""

@@ -145,14 +145,14 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
                 raise SessionException(f"There is no agent {agent_id} in session {session_id}")
             return []
         try:
-            listed = list(self._client.contexts.list_messages(context_id, seq_from=offset + 1, page_size=_PAGE))
+            messages = list(self._client.contexts.list_messages(context_id, seq_from=offset + 1, page_size=_PAGE))
         except ContextNotFound:
             self._contexts.clear()
             return []
-        newest = {_place_of(item): item.seq for item in listed if _WORDS.rest(item) is not None}
+        newest = {_place_of(item): item.seq for item in messages if _WORDS.rest(item) is not None}
         items = [
             _message_of(one)
-            for one in sorted(listed, key=lambda row: (_place_of(row), row.seq))
+            for one in sorted(messages, key=lambda row: (_place_of(row), row.seq))
             if _place_of(one) >= offset and (_WORDS.rest(one) is None or newest[_place_of(one)] == one.seq)
         ]
         return items if limit is None else items[:limit]
@@ -180,7 +180,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         if rest.get("redact_message"):
             rest |= {"message": rest["redact_message"], "redact_message": None}
         message = rest["message"]
-        sent = self._client.contexts.send(
+        receipt = self._client.contexts.send(
             _WORDS.message(
                 rest, message.pop("content"), role=_role_of(message, item), message_id=message_id, agent_id=agent_id
             ),
@@ -188,7 +188,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
             context=ContextInput(external_ids=[ExternalId(SESSION_SYSTEM, session_id)]),
             recall=False,
         )
-        self._contexts[session_id, agent_id] = sent.context_id
+        self._contexts[session_id, agent_id] = receipt.context_id
 
     def _found(self, session_id: str, agent_id: str, message_id: int) -> ChatMessage | None:
         context_id = self._context_id(session_id, agent_id)

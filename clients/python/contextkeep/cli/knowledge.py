@@ -58,12 +58,17 @@ def _defined(session: Session, value: Iterable[FileDefinition], *, approve: bool
     for item in value:
         with _located(item.place):
             before = _newest(session, item.name)
-            put = session.context.definitions.put(item.name, item.rules)
-            change = "none" if before and before.version == put.version else "written"
-            if approve and put.state != "approved":
-                put = session.context.definitions.approve(item.name, put.version)
+            stored_version = session.context.definitions.put(item.name, item.rules)
+            change = "none" if before and before.version == stored_version.version else "written"
+            if approve and stored_version.state != "approved":
+                stored_version = session.context.definitions.approve(item.name, stored_version.version)
                 change = "approved"
-        yield {"name": put.name, "version": put.version, "state": put.state, "change": change}
+        yield {
+            "name": stored_version.name,
+            "version": stored_version.version,
+            "state": stored_version.state,
+            "change": change,
+        }
 
 
 def _newest(session: Session, name: str) -> Definition | None:
@@ -302,5 +307,5 @@ def put_facet(
 
     The facet is shown next to the compiled ones. Without a text, the facet that was added before is removed.
     """
-    put = session.context.compiled_pages.put_facet(page_id, slug, text, fresh_until=fresh_until, **options)
-    output.one(put or {"slug": slug, "is_gone": True})
+    stored_version = session.context.compiled_pages.put_facet(page_id, slug, text, fresh_until=fresh_until, **options)
+    output.one(stored_version or {"slug": slug, "is_gone": True})

@@ -874,9 +874,9 @@ def _config(values: dict[str, Any] | None) -> WindowConfig | None:
     try:
         return WindowConfig.from_proto(json_format.ParseDict(values, windows_pb.WindowConfig()))
     except json_format.ParseError as error:
-        known = ", ".join(windows_pb.WindowConfig.DESCRIPTOR.fields_by_name)
+        names = ", ".join(windows_pb.WindowConfig.DESCRIPTOR.fields_by_name)
         raise click.BadParameter(
-            f"{str(error).splitlines()[0]}; the settings are {known}", param_hint="--config"
+            f"{str(error).splitlines()[0]}; the settings are {names}", param_hint="--config"
         ) from None
 
 

@@ -143,8 +143,8 @@ def message_inputs(messages: Iterable[MessageInput | str]) -> list[message_pb.Me
     Raises:
         InvalidArgument: it is a single one, or as `message_input`.
     """
-    listed = _listed(messages, "MessageInput", field="messages")
-    return [message_input(item, field=f"messages[{place}]") for place, item in enumerate(listed)]
+    items = _listed(messages, "MessageInput", field="messages")
+    return [message_input(item, field=f"messages[{place}]") for place, item in enumerate(items)]
 
 
 def recall_for_message(options: RecallOptions | Literal[False] | None) -> contexts_pb.RecallOptions | None:
@@ -215,8 +215,8 @@ def state_entry(entry: StateEntryInput, *, field: str) -> windows_pb.StateEntryI
     """
     if not isinstance(entry, StateEntryInput):
         raise InvalidArgument(f"{field} has a {type(entry).__name__}; a StateEntryInput is wanted", field=field)
-    named = {"section": entry.section, "key": entry.key, "text": entry.text, "value": entry.value}
-    return built(windows_pb.StateEntryInput, field, **named)
+    parameters = {"section": entry.section, "key": entry.key, "text": entry.text, "value": entry.value}
+    return built(windows_pb.StateEntryInput, field, **parameters)
 
 
 def state_entry_name(item: StateEntryInput, *, field: str) -> windows_pb.StateEntryName:
@@ -286,8 +286,8 @@ def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
 
 def _external_ids(external_ids: Iterable[ExternalId]) -> list[contexts_pb.ExternalId]:
     field = "context.external_ids"
-    listed = _listed(external_ids, "ExternalId", field=field)
-    result = (external_id(item, field=f"{field}[{place}]") for place, item in enumerate(listed))
+    items = _listed(external_ids, "ExternalId", field=field)
+    result = (external_id(item, field=f"{field}[{place}]") for place, item in enumerate(items))
     return [item for item in result if item is not None]
 
 

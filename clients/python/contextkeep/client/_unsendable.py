@@ -72,9 +72,9 @@ def check_text(field: str, value: object) -> None:
 
 
 def _refused(
-    method: Callable[..., Any], error: UnicodeEncodeError, item: tuple[Any, ...], named: Mapping[str, Any]
+    method: Callable[..., Any], error: UnicodeEncodeError, item: tuple[Any, ...], parameters: Mapping[str, Any]
 ) -> InvalidArgument:
-    arguments = inspect.signature(method).bind_partial(*item, **named).arguments
+    arguments = inspect.signature(method).bind_partial(*item, **parameters).arguments
     values = {name: value for name, value in arguments.items() if name != "self"}
     return _invalid(next(_paths(values, error.object, "", _DEPTH_MAX), ""), error)
 

@@ -87,15 +87,15 @@ class WholeGraphs(Noun):
             NodeNotFound: a line names a node that no line before it wrote.
             OSError: the source cannot be read.
         """
-        opened = await io.source_of(source)
+        reader = await io.source_of(source)
         done, sent_bytes = ImportedGraph(graph_name=graph_name), 0
-        segments = _segments(opened)
+        segments = _segments(reader)
         async with aclosing(segments):
             async for segment in segments:
                 done = done.plus(await self._import_segment(done, segment))
                 sent_bytes += sum(map(len, segment))
                 if on_progress is not None:
-                    on_progress(sent_bytes, opened.size_bytes)
+                    on_progress(sent_bytes, reader.size_bytes)
         return done
 
     async def export(

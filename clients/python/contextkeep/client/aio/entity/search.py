@@ -54,7 +54,7 @@ class NodeSearch(NamedNodes):
             NodeNotFound: there is no node to be connected to.
             NodeBudgetExceeded: it is connected to more than 100,000.
         """
-        wanted = messages.node_filter(
+        node_filter = messages.node_filter(
             condition,
             contains=contains,
             json_path=json_path,
@@ -64,7 +64,7 @@ class NodeSearch(NamedNodes):
             include_archived=include_archived,
         )
         request = graph_pb.SearchNodesRequest(
-            filter=wanted, order_by=order_by, descending=descending, page_size=page_size
+            filter=node_filter, order_by=order_by, descending=descending, page_size=page_size
         )
         while True:
             page: graph_pb.SearchNodesResponse = await self._call("SearchNodes", request, timeout_s=timeout_s)
@@ -87,7 +87,7 @@ class NodeSearch(NamedNodes):
         timeout_s: float | None = None,
     ) -> int:
         """Return how many nodes `search` would yield; arguments and errors are the same."""
-        wanted = messages.node_filter(
+        node_filter = messages.node_filter(
             condition,
             contains=contains,
             json_path=json_path,
@@ -96,7 +96,7 @@ class NodeSearch(NamedNodes):
             graph_name=graph_name,
             include_archived=include_archived,
         )
-        request = graph_pb.CountNodesRequest(filter=wanted)
+        request = graph_pb.CountNodesRequest(filter=node_filter)
         response: graph_pb.CountNodesResponse = await self._call("CountNodes", request, timeout_s=timeout_s)
         return response.count
 

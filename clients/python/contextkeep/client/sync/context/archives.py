@@ -123,13 +123,13 @@ class Archives(gen.Archives):
             PermissionDenied: the key lacks the scope, or is bound.
             OSError: the source cannot be read.
         """
-        opened = io.source_of(source)
+        reader = io.source_of(source)
         named = "" if dry_run else messages.to_id(import_id) or str(new_id())
         offset_bytes = self._reached(named) if import_id is not None and not dry_run else 0
-        attempts = self._attempts(None, may_repeat=opened.replayable)
+        attempts = self._attempts(None, may_repeat=reader.replayable)
         while True:
             header = pb.ImportArchiveHeader(import_id=named, offset_bytes=offset_bytes, dry_run=dry_run)
-            outgoing = _import_messages(header, opened, on_progress)
+            outgoing = _import_messages(header, reader, on_progress)
             try:
                 with closing(outgoing), ClientSpan("ImportArchive", self._metadata) as span:
                     answer: pb.ImportArchiveResponse = self._connection.upload(

@@ -59,8 +59,8 @@ class Blobs(gen.Blobs):
             BlobCorrupted: the service stored something else than was sent.
             OSError: the source cannot be read.
         """
-        opened = io.source_of(source)
-        name = name or opened.name
+        reader = io.source_of(source)
+        name = name or reader.name
         if not name:
             raise InvalidArgument("the source has no name of its own: give one", field="header.record.name")
         record = messages.record_input(
@@ -71,14 +71,14 @@ class Blobs(gen.Blobs):
         )
         header = memory_pb.UploadHeader(
             record=record,
-            size_bytes=opened.size_bytes,
+            size_bytes=reader.size_bytes,
             sha256=sha256,
             request_id=messages.new_request_id(request_id),
         )
 
         def attempt() -> Record:
-            tally = Tally(opened.size_bytes, on_progress)
-            outgoing = _upload_messages(header, opened, tally)
+            tally = Tally(reader.size_bytes, on_progress)
+            outgoing = _upload_messages(header, reader, tally)
             with closing(outgoing):
                 with ClientSpan("UploadBlob", self._metadata) as span:
                     answer: memory_pb.UploadBlobResponse = self._connection.upload(
@@ -89,7 +89,7 @@ class Blobs(gen.Blobs):
             check_upload(answer, tally)
             return Record.from_proto(answer.record)
 
-        return self._repeated(self._attempts(None, may_repeat=opened.replayable), attempt)
+        return self._repeated(self._attempts(None, may_repeat=reader.replayable), attempt)
 
     def get(
         self,
@@ -236,9 +236,9 @@ def _upload_messages(
 ) -> Generator[memory_pb.UploadBlobRequest, None, None]:
     """Yield the messages of an upload; report progress after each chunk."""
     yield memory_pb.UploadBlobRequest(header=header)
-    cut = chunks_of(source)
-    with closing(cut):
-        for chunk in cut:
+    chunks = chunks_of(source)
+    with closing(chunks):
+        for chunk in chunks:
             tally.add(chunk)
             yield memory_pb.UploadBlobRequest(chunk=chunk)
             tally.report()

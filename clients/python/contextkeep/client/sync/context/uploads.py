@@ -74,8 +74,8 @@ class Uploads(gen.Uploads):
             BlobTooLarge, SizeMismatch, ChecksumMismatch, RecordExists: see `finish`.
             OSError: the source cannot be read.
         """
-        opened = io.source_of(source)
-        name = name or opened.name
+        reader = io.source_of(source)
+        name = name or reader.name
         if not name:
             raise InvalidArgument("the source has no name of its own: give one", field="record.name")
         start_id = messages.new_request_id(request_id)
@@ -84,7 +84,7 @@ class Uploads(gen.Uploads):
             lambda: self.start(
                 name,
                 memory_type=memory_type,
-                size_bytes=opened.size_bytes,
+                size_bytes=reader.size_bytes,
                 sha256=sha256,
                 working_memory_id=working_memory_id,
                 request_id=start_id,
@@ -93,7 +93,7 @@ class Uploads(gen.Uploads):
         )
         if on_started is not None:
             on_started(upload.id)
-        return self._sent(upload, opened, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
+        return self._sent(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
     def resume(
         self,
@@ -121,9 +121,9 @@ class Uploads(gen.Uploads):
             ChecksumMismatch, SizeMismatch: the source is not the one that the upload was begun with.
             ContextKeepError: those of `upload`.
         """
-        opened = io.source_of(source)
+        reader = io.source_of(source)
         upload = self._patiently(patience_s, lambda: self.get(upload_id))
-        return self._sent(upload, opened, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
+        return self._sent(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
     def start(
         self,
@@ -229,9 +229,9 @@ class Uploads(gen.Uploads):
         parts = Parts(upload.offset_bytes, min(part_bytes, upload.part_bytes_max))
         if upload.offset_bytes:
             tally.report(upload.offset_bytes)
-        cut = chunks_of(source)
-        with closing(cut):
-            for chunk in cut:
+        chunks = chunks_of(source)
+        with closing(chunks):
+            for chunk in chunks:
                 tally.add(chunk)
                 for part in parts.feed(chunk):
                     self._append(upload.id, parts.offset_bytes, part, tally, patience_s)
