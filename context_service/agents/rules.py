@@ -216,7 +216,9 @@ def _callers_json(callers: Callers) -> dict[str, tuple[str, ...]]:
     return {"user_ids": callers.user_ids, "agent_ids": callers.agent_ids, "subjects": callers.subjects}
 
 
-def _said(agent_id: str, body: Mapping[str, Any], *, template_id: str, callers: Mapping[str, Any] | None) -> AgentInput:
+def _input_of(
+    agent_id: str, body: Mapping[str, Any], *, template_id: str, callers: Mapping[str, Any] | None
+) -> AgentInput:
     """Return the agent input that `_body` and `_callers_json` were made of."""
 
     def names(which: str) -> ProviderNames | None:
@@ -240,6 +242,6 @@ def _agent(row: Row) -> Agent:
     return copied(
         Agent,
         row,
-        said=_said(row.agent_id, row.body, template_id=row.template_id, callers=row.callers),
-        template=_said(row.template_id, template_body, template_id="", callers=None) if template_body else None,
+        said=_input_of(row.agent_id, row.body, template_id=row.template_id, callers=row.callers),
+        template=_input_of(row.template_id, template_body, template_id="", callers=None) if template_body else None,
     )

@@ -97,7 +97,7 @@ def tokens_of(content: str, parts: Iterable[Part], *, count: Callable[[str], int
 
 def to_json(parts: Iterable[Part]) -> str:
     """Return parts as a JSON list of their set fields; JSON documents in them stay texts, byte for byte."""
-    return orjson.dumps([_stored(part) for part in parts]).decode()
+    return orjson.dumps([_fields_of(part) for part in parts]).decode()
 
 
 def of_json(text: str) -> tuple[Part, ...]:
@@ -105,7 +105,7 @@ def of_json(text: str) -> tuple[Part, ...]:
     return tuple(_part(fields) for fields in orjson.loads(text))
 
 
-def _stored(part: Part) -> dict[str, Any]:
+def _fields_of(part: Part) -> dict[str, Any]:
     fields = {name: value for name, value in asdict(part).items() if value is not None}
     for name in _SAID_BESIDE:
         if not fields[name]:

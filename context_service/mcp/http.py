@@ -191,11 +191,11 @@ def opened(
 ) -> AbstractAsyncContextManager[Mcp]:
     """Open the endpoint while a block runs, for the ports that open within the block."""
     # The SDK's scopes of cancellation are of one task.
-    return background.in_task_of_own(_opened(tools, query, authenticator, border))
+    return background.in_task_of_own(_open(tools, query, authenticator, border))
 
 
 @asynccontextmanager
-async def _opened(
+async def _open(
     tools: ToolsServicer, query: ContextQueryServicer, authenticator: Authenticator, border: Border
 ) -> AsyncIterator[Mcp]:
     apps = {PATH: _app(mcp_server(_session_of), PATH), QUERY_PATH: _app(query_server(_session_of), QUERY_PATH)}

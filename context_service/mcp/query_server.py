@@ -61,7 +61,7 @@ def query_server(session_of: Callable[[Context], QuerySession]) -> Server[Any]:
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            return await _called(session_of(context), params.name, params.arguments or {})
+            return await _call_tool(session_of(context), params.name, params.arguments or {})
         except ContextKeepError as error:
             text = orjson.dumps({"error": error_fields(error)}).decode()
             return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
@@ -99,7 +99,7 @@ def _described(tool: Tool) -> types.Tool:
     )
 
 
-async def _called(session: QuerySession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+async def _call_tool(session: QuerySession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
     tool = TOOLS_BY_NAME.get(name)
     if tool is None:
         raise ToolNotFound(f"there is no tool {name[:100]!r}; use {QUERY_CONTEXT} or {LIST_CONTEXT_PROVIDERS}")

@@ -131,7 +131,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """Answer the content of a record, as text or as base64; a long content names the URI of its next part."""
         try:
-            record_id, page_token = _named(params.uri)
+            record_id, page_token = _record_and_page(params.uri)
             arguments = {"working_memory_id": record_id, "page_token": page_token, "bytes_max": 2**31}
             answer = orjson.loads(await _execute(session_of(context), "wm_read", arguments))
         except ContextKeepError as error:
@@ -204,7 +204,7 @@ def _annotations(tool: pb.Tool) -> types.ToolAnnotations:
     )
 
 
-def _named(uri: str) -> tuple[str, str]:
+def _record_and_page(uri: str) -> tuple[str, str]:
     """Return the record and the page token that a URI names.
 
     Raises:

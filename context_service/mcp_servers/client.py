@@ -100,7 +100,7 @@ class McpClient:
             # Not by `call_tool`, which runs the server's own schema, with its patterns, over the answer.
             params = types.CallToolRequestParams(name=approved.name, arguments=arguments)
             result = await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
-            return await beside_the_loop(_RESULT_BYTES * watch.size_bytes, _said, result, target.secret)
+            return await beside_the_loop(_RESULT_BYTES * watch.size_bytes, _reply_of, result, target.secret)
 
         return await self._talk(target, work)
 
@@ -306,7 +306,7 @@ def _definition(tool: types.Tool) -> Definition | None:
     )
 
 
-def _said(result: types.CallToolResult, secret: str) -> ServerReply:
+def _reply_of(result: types.CallToolResult, secret: str) -> ServerReply:
     left = _TEXT_CHARS_MAX
     texts = []
     for block in result.content:

@@ -134,7 +134,7 @@ class McpServers:
             before = await self._rows.lock(transaction, server_input.server_id)
             kept_secret = None if clears_secret or before is None else before.secret
             if secret:
-                kept_secret = self._keys.seal(secret, _bound(transaction.tenant_id, server_input.server_id))
+                kept_secret = self._keys.seal(secret, _seal_context(transaction.tenant_id, server_input.server_id))
             elif (
                 before is not None and kept_secret is not None and origin_of(before.url) != origin_of(server_input.url)
             ):
@@ -326,7 +326,7 @@ class McpServers:
         return tool, await self._client.call(target, tool.definition, arguments)
 
     def _target(self, url: str, secret: bytes | None, protocol: str, tenant_id: UUID, server_id: str) -> ServerAddress:
-        secret_text = self._keys.open(bytes(secret), _bound(tenant_id, server_id)) if secret is not None else ""
+        secret_text = self._keys.open(bytes(secret), _seal_context(tenant_id, server_id)) if secret is not None else ""
         return ServerAddress(url=url, secret=secret_text, protocol=protocol)
 
     def _check(self, server_input: ServerInput, secret: str, clears_secret: bool) -> None:
@@ -377,7 +377,7 @@ async def rotate(tenants: Sequence[Tenant], keys: KeyRing) -> Rotated:
         while rows := await sealed(tenant, without_key_id=keys.newest_id, after=after):
             for row in rows:
                 after, before = row.server_id, bytes(row.secret)
-                bound = _bound(tenant.tenant_id, row.server_id)
+                bound = _seal_context(tenant.tenant_id, row.server_id)
                 try:
                     now = keys.seal(keys.open(before, bound), bound)
                 except SecretUnreadable:
@@ -387,7 +387,7 @@ async def rotate(tenants: Sequence[Tenant], keys: KeyRing) -> Rotated:
     return rotated
 
 
-def _bound(tenant_id: UUID, server_id: str) -> tuple[str, ...]:
+def _seal_context(tenant_id: UUID, server_id: str) -> tuple[str, ...]:
     return "mcp_server", str(tenant_id), server_id
 
 

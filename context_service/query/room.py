@@ -79,7 +79,7 @@ async def open_query(
         native(NamedContexts(deps.log, ArtifactRows(deps.log, deps.passages), recalling), trust=CONTEXT_TRUST),
         native(MemoriesWithPages(UserMemories(remembering), pages), trust=MEMORY_TRUST),
         *_bedrock(deps.settings, bases),
-        *(await _opened(installed(), stack)),
+        *(await _enter(installed(), stack)),
     ]
     providers = Providers(entries)
     policies = Policies(deps.database, providers, agents, templates, own=own, requests=REQUESTS)
@@ -122,7 +122,7 @@ def _bedrock(settings: Settings, bases: AskedBases) -> list[ProviderEntry]:
     return [native(BedrockKnowledgeBases(bases, client, allowed=allowed), trust=KNOWLEDGE_BASE_TRUST)]
 
 
-async def _opened(entries: list[ProviderEntry], stack: AsyncExitStack) -> list[ProviderEntry]:
+async def _enter(entries: list[ProviderEntry], stack: AsyncExitStack) -> list[ProviderEntry]:
     """Enter the providers that are context managers."""
     for entry in entries:
         if isinstance(entry.provider, AbstractAsyncContextManager):

@@ -14,7 +14,7 @@ def merge_patch(document: str, patch: str) -> str:
     Numbers are carried as text, so that members outside of the patch keep every digit: a parser
     that made doubles of them would not.
     """
-    return orjson.dumps(_merged(_parsed(document), _parsed(patch))).decode()
+    return orjson.dumps(_merge(_parsed(document), _parsed(patch))).decode()
 
 
 def _parsed(text: str) -> Any:
@@ -22,7 +22,7 @@ def _parsed(text: str) -> Any:
     return json.loads(text, parse_int=orjson.Fragment, parse_float=orjson.Fragment)
 
 
-def _merged(target: Any, patch: Any) -> Any:
+def _merge(target: Any, patch: Any) -> Any:
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}
@@ -30,5 +30,5 @@ def _merged(target: Any, patch: Any) -> Any:
         if value is None:
             merged.pop(name, None)
         else:
-            merged[name] = _merged(merged.get(name), value)
+            merged[name] = _merge(merged.get(name), value)
     return merged

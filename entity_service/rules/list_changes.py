@@ -74,7 +74,7 @@ class ChangeFeed:
             if not (row and row.is_started):
                 await tenant.query(STARTED)
             elif time.monotonic() > give_up_at:
-                raise await _held_up(tenant)
+                raise await _held_up_error(tenant)
             else:
                 await asyncio.sleep(_SETTLE_POLL_S)
 
@@ -114,7 +114,9 @@ class ChangeFeed:
         has_more = len(changed_rows) > len(read)
         last = read[-1] if has_more else None
         transaction_id, number = (last.transaction_id, last.seq) if last else (rows[0].below, 0)
-        return ChangePage(_merged(read), encode_place(tenant.tenant_id, rows[0], transaction_id, number), has_more)
+        return ChangePage(
+            _last_changes(read), encode_place(tenant.tenant_id, rows[0], transaction_id, number), has_more
+        )
 
     async def _feed(self, tenant: Tenant) -> Row | None:
         """Return a tenant's feed, which has started again if it was restored or moved; None if there is none."""
@@ -157,7 +159,7 @@ class ChangeSweep:
             await self.once()
 
 
-def _merged(rows: list[Any]) -> list[Change]:
+def _last_changes(rows: list[Any]) -> list[Change]:
     """Return the last change of each node and edge, in the order of these last changes."""
     last: dict[tuple[str, bool], Change] = {}
     for row in rows:
@@ -181,7 +183,7 @@ async def _starting(tenant: Tenant) -> ChangesNotStarted:
     return ChangesNotStarted(_waits_for(age_s), oldest_transaction_s=age_s)
 
 
-async def _held_up(tenant: Tenant) -> ChangesHeldUp:
+async def _held_up_error(tenant: Tenant) -> ChangesHeldUp:
     """Return the error of a start that waits for writes that began before."""
     age_s = await oldest_transaction_s(tenant)
     return ChangesHeldUp(_waits_for(age_s), dependency="postgres", retry_after_s=1.0, oldest_transaction_s=age_s)

@@ -55,16 +55,16 @@ def parse_address(text: str, *, default_port: int | None = None, field: str = "a
     """
     match = _ADDRESS.fullmatch(text.strip())
     if match is None or (match["slash"] and not match["scheme"]):
-        raise InvalidArgument(f"{field} {_shown(text)} is not an address: {_FORMS}", field=field)
+        raise InvalidArgument(f"{field} {_without_password(text)} is not an address: {_FORMS}", field=field)
     scheme = (match["scheme"] or "").lower()
     port = int(match["port"]) if match["port"] else default_port or _PORT_OF_SCHEME.get(scheme)
     if port is None:
-        raise InvalidArgument(f"{field} {_shown(text)} has no port: {_FORMS}", field=field)
+        raise InvalidArgument(f"{field} {_without_password(text)} has no port: {_FORMS}", field=field)
     if not 1 <= port <= 65535:
-        raise InvalidArgument(f"{field} {_shown(text)} has a port outside of 1 to 65535", field=field)
+        raise InvalidArgument(f"{field} {_without_password(text)} has a port outside of 1 to 65535", field=field)
     return Address(host=match["ipv6"] or match["host"], port=port, tls=scheme == "https")
 
 
-def _shown(text: str) -> str:
+def _without_password(text: str) -> str:
     """Return the text for an error, without the user and password that a URL may carry."""
     return repr(re.sub(r"//[^/@]*@", "//...@", text)[:100])

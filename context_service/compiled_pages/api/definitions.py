@@ -156,12 +156,12 @@ def _definition(definition: Definition) -> pb.Definition:
         pb.Definition,
         definition,
         state=_BY_STATE[definition.state],
-        rules=_shown(definition.rules),
+        rules=_rules_message(definition.rules),
         imported=imported_of(definition.imported_json),
     )
 
 
-def _shown(rules: DefinitionRules) -> pb.DefinitionRules:
+def _rules_message(rules: DefinitionRules) -> pb.DefinitionRules:
     """Return the protobuf message of the rules of a definition."""
     return copied(
         pb.DefinitionRules,

@@ -131,7 +131,7 @@ def tried_page(rules: DefinitionRules, compiled_node: CompiledNode) -> definitio
                 node_type=node.entity["type"],
                 title=compiled_node.page.title,
                 aliases=compiled_node.page.aliases,
-                facets=map(_made_facet, compiled_node.page.facets),
+                facets=map(_facet_message, compiled_node.page.facets),
                 graph_name=node.graph_name,
                 agent_bundle_id=node.agent_bundle_id,
                 app_id=rules.app_id,
@@ -158,7 +158,7 @@ def _problem(problem: Problem) -> pb.RuleProblem:
     return copied(pb.RuleProblem, problem)
 
 
-def _made_facet(facet: PageFacet) -> pb.Facet:
+def _facet_message(facet: PageFacet) -> pb.Facet:
     """Return the protobuf message of a facet that a definition made."""
     return pb.Facet(
         slug=facet.slug,

@@ -181,7 +181,7 @@ class Compiling:
         elif compile_request.definition_name:
             steps = self._whole(run, run.ready[compile_request.definition_name]) if run.ready else _nothing()
         else:
-            steps = self._changed(run, reached)
+            steps = self._compile_changed(run, reached)
         async with aclosing(steps):
             async for _ in steps:
                 yield
@@ -253,7 +253,7 @@ class Compiling:
             await self._drop(run, others)
         await self._batch(run, [(ready, node) for _, node in own if _is_of(ready, node)])
 
-    async def _changed(self, run: _Run, reached: CompileProgress) -> AsyncGenerator[None, None]:
+    async def _compile_changed(self, run: _Run, reached: CompileProgress) -> AsyncGenerator[None, None]:
         """Compile the pages that changed since the last compile, and all nodes of definitions that are new."""
         place, whole = await self._place(reached)
         await self._save(run, place, whole)
@@ -367,8 +367,8 @@ class Compiling:
         """Make pages of nodes."""
         read_at = time.monotonic()
         compiled = [
-            _compiled(one, node, made)
-            for (one, node), made in zip(pairs, await self._made(pairs), strict=True)
+            _result_of(one, node, made)
+            for (one, node), made in zip(pairs, await self._compile_nodes(pairs), strict=True)
             if made is not None
         ]
         return _Batch(read_at=read_at, nodes=len({node.node_id for _, node in pairs}), compiled=compiled)
@@ -395,7 +395,7 @@ class Compiling:
         counts.removed += tally.removed
         counts.failed += tally.failed
 
-    async def _made(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> list[CompiledNode | None]:
+    async def _compile_nodes(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> list[CompiledNode | None]:
         """Compile nodes. The result is None for a node that was deleted meanwhile; the list of changes reports it."""
         found: list[CompiledNode | None] = [None] * len(pairs)
         numbers = iter(range(len(pairs)))
@@ -417,7 +417,7 @@ class Compiling:
         return found
 
 
-def _compiled(ready: _Ready, node: WholeNode, compiled_node: CompiledNode) -> tuple[Compiled, CompiledNode]:
+def _result_of(ready: _Ready, node: WholeNode, compiled_node: CompiledNode) -> tuple[Compiled, CompiledNode]:
     """Return the result for a node as it is stored, together with the page as it was made."""
     definition = ready.definition
     trouble = ""

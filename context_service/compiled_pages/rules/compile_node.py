@@ -69,7 +69,7 @@ class PageMaking:
         if node.is_archived:
             return compiled_node
         try:
-            named = _named(definition, node, budget, compiled_node)
+            named = _title_and_aliases(definition, node, budget, compiled_node)
             if named is None:
                 return compiled_node
             title, aliases = named
@@ -273,7 +273,7 @@ class _Reader:
             self._until_us = until_us if self._until_us is None else min(self._until_us, until_us)
 
 
-def _named(
+def _title_and_aliases(
     definition: CompiledDefinition, node: WholeNode, budget: CallBudget, compiled_node: CompiledNode
 ) -> tuple[str, list[str]] | None:
     """Return the title and the aliases of a page, or None if the node has no page."""

@@ -77,7 +77,7 @@ class AskedFacets:
         best_places = few_of_each(matches.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
         shown = [
             facet
-            for facet in await self._shown(best_places, principal)
+            for facet in await self._visible_hits(best_places, principal)
             if (time_from is None or facet.as_of >= time_from) and (time_to is None or facet.as_of < time_to)
         ]
         return FoundFacets(facets=shown[:limit], by_meaning=matches.by_meaning)
@@ -89,7 +89,7 @@ class AskedFacets:
             return copied(WholeFacet, row)
         return None
 
-    async def _shown(self, ranked: Sequence[Ranked], principal: Principal) -> list[SaidByFacet]:
+    async def _visible_hits(self, ranked: Sequence[Ranked], principal: Principal) -> list[SaidByFacet]:
         if not ranked:
             return []
         places = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(ranked)]
@@ -99,7 +99,7 @@ class AskedFacets:
         for row in rows:
             rank = (row.is_unbound, row.compiled_at, row.page_id)
             speaks[_same(row)] = max(speaks.get(_same(row), rank), rank)
-        return [_said(row, ranked[row.n]) for row in rows if speaks[_same(row)][2] == row.page_id]
+        return [_hit_of(row, ranked[row.n]) for row in rows if speaks[_same(row)][2] == row.page_id]
 
 
 def _same(row: Row) -> object:
@@ -107,7 +107,7 @@ def _same(row: Row) -> object:
     return row.definition_name, row.node_id, row.slug, row.page_id if row.is_put else None
 
 
-def _said(row: Row, ranked: Ranked) -> SaidByFacet:
+def _hit_of(row: Row, ranked: Ranked) -> SaidByFacet:
     return copied(
         SaidByFacet,
         row,

@@ -42,7 +42,7 @@ class CompileStates:
         Raises:
             CompileUnderWay: another compile of this audience is running.
         """
-        rows = await self._database.of(principal).query(_TAKE, _named(principal.tenant_id, audience, compile_id))
+        rows = await self._database.of(principal).query(_TAKE, _parameters(principal.tenant_id, audience, compile_id))
         if not rows:
             raise _under_way()
         return CompileProgress(place=rows[0].place, definitions=rows[0].definitions)
@@ -53,7 +53,7 @@ class CompileStates:
         Raises:
             CompileUnderWay: another compile has taken over.
         """
-        if not await transaction.query(_KEEP, _named(transaction.tenant_id, audience, compile_id)):
+        if not await transaction.query(_KEEP, _parameters(transaction.tenant_id, audience, compile_id)):
             raise _under_way()
 
     async def save(self, principal: Principal, audience: Audience, compile_id: UUID, reached: CompileProgress) -> None:
@@ -63,7 +63,7 @@ class CompileStates:
             CompileUnderWay: another compile has taken over.
         """
         parameters = {
-            **_named(principal.tenant_id, audience, compile_id),
+            **_parameters(principal.tenant_id, audience, compile_id),
             "place": reached.place,
             "definitions": orjson.dumps(reached.definitions).decode(),
         }
@@ -72,10 +72,10 @@ class CompileStates:
 
     async def release(self, principal: Principal, audience: Audience, compile_id: UUID) -> None:
         """End the lease of a compile, so that another one may begin."""
-        await self._database.of(principal).query(_RELEASE, _named(principal.tenant_id, audience, compile_id))
+        await self._database.of(principal).query(_RELEASE, _parameters(principal.tenant_id, audience, compile_id))
 
 
-def _named(tenant_id: UUID, audience: Audience, compile_id: UUID) -> dict[str, object]:
+def _parameters(tenant_id: UUID, audience: Audience, compile_id: UUID) -> dict[str, object]:
     return {"tenant_id": tenant_id, "audience_id": audience.id, "compile_id": compile_id, "lease": LEASE}
 
 

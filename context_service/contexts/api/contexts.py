@@ -71,7 +71,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         principal = principal_of(request.subject_user_id)
         (draft,) = await messages_of({"message": request.message})  # first: it takes the secrets out of the request
         target = _target(request)
-        query = _asked_behind(request, draft)  # before anything is written: a malformed query refuses the call
+        query = _recall_after(request, draft)  # before anything is written: a malformed query refuses the call
         if request.standalone:
             if target.context_id or target.only:
                 raise InvalidArgument("a standalone message must not name a context", field="standalone")
@@ -79,7 +79,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             return pb.SendMessageResponse(message=pb.SentMessage(redacted_parts=draft.redacted))
 
         async def response(sent_messages: SentMessages) -> pb.SendMessageResponse:
-            (sent,) = _sent(sent_messages, [draft])
+            (sent,) = _sent_messages(sent_messages, [draft])
             response = pb.SendMessageResponse(
                 context_id=str(sent_messages.context_id), message=sent, created=sent_messages.created
             )
@@ -112,7 +112,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         def response(sent_messages: SentMessages) -> pb.AppendMessagesResponse:
             return pb.AppendMessagesResponse(
                 context_id=str(sent_messages.context_id),
-                messages=_sent(sent_messages, draft),
+                messages=_sent_messages(sent_messages, draft),
                 created=sent_messages.created,
             )
 
@@ -130,7 +130,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         recalled = await self._recalling.recall(
             parse_id("context_id", request.context_id),
             replace(
-                _asked(request.text, request.options, "options"),
+                _recall_query(request.text, request.options, "options"),
                 reference_task_ids=ids_of("reference_task_ids", request.reference_task_ids),
             ),
             principal=principal_of(request.subject_user_id),
@@ -349,12 +349,12 @@ def _scopes(names: Sequence[str]) -> list[str]:
     return sorted(set(names))
 
 
-def _asked_behind(request: pb.SendMessageRequest, draft: MessageInput) -> RecallQuery | None:
+def _recall_after(request: pb.SendMessageRequest, draft: MessageInput) -> RecallQuery | None:
     """Return the recall query that follows the write of a message, if there is one."""
     text = _text(draft)
     if not text or request.recall.off or not (request.HasField("recall") or draft.role == "user"):
         return None
-    return replace(_asked(text, request.recall, "recall"), reference_task_ids=draft.reference_task_ids)
+    return replace(_recall_query(text, request.recall, "recall"), reference_task_ids=draft.reference_task_ids)
 
 
 def _until(query: RecallQuery, seq: int) -> RecallQuery:
@@ -367,7 +367,7 @@ def _text(draft: MessageInput) -> str:
     return "\n".join([draft.content, *(part.text for part in draft.parts if part.text)]).strip()
 
 
-def _asked(text: str, options: pb.RecallOptions, path: str) -> RecallQuery:
+def _recall_query(text: str, options: pb.RecallOptions, path: str) -> RecallQuery:
     query = RecallQuery(
         text=text,
         tokens_max=options.tokens_max or TOKENS_DEFAULT,
@@ -412,7 +412,7 @@ def _external_id(message: pb.ExternalId) -> ExternalId:
     return ExternalId(system=message.system, id=message.id)
 
 
-def _sent(sent_messages: SentMessages, draft: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
+def _sent_messages(sent_messages: SentMessages, draft: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
     """Yield a `SentMessage` for each written message, with the numbers of its redacted parts.
 
     Drafts and written messages are paired by id; drafts without an id are paired in their order.

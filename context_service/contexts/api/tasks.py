@@ -81,7 +81,7 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
             parse_id("context_id", request.context_id),
             PageRequest(size=request.page_size, token=request.page_token),
             principal=principal_of(request.subject_user_id),
-            states={_known_state(f"states[{place}]", state) for place, state in enumerate(request.states)},
+            states={_state(f"states[{place}]", state) for place, state in enumerate(request.states)},
         )
         return pb.ListTasksResponse(tasks=map(task_of, tasks), next_page_token=next_page_token)
 
@@ -106,14 +106,14 @@ async def _input(draft: pb.TaskInput) -> TaskInput:
     if status.HasField("message"):
         (message,) = await messages_of({"task.status.message": status.message})
     return TaskInput(
-        state=_known_state("task.status.state", status.state) if status.state else None,
+        state=_state("task.status.state", status.state) if status.state else None,
         message=message,
         reference_task_ids=ids_of("task.reference_task_ids", draft.reference_task_ids),
         metadata_json=draft.metadata_json,
     )
 
 
-def _known_state(field: str, number: int) -> TaskState:
+def _state(field: str, number: int) -> TaskState:
     """Return a state; raises InvalidArgument for an unset state, and for one of a newer client."""
     for state in TaskState:
         if pb.TaskState.Value(STATE_NAME(state.name)) == number:

@@ -244,7 +244,7 @@ class IndexStates:
             for tenant_id in list(self._of_tenant):
                 waits = [wait for wait in self._waits if wait.tenant_id == tenant_id]
                 try:
-                    owed = await self._owed(tenant_id, sorted({wait.context_id for wait in waits}))
+                    owed = await self._pending(tenant_id, sorted({wait.context_id for wait in waits}))
                 except Exception as error:
                     for wait in waits:
                         if not wait.over.done():
@@ -254,7 +254,7 @@ class IndexStates:
                     if owed.get(wait.context_id, SEQ_MAX) > wait.seq and not wait.over.done():
                         wait.over.set_result(None)
 
-    async def _owed(self, tenant_id: UUID, context_ids: Sequence[UUID]) -> dict[UUID, int]:
+    async def _pending(self, tenant_id: UUID, context_ids: Sequence[UUID]) -> dict[UUID, int]:
         """Return the contexts with pending work of any kind, each with the first `seq` that needs it."""
         first: dict[UUID, int] = {}
         for kind in self._owing:

@@ -155,7 +155,7 @@ class Messaging:
             check_external_id(target.only, path="get_or_create")
         sizes = [size_of(draft) for draft in messages]
         await beside_the_loop(sum(sizes), self._checks.check_messages, messages, sizes=sizes, paths=paths)
-        new = await self._prepared(messages, sizes=sizes, paths=paths)
+        new = await self._prepare_new(messages, sizes=sizes, paths=paths)
         records = records_of(messages)
         asks_task = not target.context_id and not target.only and any(draft.task_id for draft in messages)
         await self._check_records(records, principal)
@@ -259,7 +259,7 @@ class Messaging:
                     )
                 except (TaskNotFound, TaskEnded) as error:
                     # Some of the messages may have been written before the task ended.
-                    known = await self._known(context_id, messages, principal)
+                    known = await self._stored_messages(context_id, messages, principal)
                     if len(known) < len(messages):
                         raise await self._refused_by_task(context_id, principal, error) from None
                     raise RowsChanged from error
@@ -267,11 +267,11 @@ class Messaging:
                     if error.taken is Taken.REQUEST and request:
                         await self._requests.answered(self._log.of(principal, context_id), request)
                         raise _answered_long_ago() from error
-                    known = await self._known(context_id, messages, principal)
+                    known = await self._stored_messages(context_id, messages, principal)
                     raise RowsChanged from error
                 if not stored_messages:
                     # Refused; some of the messages may have been written before the context was closed.
-                    known = await self._known(context_id, messages, principal)
+                    known = await self._stored_messages(context_id, messages, principal)
                     if len(known) < len(messages):
                         raise await self._refusal(context_id, principal)
             before = sorted(
@@ -292,7 +292,9 @@ class Messaging:
             return await self._refusal(context_id, principal)
         return error
 
-    async def _known(self, context_id: UUID, messages: Sequence[NewMessage], principal: Principal) -> dict[str, Known]:
+    async def _stored_messages(
+        self, context_id: UUID, messages: Sequence[NewMessage], principal: Principal
+    ) -> dict[str, Known]:
         """Return the messages that are already in the log.
 
         Raises:
@@ -307,10 +309,10 @@ class Messaging:
 
     async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
         if await self._log.read(context_id, principal=principal.without_admin()):
-            return _closed(context_id)
+            return _closed_error(context_id)
         return not_found(context_id)
 
-    async def _prepared(
+    async def _prepare_new(
         self, messages: Sequence[MessageInput], *, sizes: Sequence[int], paths: Sequence[str]
     ) -> list[NewMessage]:
         """Return the messages without duplicates, each with its id, tokens and passages."""
@@ -349,7 +351,7 @@ class Messaging:
         """
         size_bytes = size_of(draft)
         await beside_the_loop(size_bytes, self._checks.check_message, draft, size_bytes, path=path)
-        (message,) = await self._prepared([draft], sizes=[size_bytes], paths=[path])
+        (message,) = await self._prepare_new([draft], sizes=[size_bytes], paths=[path])
         return message
 
     async def _check_records(self, record_ids: Sequence[UUID], principal: Principal) -> None:
@@ -466,12 +468,12 @@ class Messaging:
 
         async def change(transaction: Transaction, context: Context) -> Context:
             if context.closed_at:
-                raise _closed(context_id)
+                raise _closed_error(context_id)
             before = copied(ContextInput, context, app_id="", agent_bundle_id="")
             after = replace(before, **{name: getattr(draft, name) for name in names})
             return await self._log.update(transaction, context_id, after)
 
-        return await self._changed(context_id, change, principal=principal, request=request)
+        return await self._change_header(context_id, change, principal=principal, request=request)
 
     async def close(self, context_id: UUID, *, principal: Principal, request: Request | None) -> Context:
         """Close a context, and the contexts that were forked from it.
@@ -485,14 +487,14 @@ class Messaging:
             return await self._log.close(transaction, context_id)
 
         try:
-            closed = await self._changed(context_id, change, principal=principal, request=request)
+            closed = await self._change_header(context_id, change, principal=principal, request=request)
         except AnsweredBefore:  # the first call may have been killed before the next line
             await self._log.close_below(context_id, principal=principal)
             raise
         await self._log.close_below(context_id, principal=principal)
         return closed
 
-    async def _changed(
+    async def _change_header(
         self,
         context_id: UUID,
         change: Callable[[Transaction, Context], Awaitable[Context]],
@@ -527,7 +529,7 @@ class Messaging:
         async def work(transaction: Transaction) -> int:
             context = await self._locked(transaction, context_id)
             if context.closed_at:
-                raise _closed(context_id)
+                raise _closed_error(context_id)
             there = await self._log.known_of(transaction, context_id, unique_ids)
             for message_id in unique_ids:
                 if message_id not in there:
@@ -571,7 +573,7 @@ def not_found(context_id: UUID) -> ContextNotFound:
     return ContextNotFound(f"context {context_id} does not exist", context_id=context_id)
 
 
-def _closed(context_id: UUID) -> ContextClosed:
+def _closed_error(context_id: UUID) -> ContextClosed:
     return ContextClosed(f"context {context_id} is closed; write to another one", context_id=context_id)
 
 

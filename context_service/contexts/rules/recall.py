@@ -196,7 +196,7 @@ class Recalling:
     async def _recall(self, context_id: UUID, query: RecallQuery, *, principal: Principal) -> Recalled:
         _check(query, field="text")
         check_references("reference_task_ids", query.reference_task_ids)
-        hits = await self._found(context_id, query, limit=RANKED_MAX, principal=principal)
+        hits = await self._hits(context_id, query, limit=RANKED_MAX, principal=principal)
         size = _COUNTING * sum(len(item.text) for item in hits.items)
         return await beside_the_loop(size, self._within_budget, hits, query)
 
@@ -238,12 +238,12 @@ class Recalling:
             context: The header of the context, if the call has read it; None reads it.
         """
         _check(query, field="query")
-        hits = await self._found(context_id, query, limit=query.items_max, principal=principal, context=context)
+        hits = await self._hits(context_id, query, limit=query.items_max, principal=principal, context=context)
         tokens = await self._tokens.counts([item.text for item in hits.items])
         items = [replace(item, tokens=count) for item, count in zip(hits.items, tokens, strict=True)]
         return replace(hits, items=items)
 
-    async def _found(
+    async def _hits(
         self, context_id: UUID, query: RecallQuery, *, limit: int, principal: Principal, context: Context | None = None
     ) -> RecallHits:
         """Return the `limit` best passages for a query, with their texts.

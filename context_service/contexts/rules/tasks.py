@@ -132,7 +132,7 @@ class Tasks:
                     version=task.version,
                 )
             if task.state.is_end:
-                raise _ended(task)
+                raise _ended_error(task)
             if "status" in names and draft.state is TaskState.SUBMITTED is not task.state:
                 raise InvalidArgument("a task cannot go back to the state submitted", field="task.status.state")
             status = draft if "status" in names else task
@@ -163,7 +163,7 @@ class Tasks:
             if task.state is TaskState.CANCELED:
                 return None
             if task.state.is_end:
-                raise _ended(task)
+                raise _ended_error(task)
             return TaskInput(state=TaskState.CANCELED, metadata_json=task.metadata_json)
 
         return await self._change(
@@ -239,7 +239,7 @@ class Tasks:
         """
         task = await self._locked(transaction, context_id, task_id)
         if task.state.is_end:
-            raise _ended(task)
+            raise _ended_error(task)
 
     async def _locked(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> Task:
         task = await self._rows.lock(transaction, context_id, task_id)
@@ -325,7 +325,7 @@ def _too_many() -> LimitExceeded:
     )
 
 
-def _ended(task: Task) -> TaskEnded:
+def _ended_error(task: Task) -> TaskEnded:
     return TaskEnded(
         f"task {task.task_id} has ended as {task.state.value}", task_id=task.task_id, state=task.state.value
     )

@@ -115,14 +115,14 @@ class Watching:
                         continue
                     if mark is Nothing.IS_THERE:
                         raise not_found(context_id)
-                    async with aclosing(self._told(context_id, mark, seq, change, principal)) as events:
+                    async with aclosing(self._events_until(context_id, mark, seq, change, principal)) as events:
                         async for happened in events:
                             yield happened
                     seq, change = max(seq, mark.seq + 1), max(change, mark.change)
                     if mark.is_closed or until_now:
                         return
 
-    async def _told(
+    async def _events_until(
         self, context_id: UUID, mark: Mark, seq: int, change: int, principal: Principal
     ) -> AsyncGenerator[Happened, None]:
         """Yield the events from two positions on, up to a mark."""
@@ -138,14 +138,14 @@ class Watching:
             if not messages:  # the rest is retracted
                 seq = mark.seq + 1
         while change < mark.change:
-            changed = await self._changed(context_id, change, mark, principal)
+            changed = await self._changes(context_id, change, mark, principal)
             for number, what in changed:
                 change = number
                 yield Happened(what=what, seq_from=seq, change_after=change)
             if not changed:  # everything that changed then has changed again since
                 change = mark.change
 
-    async def _changed(
+    async def _changes(
         self, context_id: UUID, after: int, mark: Mark, principal: Principal
     ) -> list[tuple[int, Change]]:
         """Return the changes after a number, up to a mark, in order."""

@@ -307,7 +307,7 @@ class Log:
                 by_seq = {row.seq: pointed.get(row.message_id, {}) for row in rows}
                 await pointed_records.owe(transaction, context_id, rows[0], by_seq)
                 if then:
-                    await then(transaction, [_sent(row) for row in rows])
+                    await then(transaction, [_sent_message(row) for row in rows])
             return rows
 
         try:
@@ -317,7 +317,7 @@ class Log:
                 rows = await door.query(statement, parameters)
         except psycopg.errors.UniqueViolation as error:
             raise AlreadyThere(Taken(error.diag.constraint_name)) from error
-        return [_sent(row) for row in rows]
+        return [_sent_message(row) for row in rows]
 
     async def find_only(self, only: ExternalId, draft: ContextInput, *, principal: Principal) -> UUID | None:
         """Return the only context of the principal's user for an external id, in the app and bundle of the draft."""
@@ -334,7 +334,7 @@ class Log:
         """Return the messages with some ids, including retracted ones."""
         door = self.of(principal, context_id)
         rows = await door.query(_KNOWN, (door.tenant_id, context_id, list(message_ids)))
-        return {row.message_id: Known(sent=_sent(row), sha256=bytes(row.content_sha256)) for row in rows}
+        return {row.message_id: Known(sent=_sent_message(row), sha256=bytes(row.content_sha256)) for row in rows}
 
     async def known_of(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> set[str]:
         """Return which of some ids are in the log, within a transaction."""
@@ -663,5 +663,5 @@ def messages_of(text: str) -> list[Message]:
     return messages
 
 
-def _sent(row: Row) -> Sent:
+def _sent_message(row: Row) -> Sent:
     return copied(Sent, row)

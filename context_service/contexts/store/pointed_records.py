@@ -166,12 +166,12 @@ class PointedRecords:
             claimed = await tenant.query(_CLAIM, {"lease": lease})
             if not claimed:
                 return done, False
-            await self._claimed(tenant, claimed[0])
+            await self._run_claimed(tenant, claimed[0])
             done += 1
             if time.monotonic() >= until:
                 return done, True
 
-    async def _claimed(self, tenant: Tenant, row: Row) -> None:
+    async def _run_claimed(self, tenant: Tenant, row: Row) -> None:
         """Do the work of one row, or store why it failed."""
         # As the owner of the message or artifact, so that the passages get its policies.
         writer = Principal(
@@ -276,11 +276,11 @@ class _ClaimedRow:
 
     async def hold(self, transaction: Transaction, *, done: int) -> _LockedRows | None:
         """Lock the rows until the transaction ends; None if one is gone, or if another worker wrote more."""
-        for header in await transaction.query(_HOLD, self._named()):
-            for row in await transaction.query(_LOCK, self._named()):
+        for header in await transaction.query(_HOLD, self._parameters()):
+            for row in await transaction.query(_LOCK, self._parameters()):
                 if row.passages != done:
                     return None
-                for pointing in await transaction.query(_POINTING, self._named()):
+                for pointing in await transaction.query(_POINTING, self._parameters()):
                     audience = Audience(
                         owner_user_id=header.owner_user_id,
                         ancestors=tuple(header.ancestors),
@@ -293,29 +293,29 @@ class _ClaimedRow:
     async def go_on(self, transaction: Transaction, passages: int) -> None:
         """Store how many passages are written, so that another worker continues there."""
         lease = timedelta(seconds=LEASE_S)
-        await transaction.query(_GO_ON, {**self._named(), "passages": passages, "lease": lease})
+        await transaction.query(_GO_ON, {**self._parameters(), "passages": passages, "lease": lease})
 
     async def renew(self) -> None:
         """Renew the lease of the claimed row, so that no other worker claims it."""
         lease = timedelta(seconds=LEASE_S)
-        await self.door.query(_RENEW, {**self._named(), "attempts": self.attempts, "lease": lease})
+        await self.door.query(_RENEW, {**self._parameters(), "attempts": self.attempts, "lease": lease})
 
     async def forget(self, transaction: Transaction) -> None:
         """Remove the claimed row from the queue."""
-        await transaction.query(_FORGET, self._named())
+        await transaction.query(_FORGET, self._parameters())
 
     async def finish(self, unread: Unread | None) -> None:
         """Store that the record was read, or why it could not be read."""
         state = "INDEXED" if unread is None else "NO_TEXT" if unread.reason in _NOTHING_TO_READ else "FAILED"
-        parameters = {**self._named(), "state": state, **_why(unread)}
+        parameters = {**self._parameters(), "state": state, **_why(unread)}
         await self.door.query(_FINISH, parameters)
 
     async def postpone(self, unread: Unread) -> None:
         """Make the row due again later, and store why it failed this time."""
         delay = timedelta(seconds=min(DELAY_S * 2.0 ** min(self.attempts - 1, 20), DELAY_S_MAX))
-        await self.door.query(_POSTPONE, {**self._named(), "delay": delay, **_why(unread)})
+        await self.door.query(_POSTPONE, {**self._parameters(), "delay": delay, **_why(unread)})
 
-    def _named(self) -> dict[str, object]:
+    def _parameters(self) -> dict[str, object]:
         return {
             "tenant_id": self.door.tenant_id,
             "context_id": self.context_id,

@@ -151,7 +151,7 @@ def _parameters(transaction: Transaction, context_id: UUID, task_id: UUID, draft
         "context_id": context_id,
         "task_id": task_id,
         "state": draft.state.value,
-        "status_message": _stored(draft.message) if draft.message else None,
+        "status_message": _stored_json(draft.message) if draft.message else None,
         "metadata": draft.metadata_json or "{}",
     }
 
@@ -159,7 +159,7 @@ def _parameters(transaction: Transaction, context_id: UUID, task_id: UUID, draft
 _KEPT = ("message_id", "role", "content", "name", "agent_id", "metadata_json")
 
 
-def _stored(draft: MessageInput) -> str:
+def _stored_json(draft: MessageInput) -> str:
     fields = {name: getattr(draft, name) for name in _KEPT}
     return orjson.dumps({**fields, "parts": to_json(draft.parts)}).decode()
 

@@ -18,8 +18,10 @@ from service_runtime.values.copying import copied
 def which_of(message: pb.RecallFilter, path: str) -> Filter:
     """Return the filter of a request."""
     return Filter(
-        roles=_known(f"{path}.roles", ["assistant" if role == "agent" else role for role in message.roles], ROLE_NAMES),
-        kinds=_known(f"{path}.kinds", message.kinds, (*KINDS, KIND)),
+        roles=_checked_names(
+            f"{path}.roles", ["assistant" if role == "agent" else role for role in message.roles], ROLE_NAMES
+        ),
+        kinds=_checked_names(f"{path}.kinds", message.kinds, (*KINDS, KIND)),
         authors=frozenset(message.authors),
         said_from=times.time_of(f"{path}.said_from", message.said_from) if message.HasField("said_from") else None,
         said_to=times.time_of(f"{path}.said_to", message.said_to) if message.HasField("said_to") else None,
@@ -30,7 +32,7 @@ def which_of(message: pb.RecallFilter, path: str) -> Filter:
     )
 
 
-def _known(path: str, names: Sequence[str], allowed: Sequence[str]) -> frozenset[str]:
+def _checked_names(path: str, names: Sequence[str], allowed: Sequence[str]) -> frozenset[str]:
     """Return the names, checked.
 
     Raises:

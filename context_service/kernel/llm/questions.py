@@ -87,10 +87,10 @@ class QuestionVectors:
         making = self._in_flight.get(key)
         if making is None:
             making = self._in_flight[key] = asyncio.create_task(self._embedder.embed([text]))
-            making.add_done_callback(lambda task: self._ended(key, task))
+            making.add_done_callback(lambda task: self._on_end(key, task))
         return await asyncio.shield(making)
 
-    def _ended(self, key: tuple[UUID, str], task: asyncio.Task[list[Embedding]]) -> None:
+    def _on_end(self, key: tuple[UUID, str], task: asyncio.Task[list[Embedding]]) -> None:
         del self._in_flight[key]
         if not task.cancelled():
             task.exception()  # read, or asyncio would log it

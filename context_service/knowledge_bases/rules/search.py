@@ -55,12 +55,12 @@ class AskedBases:
 
     async def asked(self, names: Sequence[str], *, principal: Principal) -> list[AskedBase]:
         """Return the bases of the tenant and those with the names, as far as the principal's bounds let it see them."""
-        rows = await self._database.of(principal.without_admin()).query(ASKED, _named(names, principal))
+        rows = await self._database.of(principal.without_admin()).query(ASKED, _parameters(names, principal))
         return [copied(AskedBase, row, documents=row.document_count) for row in rows]
 
     async def asked_bedrock(self, names: Sequence[str], *, principal: Principal) -> list[AskedBedrock]:
         """Return the bases of Amazon Bedrock, of the tenant and with the names, as far as the principal sees them."""
-        rows = await self._database.of(principal.without_admin()).query(ASKED_BEDROCK, _named(names, principal))
+        rows = await self._database.of(principal.without_admin()).query(ASKED_BEDROCK, _parameters(names, principal))
         return [
             AskedBedrock(
                 base_id=row.base_id,
@@ -112,19 +112,19 @@ class AskedBases:
             of_bases.append([(base_id, ranked) for ranked in best_places[:FOUND_MAX]])
         # Scores of different bases cannot be compared.
         places = [place for together in zip_longest(*of_bases) for place in together if place is not None]
-        shown = await self._shown(places, [base.name for base in bases], principal)
+        shown = await self._visible_hits(places, [base.name for base in bases], principal)
         return FoundInBases(documents=shown[:limit], by_meaning=by_meaning, left_out=max(0, len(with_text) - BASES_MAX))
 
     async def whole(
         self, document_id: UUID, names: Sequence[str], *, chars_max: int, principal: Principal
     ) -> WholeDocument | None:
         """Return up to `chars_max` characters of a document, or None if the searched bases do not have it."""
-        parameters = {**_named(names, principal), "document_id": document_id, "chars": chars_max}
+        parameters = {**_parameters(names, principal), "document_id": document_id, "chars": chars_max}
         for row in await self._database.of(principal.without_admin()).query(WHOLE, parameters):
             return copied(WholeDocument, row, is_cut=row.is_cut or row.chars > chars_max, added_at=row.created_at)
         return None
 
-    async def _shown(
+    async def _visible_hits(
         self, places: Sequence[tuple[UUID, Ranked]], names: Sequence[str], principal: Principal
     ) -> list[SaidByDocument]:
         """Return the texts of ranked passages with their documents, as far as the documents may still be shown."""
@@ -134,16 +134,16 @@ class AskedBases:
             {"n": number, "scope_id": str(base_id), "seq": place.row.seq, "ordinal": place.row.ordinal}
             for number, (base_id, place) in enumerate(places)
         ]
-        parameters = {**_named(names, principal), "found": orjson.dumps(found).decode()}
+        parameters = {**_parameters(names, principal), "found": orjson.dumps(found).decode()}
         rows = await self._database.of(principal).query(SHOWN, parameters)
-        return [_said(row, places[row.n][1]) for row in rows]
+        return [_hit_of(row, places[row.n][1]) for row in rows]
 
 
-def _named(names: Sequence[str], principal: Principal) -> Mapping[str, object]:
+def _parameters(names: Sequence[str], principal: Principal) -> Mapping[str, object]:
     return {"tenant_id": principal.tenant_id, "names": list(names)}
 
 
-def _said(row: Row, ranked: Ranked) -> SaidByDocument:
+def _hit_of(row: Row, ranked: Ranked) -> SaidByDocument:
     return copied(
         SaidByDocument,
         row,

@@ -112,7 +112,7 @@ class Memories:
                     f"the memory has version {memory.version}, not the expected {expected_version}; read it again",
                     version=memory.version,
                 )
-            changed_memory = _changed(memory, memory_input, names)
+            changed_memory = _with_changes(memory, memory_input, names)
             check_memory(changed_memory)
             new_memory, found = await self.made(changed_memory, principal=principal)
             # The creator stays, and so do the sources unless the update names them.
@@ -289,7 +289,7 @@ def whose(memory: Memory) -> Mapping[str, object]:
     }
 
 
-def _changed(memory: Memory, memory_input: MemoryInput, names: Sequence[str]) -> MemoryInput:
+def _with_changes(memory: Memory, memory_input: MemoryInput, names: Sequence[str]) -> MemoryInput:
     """Return a memory with new values for some fields.
 
     An unset time stays. The source is only in the result if the update names it; the caller keeps the memory's sources.

@@ -56,7 +56,7 @@ class MemoryRecalling:
         """
         check_question(query.query, limit=query.limit, limit_max=LIMIT_MAX)
         check_filter(query.which)
-        return await self._found(query, limit=query.limit, principal=principal)
+        return await self._matches(query, limit=query.limit, principal=principal)
 
     async def reflect(
         self, query: MemoryQuery, *, principal: Principal, chars_max: int = STATEMENT_CHARS_MAX
@@ -64,7 +64,7 @@ class MemoryRecalling:
         """Summarize matching memories in one statement of up to `limit` sentences; raises as `recall`."""
         check_question(query.query, limit=query.limit, limit_max=SENTENCES_MAX)
         check_filter(query.which)
-        found = await self._found(query, limit=_REFLECTED_ON, principal=principal)
+        found = await self._matches(query, limit=_REFLECTED_ON, principal=principal)
         size = sum(len(memory.text) for memory, _ in found.memories)
         statement, rests_on = await beside_the_loop(
             _SEARCHED * size,
@@ -86,7 +86,7 @@ class MemoryRecalling:
         principal = principal.without_admin()
         return await self._rows.read(self._database.of(principal), principal.user_id, memory_ids)
 
-    async def _found(self, query: MemoryQuery, *, limit: int, principal: Principal) -> RecalledMemories:
+    async def _matches(self, query: MemoryQuery, *, limit: int, principal: Principal) -> RecalledMemories:
         """Find memories by words and embeddings, and return the best `limit` of them.
 
         A current memory comes before those that it supersedes.

@@ -77,7 +77,7 @@ class MemoryRows:
 
     async def insert(self, transaction: Transaction, new_memory: NewMemory) -> tuple[int, datetime]:
         """Insert a memory under the lock of its group; return its `seq` and the time when it happened."""
-        named = _named(transaction, new_memory)
+        named = _parameters(transaction, new_memory)
         (row,) = await transaction.query(_INSERT, named)
         if new_memory.key:
             await transaction.query(_LINK, {**named, "happened_at": row.happened_at, "seq": row.seq})
@@ -85,7 +85,7 @@ class MemoryRows:
 
     async def update(self, transaction: Transaction, seq: int, new_memory: NewMemory) -> None:
         """Replace a memory under the lock of its group."""
-        parameters = {**_named(transaction, new_memory), "seq": seq}
+        parameters = {**_parameters(transaction, new_memory), "seq": seq}
         await transaction.query(_UNLINK, parameters)
         await transaction.query(_UPDATE, parameters)
         if new_memory.key:
@@ -197,7 +197,7 @@ class MemoryRows:
         return MemoryState.FAILED if row.failed else MemoryState.INDEXED
 
 
-def _named(transaction: Transaction, new_memory: NewMemory) -> dict[str, object]:
+def _parameters(transaction: Transaction, new_memory: NewMemory) -> dict[str, object]:
     return {
         **fields_of(new_memory),
         **new_memory.whose,

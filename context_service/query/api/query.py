@@ -93,7 +93,7 @@ class ContextQueryServicer(context_query_pb2_grpc.ContextQueryServicer):
         async with aclosing(self._queries.stream(question_of(request), principal=principal)) as coming:
             async for event in coming:
                 if isinstance(event, ProviderProgress):
-                    yield pb.StreamQueryContextResponse(provider=_told(event))
+                    yield pb.StreamQueryContextResponse(provider=_answered_provider(event))
                 else:
                     yield pb.StreamQueryContextResponse(answer=response_of(event))
 
@@ -155,9 +155,9 @@ def question_of(request: pb.QueryContextRequest) -> QueryRequest:
     return copied(
         QueryRequest,
         request,
-        mode=_known("mode", request.mode, _MODES),
-        scope=_known("scope", request.scope, _SCOPES),
-        depth=_known("depth", request.depth, _DEPTHS),
+        mode=_enum_member("mode", request.mode, _MODES),
+        scope=_enum_member("scope", request.scope, _SCOPES),
+        depth=_enum_member("depth", request.depth, _DEPTHS),
         limit=request.limit if request.HasField("limit") else LIMIT_DEFAULT,
         selection=Selection(ids=tuple(request.providers.ids), families=tuple(request.providers.families))
         if request.HasField("providers")
@@ -165,14 +165,14 @@ def question_of(request: pb.QueryContextRequest) -> QueryRequest:
         context_ids=ids_of("context_ids", request.context_ids),
         node_ids=ids_of("provider_options.workspace.node_ids", options.workspace.node_ids),
         has_workspace_options=options.HasField("workspace"),
-        memory_mode=_known("provider_options.memory.query_mode", options.memory.query_mode, _MEMORY_MODES),
+        memory_mode=_enum_member("provider_options.memory.query_mode", options.memory.query_mode, _MEMORY_MODES),
         has_memory_options=options.HasField("memory"),
         time_from=times.time_of("time_from", request.time_from) if request.HasField("time_from") else None,
         time_to=times.time_of("time_to", request.time_to) if request.HasField("time_to") else None,
     )
 
 
-def _known(field: str, number: int, values: Mapping[Any, _E]) -> _E:
+def _enum_member(field: str, number: int, values: Mapping[Any, _E]) -> _E:
     """Return the enum member that a protobuf number stands for.
 
     Raises:
@@ -236,7 +236,7 @@ def _expanded(expanded: ExpandedRef) -> pb.ExpandedRef:
     )
 
 
-def _told(progress: ProviderProgress) -> pb.AnsweredProvider:
+def _answered_provider(progress: ProviderProgress) -> pb.AnsweredProvider:
     families = {progress.status.entry.info.id: progress.status.entry.info.family}
     return pb.AnsweredProvider(
         status=_status(progress.status),
@@ -338,7 +338,7 @@ def _tenants_memory_mode(setting: pb.MemoryOptions) -> MemoryMode:
         InvalidArgument: the mode is unspecified or unknown.
     """
     field = "setting.memory.query_mode"
-    mode = _known(field, setting.query_mode, _MEMORY_MODES)
+    mode = _enum_member(field, setting.query_mode, _MEMORY_MODES)
     if mode is None:
         raise InvalidArgument(f"{field} is required; to take it back, name it in reset", field=field)
     return mode

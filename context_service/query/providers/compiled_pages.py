@@ -58,7 +58,7 @@ class CompiledFacets:
         """Return the whole facets that hits were taken from."""
         expanded = []
         for source_id in source_ids:
-            named = _named(source_id)
+            named = _page_and_slug(source_id)
             facet = named and await self._facets.whole(
                 named[0], named[1], is_put=named[2], principal=principal.without_admin()
             )
@@ -75,7 +75,7 @@ class CompiledFacets:
         return expanded
 
 
-def _named(source_id: str) -> tuple[UUID, str, bool] | None:
+def _page_and_slug(source_id: str) -> tuple[UUID, str, bool] | None:
     """Return the page and slug of a hit's facet, and whether it was put; None if the id has another form."""
     page, _, rest = source_id.partition("/")
     kind, _, rest = rest.partition("/")

@@ -129,8 +129,8 @@ def _scores(
     titles: dict[str, tuple[set[tuple[str, str]], dict[str, int]]] = {}  # passages of one source have one title
     for candidate, text in zip(candidates, terms_of_texts, strict=True):
         if (title := titles.get(candidate.hit.title)) is None:
-            title = titles[candidate.hit.title] = _matched(terms_of(candidate.hit.title), query_terms, phrases)
-        phrased, counted = _matched(text, query_terms, phrases)
+            title = titles[candidate.hit.title] = _matching_terms(terms_of(candidate.hit.title), query_terms, phrases)
+        phrased, counted = _matching_terms(text, query_terms, phrases)
         for term, count in title[1].items():
             counted[term] = counted.get(term, 0) + count * _TITLE_TIMES
         counts.append(counted)
@@ -154,7 +154,7 @@ def _scores(
         yield round((texts + priors) * scale, _DECIMALS)
 
 
-def _matched(
+def _matching_terms(
     text: Sequence[str], query_terms: frozenset[str], phrases: set[tuple[str, str]]
 ) -> tuple[set[tuple[str, str]], dict[str, int]]:
     """Return the word pairs of the query that a text has, and how often it has each of the query's terms."""

@@ -148,7 +148,7 @@ def selected(question: QueryRequest, providers: Providers, policy: Policy) -> li
             if ruling.entry.info.is_default and ruling.entry.info.scopes & question.scope.scopes
         ]
     else:
-        chosen = _named(selection, {ruling.entry.info.id: ruling for ruling in ruled})
+        chosen = _chosen(selection, {ruling.entry.info.id: ruling for ruling in ruled})
     by_id = {choice.entry.info.id: choice for choice in chosen}
     for field, is_given, provider_id in (
         ("context_ids", bool(question.context_ids), CONTEXT),
@@ -191,7 +191,7 @@ def provider_of(ref: str) -> str:
     return ref.partition(":")[0]
 
 
-def _named(selection: Selection, ruled: Mapping[str, Ruled]) -> list[Ruled]:
+def _chosen(selection: Selection, ruled: Mapping[str, Ruled]) -> list[Ruled]:
     """Return the providers that a query names, by id and by family, without those that a policy forbids.
 
     Raises:

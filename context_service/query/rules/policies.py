@@ -186,10 +186,10 @@ def _rules(agent: Agent | None) -> list[Rules]:
 
 
 def _rules_of(setting: AgentInput, whose: str) -> Rules:
-    return copied(Rules, setting, whose=whose, allowed=_named(setting.allowed), defaults=_named(setting.defaults))
+    return copied(Rules, setting, whose=whose, allowed=_selector(setting.allowed), defaults=_selector(setting.defaults))
 
 
-def _named(names: ProviderNames | None) -> ProviderSelector | None:
+def _selector(names: ProviderNames | None) -> ProviderSelector | None:
     return ProviderSelector(ids=frozenset(names.ids), families=frozenset(names.families)) if names else None
 
 

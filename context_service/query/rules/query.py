@@ -206,7 +206,7 @@ class ContextQueries:
             async with asyncio.TaskGroup() as at_once:
                 if question.expand_refs:
                     expanding_refs = at_once.create_task(self._expanded(question, chosen, policy, principal))
-                statuses, candidates = await self._asked(question, chosen, policy, principal, tell)
+                statuses, candidates = await self._ask(question, chosen, policy, principal, tell)
             if question.expand_refs:
                 expanded = expanding_refs.result()
         else:
@@ -245,7 +245,7 @@ class ContextQueries:
         self, question: QueryRequest, selection: Sequence[Selected], policy: Policy, principal: Principal
     ) -> Sequence[ExpandedRef]:
         """Return the whole texts of the hits that a query's `expand_refs` name."""
-        request = _asked_of(question, policy, self.providers)
+        request = _provider_query(question, policy, self.providers)
         named = expanding.refs_by_provider(question.expand_refs, selection)
         now, call_s = time.monotonic(), answer_s(remaining_s()) * _SCORING
         parts = []
@@ -338,11 +338,11 @@ class ContextQueries:
             raise outcome.error
         return outcome
 
-    async def _asked(
+    async def _ask(
         self, question: QueryRequest, selection: Sequence[Selected], policy: Policy, principal: Principal, tell: _Tell
     ) -> tuple[list[Status], list[Candidate]]:
         """Ask the providers; return the status of each by its id, and the hits of all."""
-        request = _asked_of(question, policy, self.providers)
+        request = _provider_query(question, policy, self.providers)
         call_ends_at = time.monotonic() + answer_s(remaining_s()) * _SCORING
         statuses = {
             choice.entry.info.id: Status(entry=choice.entry, state=State.SKIPPED, reason=choice.skipped)
@@ -428,7 +428,7 @@ class ContextQueries:
 
             def tell_of(provider_id: str, outcome: ProviderResult, answer: Checked | BaseException) -> None:
                 deadline_s = parts[provider_id].deadline_s
-                progress[provider_id] = self._told(by_id[provider_id], outcome, answer, request, deadline_s)
+                progress[provider_id] = self._progress(by_id[provider_id], outcome, answer, request, deadline_s)
                 tell(progress[provider_id])
 
             async def check(provider_id: str, outcome: ProviderResult, size_bytes: int) -> None:
@@ -448,7 +448,7 @@ class ContextQueries:
         statuses = {provider_id: progress[provider_id].status for provider_id in parts}
         return statuses, [candidate for provider_id in parts for candidate in progress[provider_id].candidates]
 
-    def _told(
+    def _progress(
         self,
         entry: ProviderEntry,
         outcome: ProviderResult,
@@ -512,7 +512,7 @@ class ContextQueries:
         return await beside_the_loop(size_bytes, partial(fused, cosines=cosines), question.query, candidates)
 
 
-def _asked_of(question: QueryRequest, policy: Policy, providers: Providers) -> ProviderQuery:
+def _provider_query(question: QueryRequest, policy: Policy, providers: Providers) -> ProviderQuery:
     """Return the query that providers get: the caller's, narrowed by the policy. A deep query asks for more hits."""
     is_deep = question.depth is Depth.DEEP
     return ProviderQuery(

@@ -187,7 +187,7 @@ class Importing:
             await imports.start(tenant, import_id, imported_by=principal.subject)
             run = await imports.read(tenant, import_id) or run
         if run.state != "RUNNING" or run.offset_bytes != offset_bytes:
-            raise _moved(run)
+            raise _moved_error(run)
         work = _Import(
             run,
             tenant,
@@ -301,7 +301,7 @@ class Importing:
         return await imports.clear(self._database, tenant.tenant_id)
 
 
-def _moved(run: Run) -> ImportMoved:
+def _moved_error(run: Run) -> ImportMoved:
     why = "the import is at another byte" if run.state == "RUNNING" else "the import has ended"
     return ImportMoved(
         f"{why}: see GetImport", offset_bytes=run.offset_bytes, state=run.state, import_id=run.import_id or ""
@@ -551,7 +551,7 @@ class _Import:
             return
         before = self.run.pieces if pieces_before is None else pieces_before
         if not await imports.save(transaction, run, pieces_before=before):
-            raise _moved(run)
+            raise _moved_error(run)
 
     async def _apply(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, counts: Mapping[str, tuple[int, int]]

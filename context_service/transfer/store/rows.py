@@ -155,7 +155,7 @@ def _page_sql(table: Table, columns: tuple[Column, ...], where: str, goes_on: bo
     """
     types = {column.name: column.type for column in columns}
     key = table.rest_of_key
-    row_columns = ", ".join(f"{_stored(column)} AS {column.name}" for column in columns)
+    row_columns = ", ".join(f"{_stored_column(column)} AS {column.name}" for column in columns)
     order = ", ".join(f"t.{column}" for column in key)
     after = ""
     if goes_on:
@@ -242,14 +242,14 @@ def _cast(column: Column) -> str:
     return f"g.{column.name}::{column.type}" if column.is_text else f"g.{column.name}"
 
 
-def _stored(column: Column) -> str:
+def _stored_column(column: Column) -> str:
     if column.name in AUTHORS:  # another author may have written since
         claimed = f"t.{_IMPORTED} ->> '{column.name}'"
         return f"CASE WHEN t.{column.name} = t.{_IMPORTED} ->> 'imported_by' THEN {claimed} ELSE t.{column.name} END"
     return f"t.{column.name}::text" if column.is_text else f"t.{column.name}"
 
 
-def _written(column: Column) -> str:
+def _written_column(column: Column) -> str:
     return (
         f"CASE WHEN g.{column.name} <> '' THEN %(imported_by)s ELSE g.{column.name} END"
         if column.name in AUTHORS
@@ -267,7 +267,9 @@ def _put_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
     )"""
     imported = {_IMPORTED: source} if authors else {}
     into = ", ".join(["tenant_id", *(column.name for column in row_columns), *table.fixed_values, *imported])
-    values = ", ".join(["%(tenant_id)s", *map(_written, row_columns), *table.fixed_values.values(), *imported.values()])
+    values = ", ".join(
+        ["%(tenant_id)s", *map(_written_column, row_columns), *table.fixed_values.values(), *imported.values()]
+    )
     has_number = table.is_renumbered and any(column.name == "seq" for column in row_columns)
     unless = f" WHERE NOT (g.seq > {NUMBER_KEPT_MAX} OR {table.unless or 'false'})" if has_number else ""
     return f"""
@@ -295,7 +297,7 @@ def _compare_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
     )
     aside = table.changing | set(table.key) | ({"seq"} if table.numbered else set())  # a number may be another here
     compared = [column for column in row_columns if column.name not in aside]
-    ours = ", ".join(f"t.{column.name}" if column.type == "jsonb" else _stored(column) for column in compared)
+    ours = ", ".join(f"t.{column.name}" if column.type == "jsonb" else _stored_column(column) for column in compared)
     theirs = ", ".join(
         f"g.{column.name}::jsonb" if column.type == "jsonb" else f"g.{column.name}" for column in compared
     )

@@ -114,12 +114,12 @@ class Outcomes:
                     field="step_to",
                 )
             ending = Ending(step_from, step_to, outcome.score)
-            return window, await self._written(window, ending, principal, request, is_whole=not outcome.lesson)
+            return window, await self._write(window, ending, principal, request, is_whole=not outcome.lesson)
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(recorded, what="the window")
 
-    async def _written(
+    async def _write(
         self, window: Window, ending: Ending, principal: Principal, request: Request | None, *, is_whole: bool
     ) -> RecordedOutcome:
         """Write how steps ended, and return the answer.

@@ -73,7 +73,7 @@ class AskedPages:
             text, accepts=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
         )
         best_places = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
-        return AskedOfPages(pages=(await self._shown(best_places, principal))[:limit], by_meaning=by_meaning)
+        return AskedOfPages(pages=(await self._visible_hits(best_places, principal))[:limit], by_meaning=by_meaning)
 
     async def citing(self, memory_ids: Sequence[UUID], text: str, *, principal: Principal) -> list[SaidByPage]:
         """Return the pages that cite memories, at most `CITING_MAX`.
@@ -86,7 +86,7 @@ class AskedPages:
             principal: The caller, whose user owns the pages.
         """
         principal = principal.without_admin()
-        parameters = {"memory_ids": list(memory_ids), "count": CITING_MAX, **self._named(principal)}
+        parameters = {"memory_ids": list(memory_ids), "count": CITING_MAX, **self._parameters(principal)}
         rows = await self._database.of(principal).query(CITING, parameters) if memory_ids else []
         if not rows:
             return []
@@ -95,7 +95,7 @@ class AskedPages:
         places = {seq: _Taken(seq, 0, 0.0, None) for seq in cites}
         for taken in reversed(found):
             places[taken.seq] = taken
-        return await self._shown(list(places.values()), principal, cites)
+        return await self._visible_hits(list(places.values()), principal, cites)
 
     async def whole(self, page_id: UUID, *, principal: Principal) -> Page | None:
         """Return the newest version of a page with its whole text; None if the user has no page with this id."""
@@ -117,7 +117,7 @@ class AskedPages:
             _Taken(ranked.row.seq, ranked.row.ordinal, ranked.score, ranked.cosine) for ranked in matches.ranked
         ], matches.by_meaning
 
-    async def _shown(
+    async def _visible_hits(
         self,
         ranked: Sequence[_Taken],
         principal: Principal,
@@ -126,11 +126,11 @@ class AskedPages:
         if not ranked:
             return []
         places = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(ranked)]
-        parameters = {"found": orjson.dumps(places).decode(), **self._named(principal)}
+        parameters = {"found": orjson.dumps(places).decode(), **self._parameters(principal)}
         rows = await self._database.of(principal.without_admin()).query(SHOWN, parameters)
-        return [_said(row, ranked[row.n], (cites or {}).get(ranked[row.n].seq, ())) for row in rows]
+        return [_hit_of(row, ranked[row.n], (cites or {}).get(ranked[row.n].seq, ())) for row in rows]
 
-    def _named(self, principal: Principal) -> dict[str, object]:
+    def _parameters(self, principal: Principal) -> dict[str, object]:
         return {
             "tenant_id": principal.tenant_id,
             "user_id": principal.user_id,
@@ -138,7 +138,7 @@ class AskedPages:
         }
 
 
-def _said(row: Row, ranked: _Taken, cites: Sequence[UUID]) -> SaidByPage:
+def _hit_of(row: Row, ranked: _Taken, cites: Sequence[UUID]) -> SaidByPage:
     return copied(
         SaidByPage,
         row,

@@ -43,7 +43,7 @@ async def keys(visit: Visit) -> Response:
     """List the keys, or those of a context, and show the form for a new one."""
     context_id = visit.asked("context")
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[ApiKey]
         rows, has_more = await take(visit.context.keys.list(context_id=context_id or None), visit.limit)
         return Table(
@@ -56,7 +56,7 @@ async def keys(visit: Visit) -> Response:
             empty="No key is stored. The first is an operator's to make: context-service keys create --subject me",
         )
 
-    table = await part(found())
+    table = await part(load_table())
     return visit.render(
         "access.html",
         here="access",
@@ -181,7 +181,7 @@ async def audit(visit: Visit) -> Response:
     """List what administrators did, or one call of them."""
     call_id = visit.asked("call")
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[AdministrativeCall]
         rows, has_more = await take(visit.context.operations.list_administrative_calls(call_id=call_id), visit.limit)
         return Table(
@@ -196,7 +196,7 @@ async def audit(visit: Visit) -> Response:
             else "No administrator has changed anything yet.",
         )
 
-    table = await part(found())
+    table = await part(load_table())
     return visit.render(
         "access_audit.html",
         here="access",

@@ -17,7 +17,7 @@ from contextkeep_console.visit import Visit, take
 async def definitions(visit: Visit) -> Response:
     """List the definitions, version by version."""
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[Definition]
         rows, has_more = await take(visit.context.definitions.list(), visit.limit)
         return Table(
@@ -41,7 +41,7 @@ async def definitions(visit: Visit) -> Response:
             empty="None is defined yet. Write one with definitions.put, or from a file as below, and approve it.",
         )
 
-    table = await part(found())
+    table = await part(load_table())
     return visit.render(
         "knowledge.html",
         here="sources",
@@ -114,7 +114,7 @@ async def compiled_pages(visit: Visit) -> Response:
     """List the pages that were compiled, of all definitions or of one."""
     name = visit.asked("definition")
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[CompiledPage]
         rows, has_more = await take(visit.context.compiled_pages.list(name), visit.limit)
         return Table(
@@ -134,7 +134,7 @@ async def compiled_pages(visit: Visit) -> Response:
             empty="None is compiled yet. Whoever may read the graph compiles them, with the scope compile.",
         )
 
-    table = await part(found())
+    table = await part(load_table())
     return visit.render(
         "knowledge.html",
         here="sources",

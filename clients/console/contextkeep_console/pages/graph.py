@@ -50,7 +50,7 @@ async def index(visit: Visit) -> Response:
         condition = {"$and": [condition, where]} if condition else where
     values: dict[str, Any] = {"contains": contains, "graph_name": graph_name, "include_archived": archived}
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[Node]
         rows, has_more = await take(
             visit.graph.graph.search(condition or None, **values, descending=True, page_size=min(visit.limit + 1, 500)),
@@ -71,7 +71,7 @@ async def index(visit: Visit) -> Response:
         )
 
     nodes, graphs, types = await asyncio.gather(
-        part(found()),
+        part(load_table()),
         part(take(visit.graph.graph.list_graphs(), 50)),
         part(take(visit.graph.graph.list_edge_types(graph_name), 50)),
     )

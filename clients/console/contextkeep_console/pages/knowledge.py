@@ -155,7 +155,7 @@ async def pages(visit: Visit) -> Response:
     """List the pages that were compiled for the user."""
     prefix = visit.asked("prefix")
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[WikiPage]
         rows, has_more = await take(visit.context.pages.list(prefix, **visit.whose), visit.limit)
         return Table(
@@ -175,7 +175,7 @@ async def pages(visit: Visit) -> Response:
             empty="No page is compiled for this user. An agent puts one with pages.put.",
         )
 
-    table = await part(found())
+    table = await part(load_table())
     return visit.render(
         "knowledge.html",
         here="sources",
@@ -240,7 +240,7 @@ async def memories(visit: Visit) -> Response:
     """List the memories of the user, or those that matter to a question."""
     question = visit.asked("q")
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[Memory]
         if question:
             recalled = await visit.context.memories.recall(question, limit=20, **visit.whose)
@@ -266,7 +266,7 @@ async def memories(visit: Visit) -> Response:
             empty="Nothing is kept about this user. An agent retains something with memories.retain.",
         )
 
-    table = await part(found())
+    table = await part(load_table())
     return visit.render(
         "knowledge.html",
         here="sources",

@@ -31,7 +31,7 @@ _JOBS_SHOWN = 20
 async def tenants(visit: Visit) -> Response:
     """List the tenants, and show the form for the limits of one."""
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[Tenant]
         rows, has_more = await take(visit.context.operations.list_tenants(), visit.limit)
         return Table(
@@ -43,7 +43,7 @@ async def tenants(visit: Visit) -> Response:
             has_more=has_more,
         )
 
-    table = await part(found())
+    table = await part(load_table())
     return visit.render(
         "operating_tenants.html",
         here="access",

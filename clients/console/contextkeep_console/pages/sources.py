@@ -62,13 +62,15 @@ async def index(visit: Visit) -> Response:
         hits=_hits(value) if value else None,
         unmerged=_unmerged(value) if value else None,
         code=code.Code(
-            python=code.python("context", "query.ask", question or "…", **_said(how), explain=True, **visit.whose),
+            python=code.python(
+                "context", "query.ask", question or "…", **_shown_setting(how), explain=True, **visit.whose
+            ),
             shell=code.shell(
                 "query",
                 question or "…",
-                mode=_said(how).get("mode", ""),
-                scope=_said(how).get("scope", ""),
-                depth=_said(how).get("depth", ""),
+                mode=_shown_setting(how).get("mode", ""),
+                scope=_shown_setting(how).get("scope", ""),
+                depth=_shown_setting(how).get("depth", ""),
                 provider=(how["provider_ids"] or [""])[0],
                 agent=how["agent_id"],
             ),
@@ -86,7 +88,7 @@ def _one_of(text: str, allowed: tuple[str, ...]) -> str:
     return text if text in allowed else allowed[0]
 
 
-def _said(how: dict[str, Any]) -> dict[str, Any]:
+def _shown_setting(how: dict[str, Any]) -> dict[str, Any]:
     usual = {"mode": MODES[0], "scope": SCOPES[0], "depth": DEPTHS[0], "limit": 20}
     return {name: value for name, value in how.items() if value != usual.get(name)}
 

@@ -22,7 +22,7 @@ _DEADLINE_MS_MAX = 60_000
 async def settings(visit: Visit) -> Response:
     """Show what holds for each source, and the form to change it for the tenant."""
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[ContextProvider] = await visit.context.query.list_providers()
         return Table(
             name="settings",
@@ -40,7 +40,7 @@ async def settings(visit: Visit) -> Response:
             empty="No source is installed.",
         )
 
-    table = await part(found())
+    table = await part(load_table())
     return visit.render(
         "source_settings.html",
         here="sources",
@@ -78,7 +78,7 @@ async def change(visit: Visit) -> Response:
 async def tests(visit: Visit) -> Response:
     """List the tests, and show the form for a new one."""
 
-    async def found() -> Table:
+    async def load_table() -> Table:
         rows: list[SourceTest]
         rows, has_more = await take(visit.context.source_tests.list(), visit.limit)
         return Table(
@@ -99,7 +99,7 @@ async def tests(visit: Visit) -> Response:
             empty="There is no test yet. Run a typical query, and run it again after a change.",
         )
 
-    table = await part(found())
+    table = await part(load_table())
     return visit.render(
         "source_tests.html",
         here="sources",

@@ -107,7 +107,7 @@ class Files:
                 break
             text = edit(record.content_text)
             try:
-                yield _changed(record, content_text=text)
+                yield _change(record, content_text=text)
             except (RecordArchived, RecordNotFound):
                 break
             except VersionConflict:
@@ -122,7 +122,7 @@ class Files:
         record = yield from self.find(path)
         moved = [record] if record else (yield from self.below(path))
         for item in moved:
-            yield _changed(item, name=to + item.name.removeprefix(path))
+            yield _change(item, name=to + item.name.removeprefix(path))
         return len(moved)
 
     def delete(self, path: str) -> Steps[int]:
@@ -134,7 +134,7 @@ class Files:
         return len(gone)
 
 
-def _changed(record: Record, **changes: str) -> Ask:
+def _change(record: Record, **changes: str) -> Ask:
     return lambda client: client.records.update(record.working_memory_id, expected_version=record.version, **changes)
 
 

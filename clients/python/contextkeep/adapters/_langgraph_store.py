@@ -78,7 +78,7 @@ class ContextStore(BaseStore):
                 self._put(op)
                 return None
             case SearchOp():
-                return self._found(op)
+                return self._search(op)
             case ListNamespacesOp():
                 return self._namespaces(op)
         raise ValueError(f"{type(op).__name__} is no operation of a store")
@@ -186,7 +186,7 @@ class ContextStore(BaseStore):
         ]
         return _findable("\n".join(map(_readable, texts)))
 
-    def _found(self, op: SearchOp) -> list[SearchItem]:
+    def _search(self, op: SearchOp) -> list[SearchItem]:
         records: Iterator[tuple[Record | Mapping[str, Any], float | None]]
         if op.query:
             records = ((record, score) for record, score in self._hits(op.query, _within(op.namespace_prefix)))

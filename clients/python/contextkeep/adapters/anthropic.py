@@ -156,7 +156,7 @@ class _Memory:
         if not below and path != ROOT:
             raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
         header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
-        shown = [f"{_size(sum(record.size_bytes for record in below))}\t{path}", *_listed(path, below)]
+        shown = [f"{_size(sum(record.size_bytes for record in below))}\t{path}", *_entries(path, below)]
         return "\n".join([header, *shown])
 
     def create(self, path: Any, text: Any) -> Steps[str]:
@@ -317,7 +317,7 @@ def _numbers(lines: list[str], first: int) -> list[str]:
     return [f"{number:>{_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines, first)]
 
 
-def _listed(folder: str, below: list[Record]) -> Iterator[str]:
+def _entries(folder: str, below: list[Record]) -> Iterator[str]:
     """Yield the files and folders within two levels, each folder with the size of its contents."""
     sizes: dict[str, int] = {}
     for record in below:

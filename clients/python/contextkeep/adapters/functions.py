@@ -232,12 +232,12 @@ def _answered(steps: Steps[dict[str, Any]]) -> Steps[dict[str, Any]]:
     try:
         return (yield from steps)
     except _TOLD as error:
-        return {"error": _told(error)}
+        return {"error": _error_fields(error)}
     except (TypeError, ValueError) as error:  # of an argument of another type than its schema says
         return {"error": {"reason": "INVALID_ARGUMENT", "message": str(error)}}
 
 
-def _told(error: ContextKeepError) -> dict[str, Any]:
+def _error_fields(error: ContextKeepError) -> dict[str, Any]:
     values: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.violations:
         values["arguments"] = {violation.field: violation.description for violation in error.violations}

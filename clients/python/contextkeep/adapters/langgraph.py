@@ -89,7 +89,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names, or the newest of its thread and namespace, or None."""
-        thread_id, namespace = _named(config)
+        thread_id, namespace = _thread_of(config)
         log = self._state(thread_id, namespace)
         checkpoint_id = get_checkpoint_id(config)
         if checkpoint_id is None:
@@ -142,7 +142,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         seeds: dict[str, Any] = {}
         target = self.get_tuple(config) if channels else None
         if target is not None and target.parent_config is not None:
-            thread_id, namespace = _named(config)
+            thread_id, namespace = _thread_of(config)
             log = self._state(thread_id, namespace)
             wanted = get_checkpoint_id(target.parent_config)
             for result in _checkpoints(log.newest_first()):
@@ -172,9 +172,9 @@ class ContextSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint, and return the config that names it."""
-        thread_id, namespace = _named(config)
+        thread_id, namespace = _thread_of(config)
         log = self._state(thread_id, namespace)
-        result, values = self._stored(thread_id, log, checkpoint, new_versions)
+        result, values = self._store_lists(thread_id, log, checkpoint, new_versions)
         kept: dict[str, Any] = {name: value for name, value in checkpoint.items() if name != "channel_values"}
         serializable_checkpoint_metadata = get_serializable_checkpoint_metadata(config, metadata)
         body = {
@@ -196,7 +196,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Store what a task wrote on the way to the next checkpoint; the same task again changes nothing."""
-        thread_id, namespace = _named(config)
+        thread_id, namespace = _thread_of(config)
         checkpoint_id = config["configurable"]["checkpoint_id"]
         messages: list[MessageInput] = []
         for place, (channel, value) in enumerate(writes):
@@ -364,7 +364,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
 
     # -- storage --
 
-    def _stored(
+    def _store_lists(
         self, thread_id: str, log: _Log, checkpoint: Checkpoint, new_versions: ChannelVersions
     ) -> tuple[Sequence[MessageInput], dict[str, Any]]:
         """Store the lists of a checkpoint; return the messages of its other values, and where each of all is."""
@@ -679,7 +679,7 @@ def _again(message: ChatMessage) -> MessageInput:
     )
 
 
-def _named(config: RunnableConfig) -> tuple[str, str]:
+def _thread_of(config: RunnableConfig) -> tuple[str, str]:
     """Return the thread and the namespace of a config."""
     result = config["configurable"]
     return str(result["thread_id"]), result.get("checkpoint_ns", "")

@@ -95,14 +95,14 @@ class _LangGraph:
                 continue
             if is_new:
                 changed = {channel: version for channel, version in has.items() if known.get(channel) != version}
-                above = _named(name, namespace, parent)
+                above = _config_of(name, namespace, parent)
                 self._ours.put(above, item.checkpoint, item.metadata, changed)
             tasks: dict[str, list[tuple[str, Any]]] = defaultdict(list)
             for task_id, channel, value in writes:
                 tasks[task_id].append((channel, value))
             for order, (task_id, wrote) in enumerate(tasks.items()):
                 # Their paths are not told, but the order that these make is.
-                self._ours.put_writes(_named(name, namespace, checkpoint_id), wrote, task_id, f"{order:06}")
+                self._ours.put_writes(_config_of(name, namespace, checkpoint_id), wrote, task_id, f"{order:06}")
         return MoveResult(name, len(there), written)
 
 
@@ -111,7 +111,7 @@ def _place(item: Any) -> tuple[str, str]:
     return result.get("checkpoint_ns", ""), result["checkpoint_id"]
 
 
-def _named(thread_id: str, namespace: str, checkpoint_id: str | None) -> Any:
+def _config_of(thread_id: str, namespace: str, checkpoint_id: str | None) -> Any:
     values = {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
     return {"configurable": {name: value for name, value in values.items() if value is not None}}
 
@@ -217,9 +217,9 @@ class _GoogleAdk:
             return [{"app_name": row[0], "user_id": row[1], "session_id": row[2]} for row in rows]
 
     def move(self, name: str, *, dry_run: bool) -> MoveResult:
-        return self._run(self._moved(name, self._places[name], dry_run=dry_run))  # type: ignore[no-any-return]
+        return self._run(self._move(name, self._places[name], dry_run=dry_run))  # type: ignore[no-any-return]
 
-    async def _moved(self, name: str, place: dict[str, str], *, dry_run: bool) -> MoveResult:
+    async def _move(self, name: str, place: dict[str, str], *, dry_run: bool) -> MoveResult:
         there = await self._theirs.get_session(**place)
         here = await self._ours.get_session(**place)
         known = [event.id for event in here.events] if here is not None else []

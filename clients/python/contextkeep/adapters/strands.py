@@ -117,7 +117,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
 
     def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
         """Return a message, or None."""
-        result = self._found(session_id, agent_id, message_id)
+        result = self._find(session_id, agent_id, message_id)
         return None if result is None else _message_of(result)
 
     def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
@@ -126,7 +126,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         Raises:
             SessionException: there is none.
         """
-        before = self._found(session_id, agent_id, session_message.message_id)
+        before = self._find(session_id, agent_id, session_message.message_id)
         context_id = self._context_id(session_id, agent_id)
         if before is None or context_id is None:
             raise SessionException(f"Message {session_message.message_id} does not exist")
@@ -190,7 +190,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         )
         self._contexts[session_id, agent_id] = receipt.context_id
 
-    def _found(self, session_id: str, agent_id: str, message_id: int) -> ChatMessage | None:
+    def _find(self, session_id: str, agent_id: str, message_id: int) -> ChatMessage | None:
         context_id = self._context_id(session_id, agent_id)
         if context_id is None:
             return None

@@ -74,11 +74,11 @@ def _part(item: object, where: str) -> PartInput:
     fields = _fields(PartInput, item, where)
     for name, kind in (("tool_call", ToolCallInput), ("tool_result", ToolResultInput), ("reasoning", Reasoning)):
         if name in fields:
-            fields[name] = _made(kind, fields[name], f"{where}.{name}")
+            fields[name] = _build(kind, fields[name], f"{where}.{name}")
     return PartInput(**fields)
 
 
-def _made(kind: type[T], item: object, where: str) -> T:
+def _build(kind: type[T], item: object, where: str) -> T:
     fields = _fields(kind, item, where)
     if kind is Reasoning and "data" in fields:
         try:

@@ -193,16 +193,16 @@ def _print(table: Table) -> None:
 
 
 def _bare(value: Any) -> str:
-    text = _shown(value)
+    text = _text_of(value)
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _cell(value: Any) -> str:
-    text = printable(_shown(value))
+    text = printable(_text_of(value))
     return text if len(text) <= _CELL_CHARS_MAX else f"{text[:_CELL_CHARS_MAX]}..."
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):

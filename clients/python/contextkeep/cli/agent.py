@@ -15,7 +15,7 @@ _TEMPLATE = ("template_id", "display_name", "node_ids", "version", "updated_at")
 _NOBODY = click.option("--nobody-else", is_flag=True, help="Allow only administrators and the agent itself to use it.")
 
 
-def _said(function: Any) -> Any:
+def _common_options(function: Any) -> Any:
     """Give a command the options that agents and templates have in common."""
     for option in reversed(
         (
@@ -69,7 +69,7 @@ def agent() -> None:
     click.option(
         "--template", "template_id", default="", help="Template with the settings that this agent does not set itself."
     ),
-    _said,
+    _common_options,
     click.option("--for-user", "user_ids", multiple=True, help="User who may use the agent; may be repeated."),
     click.option(
         "--for-agent", "agent_ids", multiple=True, help="Agent whose keys may use the agent; may be repeated."
@@ -153,7 +153,7 @@ def template() -> None:
 
 @command(
     click.argument("template_id"),
-    _said,
+    _common_options,
     name="put",
     group=template,
     example="contextkeep agent template put reviewers --allow workspace",

@@ -612,10 +612,10 @@ def _print_items(output: Output, items: Sequence[RecalledItem]) -> None:
 
 def _text(message: ChatMessage) -> str:
     """Return a message for a row of a list: its text, and its parts in brackets."""
-    return " ".join(filter(None, (message.content, *map(_shown, message.parts))))
+    return " ".join(filter(None, (message.content, *map(_text_of, message.parts))))
 
 
-def _shown(part: Part) -> str:
+def _text_of(part: Part) -> str:
     if part.kind == "text":
         return part.text
     if part.tool_call is not None:

@@ -200,7 +200,7 @@ def compile_pages(session: Session, output: Output, *, definition_name: str, nod
     Progress and failed rules are printed on stderr. The key needs the scopes compile and read.
     """
     last: CompileProgress | None = None
-    with _told() as tell:
+    with _progress_line() as tell:
         for last in session.context.compiled_pages.compile(definition_name=definition_name, node_ids=node_ids):
             tell(last)
             for problem in last.problems:
@@ -209,7 +209,7 @@ def compile_pages(session: Session, output: Output, *, definition_name: str, nod
 
 
 @contextmanager
-def _told() -> Iterator[Any]:
+def _progress_line() -> Iterator[Any]:
     """Say on a terminal how far it is, on one line, and nothing elsewhere."""
     is_terminal = sys.stderr.isatty()
 

@@ -61,7 +61,7 @@ def move_in(
     if subject_user_id and source.startswith("adk"):
         raise click.UsageError("ADK sessions name their owners; leave --user out")
     try:
-        with asyncio.Runner() as runner, _opened(session, source, url, subject_user_id, runner.run) as opened:
+        with asyncio.Runner() as runner, _open_store(session, source, url, subject_user_id, runner.run) as opened:
             items = list(_with_bar(opened, dry_run=dry_run))
     except ModuleNotFoundError as error:
         raise click.ClickException(
@@ -75,7 +75,7 @@ def move_in(
 
 
 @contextmanager
-def _opened(
+def _open_store(
     session: Session, source: str, url: str, subject_user_id: str, run: Callable[[Any], Any]
 ) -> Iterator[moving.FrameworkStore]:
     if source.startswith("langgraph"):

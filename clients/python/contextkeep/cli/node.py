@@ -29,7 +29,7 @@ _NODE = NodeArgument()
 _VERSION = click.option("--expected-version", type=int, help="Fail unless the node has this version.")
 
 
-def _named(node: dict[str, Any]) -> dict[str, Any]:
+def _name_of(node: dict[str, Any]) -> dict[str, Any]:
     """Return what names a node that is printed no more."""
     return {"id": node["node_id"]} if "node_id" in node else {"external_id": node["external_id"]}
 
@@ -210,7 +210,7 @@ def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool,
     Its edges, input, output, timeline and vectors are deleted too.
     """
     confirm("Delete the node and all that hangs on it?", yes)
-    output.one({**_named(node), "edges_deleted": session.graph.graph.delete_node(**node, **options)})
+    output.one({**_name_of(node), "edges_deleted": session.graph.graph.delete_node(**node, **options)})
 
 
 @command(
@@ -305,7 +305,7 @@ def progress(
         if own_only or types or descending:
             raise click.UsageError("--clear cannot be combined with options that filter the list")
         confirm("Remove the node's timeline?", yes)
-        output.one({**_named(node), "envelopes_deleted": session.graph.progress.clear(**node)})
+        output.one({**_name_of(node), "envelopes_deleted": session.graph.progress.clear(**node)})
         return
     result = session.graph.progress.list(**node, own_only=own_only, types=types, descending=descending)
     output.many(result, "created_at", "node_id", "type", "sub_type", "status", "message", limit=limit)

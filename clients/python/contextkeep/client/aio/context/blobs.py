@@ -119,7 +119,7 @@ class Blobs(gen.Blobs):
             length_bytes=length_bytes,
             include_archived=include_archived,
         )
-        return await _opened(request, self._stream("GetBlob", request))
+        return await _reader_of(request, self._stream("GetBlob", request))
 
     async def download(
         self,
@@ -151,7 +151,7 @@ class Blobs(gen.Blobs):
 
         async def attempt() -> Record:
             async with io.Target(path) as target:
-                reader = await _opened(request, self._streamed("GetBlob", request, attempts))
+                reader = await _reader_of(request, self._streamed("GetBlob", request, attempts))
                 async with reader:
                     written_bytes = 0
                     async for chunk in reader:
@@ -209,7 +209,7 @@ class AsyncBlobReader:
         await self.close()
 
 
-async def _opened(
+async def _reader_of(
     request: memory_pb.GetBlobRequest, answers: AsyncGenerator[memory_pb.GetBlobResponse, None]
 ) -> AsyncBlobReader:
     """Return a reader of the answers after the first one."""

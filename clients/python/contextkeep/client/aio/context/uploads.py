@@ -92,7 +92,7 @@ class Uploads(gen.Uploads):
         )
         if on_started is not None:
             on_started(upload.id)
-        return await self._sent(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
+        return await self._send(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
     async def resume(
         self,
@@ -122,7 +122,7 @@ class Uploads(gen.Uploads):
         """
         reader = await io.source_of(source)
         upload = await self._patiently(patience_s, lambda: self.get(upload_id))
-        return await self._sent(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
+        return await self._send(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
     async def start(
         self,
@@ -218,7 +218,7 @@ class Uploads(gen.Uploads):
         response: memory_pb.FinishUploadResponse = await self._call("FinishUpload", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
-    async def _sent(
+    async def _send(
         self, upload: Upload, source: UploadInput, *, on_progress: OnProgress | None, part_bytes: int, patience_s: float
     ) -> Record:
         """Send what an upload lacks, finish it, and return its record."""

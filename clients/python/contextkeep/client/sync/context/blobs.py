@@ -120,7 +120,7 @@ class Blobs(gen.Blobs):
             length_bytes=length_bytes,
             include_archived=include_archived,
         )
-        return _opened(request, self._stream("GetBlob", request))
+        return _reader_of(request, self._stream("GetBlob", request))
 
     def download(
         self,
@@ -152,7 +152,7 @@ class Blobs(gen.Blobs):
 
         def attempt() -> Record:
             with io.Target(path) as target:
-                reader = _opened(request, self._streamed("GetBlob", request, attempts))
+                reader = _reader_of(request, self._streamed("GetBlob", request, attempts))
                 with reader:
                     written_bytes = 0
                     for chunk in reader:
@@ -208,7 +208,9 @@ class BlobReader:
         self.close()
 
 
-def _opened(request: memory_pb.GetBlobRequest, answers: Generator[memory_pb.GetBlobResponse, None, None]) -> BlobReader:
+def _reader_of(
+    request: memory_pb.GetBlobRequest, answers: Generator[memory_pb.GetBlobResponse, None, None]
+) -> BlobReader:
     """Return a reader of the answers after the first one."""
     first: memory_pb.GetBlobResponse | None = next(answers, None)
     if first is None or not first.HasField("record"):

@@ -93,7 +93,7 @@ class Uploads(gen.Uploads):
         )
         if on_started is not None:
             on_started(upload.id)
-        return self._sent(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
+        return self._send(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
     def resume(
         self,
@@ -123,7 +123,7 @@ class Uploads(gen.Uploads):
         """
         reader = io.source_of(source)
         upload = self._patiently(patience_s, lambda: self.get(upload_id))
-        return self._sent(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
+        return self._send(upload, reader, on_progress=on_progress, part_bytes=part_bytes, patience_s=patience_s)
 
     def start(
         self,
@@ -219,7 +219,7 @@ class Uploads(gen.Uploads):
         response: memory_pb.FinishUploadResponse = self._call("FinishUpload", request, timeout_s=timeout_s)
         return Record.from_proto(response.record)
 
-    def _sent(
+    def _send(
         self, upload: Upload, source: UploadInput, *, on_progress: OnProgress | None, part_bytes: int, patience_s: float
     ) -> Record:
         """Send what an upload lacks, finish it, and return its record."""
