@@ -970,9 +970,10 @@ class NoDownloadUrl(FailedPrecondition):
 
 
 class MappingFailed(FailedPrecondition):
-    """A rule of the mapping failed on a node, and the call is `strict`.
+    """A rule of the mapping failed on a node, and the call is `strict`; or `order_by` gives no node a value.
 
-    Do: Correct the rule or the node, or call without `strict`, which leaves the node out.
+    Do: Correct the rule or the node, or call without `strict`, which leaves the node out. Test the value of `order_by`
+    with TestMapping.
 
     Metadata:
         node_id: The node.

@@ -10,13 +10,23 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
 from context_service.history.model import ChatMessage
 from context_service.kernel.parts import ToolCall
-from context_service.kernel.rendering import Call, Format, Result, Turn, beginning, body
+from context_service.kernel.rendering import (
+    Call,
+    Format,
+    Result,
+    Turn,
+    beginning,
+    body,
+    in_place,
+    roles_shared,
+    with_speaker,
+)
 from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -49,8 +59,17 @@ def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
             if call.result is None:
                 call.result = Result(NO_RESULT, is_error=True)
                 calls_unanswered += 1
-    turns = beginning(conversation.turns, to) + conversation.turns
+    turns = _as_sent(conversation.turns, to)
+    turns = beginning(turns, to) + turns
     return Formatted(body(turns, to).decode(), results_left_out, calls_unanswered)
+
+
+def _as_sent(turns: Sequence[Turn], to: Format) -> list[Turn]:
+    """Return turns with the speakers and the system messages that a vendor has no field or place for."""
+    shared = roles_shared(turns)
+    turns = [with_speaker(turn, to) if turn.role in shared else turn for turn in turns]
+    first = next((index for index, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    return [*turns[:first], *(in_place(turn, to) for turn in turns[first:])]
 
 
 class _Conversation:
@@ -116,7 +135,7 @@ class _Conversation:
 
     def _add_call(self, call: ToolCall, name: str) -> None:
         """Add a call to the assistant's last turn, or to a new one, and remember that it waits for its result."""
-        if not self._joins:
+        if not self._joins or (name and self.turns[-1].name not in ("", name)):  # agents that work at the same time
             self.turns.append(Turn("assistant", name))
             self._joins = True
         turn = self._calling = self.turns[-1]

@@ -26,6 +26,9 @@ DEPTH_DEFAULT = 3
 _VARIABLES = frozenset({"entity", "edge", "root", "item", "index"})
 _PATH = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+# Texts that name a direction: other systems write it with the value to order by.
+_DIRECTED = re.compile(r"[+-]\s*[A-Za-z_][\w.-]*|[\w.-]+\s+(?:asc|desc)\w*|(?:timestamp_)?(?:asc|desc)(?:ending)?", re.IGNORECASE)
+_FIELDS_PLAIN = {name.replace("_", ""): name for name in ENTITY_FIELDS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +192,8 @@ def _check(rules: Rules, limits: HistoryLimits) -> None:
                 raise InvalidArgument(f"{place} is required", field=place)
     if rules.order_by and rules.order_field:
         raise InvalidArgument("give order_by or order_field, not both", field="rules.order_field")
+    for name in ("order_by", "order_field"):
+        _check_order(f"rules.{name}", getattr(rules, name))
     if rules.depth_max < 1:
         raise InvalidArgument(
             f"rules.depth_max must be between 1 and {limits.depth_max} (got {rules.depth_max})", field="rules.depth_max"
@@ -201,6 +206,36 @@ def _check(rules: Rules, limits: HistoryLimits) -> None:
             "ordering sorts by created_at and goes with neither order_by nor order_field; use order with them",
             field="rules.ordering",
         )
+
+
+def _check_order(place: str, text: str) -> None:
+    """Refuse an order that has a direction in it, or that misspells a field of nodes.
+
+    Raises:
+        InvalidArgument: it says what to write instead.
+    """
+    sign_path = text.lstrip("+- ").split(".", maxsplit=1)[0]
+    if _DIRECTED.fullmatch(text) and sign_path not in _VARIABLES:
+        raise InvalidArgument(
+            f"{place} must be a path or an expression without a direction (got {text[:100]!r}); the direction is"
+            " rules.order: ascending or descending",
+            field=place,
+        )
+    if not _is_path(text):
+        return
+    first = text.split(".", maxsplit=1)[0]
+    field_name = _FIELDS_PLAIN.get(_plain(first))
+    if field_name is not None and first != field_name:
+        raise InvalidArgument(
+            f"{place} is {text[:100]!r}, but nodes have no field {first[:100]!r}; is it {field_name}? A field of the"
+            f" node's data is data.{first[:100]}",
+            field=place,
+        )
+
+
+def _plain(name: str) -> str:
+    """Return a name without the ways of writing it: `createdAt` and `created_at` are the same."""
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def _one_of(name: str, value: str, values: Sequence[str]) -> None:

@@ -114,6 +114,7 @@ class NodeMapper:
         self._budget = budget
         self._filter = self._optional(mapping.filter)
         self._order_by = self._optional(mapping.order_by)
+        self.order_error = ""  # of the first node on which `order_by` failed
         self._progress = progress = _Progress()
         self._readers = [_reader(rule, self._optional, budget, progress) for rule in mapping.messages]
         self._pause_at = time.perf_counter() + SLICE_S
@@ -212,7 +213,8 @@ class NodeMapper:
         assert self._mapping.order_by is not None
         try:
             ranked = _ranked(self._order_by(self._variables(node)))
-        except EvaluationError:
+        except EvaluationError as error:
+            self.order_error = self.order_error or str(error)
             return None
         return None if ranked is None else (*ranked, node.created_at_us, node.seq)
 

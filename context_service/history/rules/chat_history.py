@@ -20,7 +20,7 @@ from context_service.history.rules.walk import HistoryRead, begin, within_budget
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import GraphNode
 from context_service.kernel.tokens import TokenCounter
-from contextkeep.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument, MappingFailed
 from service_runtime.rpc.principal import Principal
 
 _MESSAGE_TOKENS = 100  # estimated size of a message, for the number of nodes to read
@@ -71,7 +71,7 @@ class ChatHistories:
             InvalidArgument: `max_messages` or `tokens_max` is negative.
             NodeNotFound: there is no such node.
             MappingNotFound: there is no such mapping.
-            MappingFailed: a rule failed on a node, and the call is strict.
+            MappingFailed: a rule failed on a node, and the call is strict; or no node has a value to order by.
             CostExceeded: the expressions cost more than a call may spend.
             Unavailable: the Entity Service does not answer.
         """
@@ -118,19 +118,38 @@ class ChatHistories:
         return _fitting(newest, left)
 
     async def _ordered(self, reading: HistoryRead, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
-        """Read all nodes, then sort them by the mapping's own order."""
+        """Read all nodes, then sort them by the mapping's own order.
+
+        Raises:
+            MappingFailed: no node with messages has a value to order by.
+        """
         of_nodes: list[tuple[OrderKey | None, list[ChatMessage]]] = []
         async with aclosing(self._graph.walk(reading.walk)) as pages:
             async for page in pages:
                 for node in page.nodes:
                     if messages := await reading.mapper.messages([node]):
                         of_nodes.append((reading.mapper.order_key(node), messages))
+        if len(of_nodes) > 1 and all(key is None for key, _ in of_nodes):
+            raise _unordered(reading, of_nodes[0][1][0].node_id)
         ordered = await sorted_by_key(of_nodes, descending=reading.mapping.descending)
         newest = _newest(question)
         for messages in reversed(ordered):
             if await newest.add(messages):
                 break
         return _fitting(newest, left)
+
+
+def _unordered(reading: HistoryRead, node_id: str) -> MappingFailed:
+    """Return the error of a history of which no node has a value to order by: its author meant another one."""
+    order_by = reading.mapping.order_by
+    assert order_by is not None, "only an order of its own fails"
+    return MappingFailed(
+        f"{order_by.place} gives no node of this history a number, a text or a time:"
+        f" {reading.mapper.order_error or 'its values have no order'}. Without it, nodes are ordered by created_at;"
+        " TestMapping shows its value on each node",
+        node_id=node_id,
+        rule=order_by.place,
+    )
 
 
 def _newest(question: HistoryQuestion) -> Newest:

@@ -8,12 +8,13 @@ before stays the same byte for byte, and the vendor's prompt cache stays valid.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from types import ModuleType
 
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import anthropic, gemini, openai_chat, openai_responses
 from context_service.kernel.rendering.bodies import Body, Rendered
+from context_service.kernel.rendering.formats import Format
+from context_service.kernel.rendering.speakers import in_place, roles_shared, with_speaker
 from context_service.kernel.rendering.turns import Call, RequestPart, Result, Turn
 
 __all__ = [
@@ -29,8 +30,11 @@ __all__ = [
     "beginning",
     "body",
     "empty",
+    "in_place",
     "needs_beginning",
     "pieces",
+    "roles_shared",
+    "with_speaker",
 ]
 
 RENDERER = 1  # version of the pieces of turns; pieces that were stored with an older one stay as they are
@@ -42,15 +46,6 @@ RENDERER = 1  # version of the pieces of turns; pieces that were stored with an 
 # https://github.com/anthropics/anthropic-sdk-typescript/issues/622,
 # https://github.com/google-gemini/gemini-cli/issues/11814
 BEGINNING = "[The conversation begins with the assistant.]"
-
-
-class Format(Enum):
-    """The vendor API whose request format is rendered."""
-
-    OPENAI = "openai"  # Chat Completions
-    ANTHROPIC = "anthropic"  # Messages
-    GEMINI = "gemini"  # generateContent
-    OPENAI_RESPONSES = "openai_responses"  # Responses
 
 
 _MODULES: dict[Format, ModuleType] = {

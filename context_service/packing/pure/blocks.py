@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
 from context_service.kernel.parts import Part
-from context_service.kernel.rendering import Format, Rendered, Turn
+from context_service.kernel.rendering import Format, Rendered, Turn, in_place
 from context_service.packing.pure.steps import Step
 from context_service.packing.pure.turns import pieces
 
 # The tokens of a message in addition to its blocks, for vendors whose roles take turns.
 _AROUND = {Format.ANTHROPIC: '{"role":"assistant","content":[]},', Format.GEMINI: '{"role":"model","parts":[]},'}
-_NO_SYSTEM_BETWEEN = frozenset({Format.ANTHROPIC, Format.GEMINI})  # they have one place for it, in front of all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +42,8 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
         to: The vendor's message format.
         count: Returns the number of tokens of a text.
     """
-    turn = step.turn
-    if turn.role == "system" and to in _NO_SYSTEM_BETWEEN:
-        turn = Turn("user", turn.name, [Part(text="[system]"), *turn.parts])
-    elif step.is_open:
+    turn = in_place(step.turn, to)
+    if step.is_open:
         answered = list(takewhile(lambda call: call.result is not None, turn.calls))
         calls = answered + [replace(call, result=None) for call in turn.calls[len(answered) :]]
         turn = Turn(turn.role, turn.name, turn.parts, calls)

@@ -95,6 +95,29 @@ def _calls(messages: list[dict[str, Any]], to: Format) -> Iterator[tuple[str, st
                     yield "-", part["functionCall"]["name"], part["functionCall"]["args"]
 
 
+_SPEAKERS = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant", "system"]), st.sampled_from(["", "Ann", "Bo\nAhn", "Çelik"])),
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize("to", Format)
+@given(speakers=_SPEAKERS)
+def test_texts_stand_in_the_order_of_the_history_with_their_speakers(to: Format, speakers: list[tuple[str, str]]):
+    """Of system messages, too: one that came later must not act on what was before it."""
+    history = [
+        ChatMessage(role, f"text {number}.", "n", 0, name) for number, (role, name) in enumerate(speakers)
+    ]
+
+    body_json = formatted(history, to).body_json
+
+    assert re.findall(r"text \d+\.", body_json) == [message.content for message in history]
+    assert vendors.broken(orjson.loads(body_json)[MESSAGES[to]], to) == []
+    for role, name in speakers:
+        if name and len({other for of_role, other in speakers if of_role == role}) > 1:
+            assert re.search(" ".join(name.split()).replace(" ", "[ _]"), body_json)
+
+
 @given(_HISTORIES)
 def test_no_result_is_lost_uncounted(history: list[ChatMessage]):
     results = 0

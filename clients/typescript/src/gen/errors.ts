@@ -392,7 +392,7 @@ export class NoDownloadUrl extends FailedPrecondition {
   static override readonly reason: string = "NO_DOWNLOAD_URL";
 }
 
-/** A rule of the mapping failed on a node, and the call is `strict`. */
+/** A rule of the mapping failed on a node, and the call is `strict`; or `order_by` gives no node a value. */
 export class MappingFailed extends FailedPrecondition {
   static override readonly reason: string = "MAPPING_FAILED";
 }
