@@ -35,6 +35,8 @@ class Column(Enum):
     EDGE_DATA = "edge_data"
     EDGE_VERSION = "edge_version"
     IO = "io"
+    EDGES = "edges"
+    PATH = "path"
 
 
 class Reached(NamedTuple):
@@ -78,6 +80,10 @@ PAGE_ROWS_MAX = 1000
 
 PAGE_BYTES_MAX = 1000 * 1024  # a little less than a message holds, so that a page is one message
 
+
+EDGES_MAX = 1000  # edges of a node in a row
+
+EDGE_BYTES_MAX = 256 * 1024  # bytes of their data together
 
 NEWEST_MAX = 200  # nodes that are looked for from the newest end; for more, a plain visit is as fast
 
@@ -125,6 +131,7 @@ class Walk:
             and 2 <= self.depth_max <= 3
             and 1 <= self.limit <= NEWEST_MAX
             and self.bounded
+            and Column.PATH not in self.columns  # the look does not know the nodes between
         )
 
     @property

@@ -11,6 +11,8 @@ from entity_service.model.walks import PAGE_ROWS_MAX, Walk
 
 Key = Sequence[Any]  # a position in the order: (created_at, seq), after kind and value with an order path
 
+Steps = dict[str, tuple[str, str]]  # of each visited node: the edge that reached it, and the node it came from
+
 NUMBER, TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their order
 
 DIGITS = Context(prec=40)
@@ -92,3 +94,13 @@ def rows_next(rows_max: int, *, looked_at: int, read: int) -> int:
     rows makes for larger pages instead of ever more of them.
     """
     return min(read + read // 8 + 1 if read < looked_at else rows_max * 2, PAGE_ROWS_MAX)
+
+
+def path_to(node_id: str, steps: Steps) -> list[tuple[str, str]]:
+    """Return the edges from the start to a visited node, each with the node that it led to; none without steps."""
+    path = []
+    while node_id in steps:
+        edge_id, near_id = steps[node_id]
+        path.append((edge_id, node_id))
+        node_id = near_id
+    return path[::-1]

@@ -21,17 +21,19 @@ from typing import Any, TypeVar
 from contextkeep.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
 from entity_service.model.edges import Direction
 from entity_service.model.times import iso
-from entity_service.model.walks import NEWEST_MAX, PAGE_BYTES_MAX, PAGE_ROWS_MAX, ROW_BYTES, Walk, WalkPage
+from entity_service.model.walks import NEWEST_MAX, PAGE_BYTES_MAX, PAGE_ROWS_MAX, ROW_BYTES, Column, Walk, WalkPage
 from entity_service.pure.walk_order import (
     DIGITS,
     NUMBER,
     TEXT,
     Hit,
     Key,
+    Steps,
     comes_before,
     hit_key,
     hit_of,
     hits_after,
+    path_to,
     rows_next,
 )
 from entity_service.store import walks
@@ -85,7 +87,7 @@ class Traversal:
     async def reached_ids(self, principal: Principal, walk: Walk) -> list[str]:
         """Return the ids of the nodes of a walk, for searches among them; errors as of `walk`."""
         tenant = self._database.of(principal)
-        return [hit.id for hit in await self._visit(tenant, walk, await self._starts(tenant, walk))]
+        return [hit.id for hit in await self._visit(tenant, walk, await self._starts(tenant, walk), {})]
 
     async def _children(self, tenant: Tenant, walk: Walk, key: Key | None) -> AsyncGenerator[WalkPage, None]:
         """Yield the children of one node off the index, page by page."""
@@ -136,7 +138,8 @@ class Traversal:
 
     async def _visited(self, tenant: Tenant, walk: Walk, key: Key | None, limit: int) -> AsyncGenerator[WalkPage, None]:
         """Yield the pages of a walk without an index: visit all nodes, sort them, then read their documents."""
-        hits = await _sorted(walk, await self._visit(tenant, walk, await self._starts(tenant, walk)))
+        steps: Steps = {}
+        hits = await _sorted(walk, await self._visit(tenant, walk, await self._starts(tenant, walk), steps))
         if key is not None:
             hits = hits_after(walk, hits, key)
         token = ""
@@ -148,7 +151,7 @@ class Traversal:
         rows_max = PAGE_ROWS_MAX
         while True:
             page = hits[:rows_max]
-            rows = await self._documents(tenant, walk, page) if page else []
+            rows = await self._documents(tenant, walk, page, steps) if page else []
             # A row that is missing between two was deleted since; missing rows at the end may be past the page's limit.
             read = rows[-1][0] if rows else len(page)
             del hits[:read]
@@ -159,8 +162,8 @@ class Traversal:
             if rows:
                 yield WalkPage(rows)
 
-    async def _visit(self, tenant: Tenant, walk: Walk, starts: list[Any]) -> list[Hit]:
-        """Return every node that the walk returns, in the order of visiting."""
+    async def _visit(self, tenant: Tenant, walk: Walk, starts: list[Any], steps: Steps) -> list[Hit]:
+        """Return every node that the walk returns, in the order of visiting; add the steps to all nodes if it is to."""
         parameters = _filters(tenant, walk) | {
             "order_path": list(walk.order_path) or None,
             "outward": walk.direction is not Direction.IN,
@@ -182,6 +185,8 @@ class Traversal:
             async for some in _in_turns(rows):
                 new = [row for row in some if row[0] not in visited]
                 visited.update([row[0] for row in new])
+                if Column.PATH in walk.columns:
+                    steps.update((row[0], (row[6], row[7])) for row in new)
                 frontier += [row[0] for row in new if not (known and row[8])]
                 hits += [hit_of(row, depth=depth, edge_id=row[6], near_id=row[7]) for row in new if row[3]]
         if len(visited) > walk.node_budget:
@@ -262,11 +267,12 @@ class Traversal:
         hit = hit_of(start, depth=0, edge_id=None, near_id=None)
         if not start[3] or (key is not None and not comes_before(walk, tuple(key), (hit.created_at, hit.seq))):
             return None
-        rows = await self._documents(tenant, walk, [hit])
+        rows = await self._documents(tenant, walk, [hit], {})
         return rows[0] if rows else None
 
-    async def _documents(self, tenant: Tenant, walk: Walk, hits: Sequence[Hit]) -> list[Any]:
+    async def _documents(self, tenant: Tenant, walk: Walk, hits: Sequence[Hit], steps: Steps) -> list[Any]:
         """Return the documents of visited nodes, as many as fit a page, in the order of the hits."""
+        paths = [path_to(hit.id, steps) for hit in hits] if steps else []
         return await tenant.query(
             walks.documents(columns=walk.columns, with_io=walk.include_io),
             {
@@ -274,6 +280,8 @@ class Traversal:
                 "depths": [hit.depth for hit in hits],
                 "edge_ids": id_array([hit.edge_id for hit in hits]),
                 "near_ids": id_array([hit.near_id for hit in hits]),
+                "paths_edge_ids": _array_of_arrays([[edge_id for edge_id, _ in path] for path in paths]),
+                "paths_node_ids": _array_of_arrays([[node_id for _, node_id in path] for path in paths]),
                 "bytes_max": PAGE_BYTES_MAX,
                 "row_bytes": ROW_BYTES,
             },
@@ -329,6 +337,11 @@ def _filters(tenant: Tenant, walk: Walk) -> dict[str, Any]:
         "all_node_types": not walk.node_types,
         "include_archived": walk.include_archived,
     }
+
+
+def _array_of_arrays(lists: Sequence[Sequence[str]]) -> str:
+    """Return lists of ids as an array of texts, each an array: arrays in arrays are all of one length."""
+    return "{" + ",".join([f'"{id_array(ids)}"' for ids in lists]) + "}"
 
 
 def _too_many(walk: Walk, visited: int) -> NodeBudgetExceeded:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from entity_service.model.walks import BOUNDED_EDGE_TYPES, Column
+from entity_service.model.walks import BOUNDED_EDGE_TYPES, EDGE_BYTES_MAX, EDGES_MAX, Column
 from entity_service.store.nodes import SQL as NODES_SQL
 from service_runtime.statements.sql_files import SqlFile
 
@@ -40,13 +40,21 @@ _JSON = {
     Column.EDGE_VERSION: "coalesce(n.edge_version, 0)",
     Column.IO: """'{', '"input":' || n.input::text, CASE WHEN n.input IS NOT NULL AND n.output IS NOT NULL THEN ',' END,
         '"output":' || n.output::text, '}'""",
+    Column.EDGES: "n.edges",
+    Column.PATH: "n.path",
 }
 
 
 _IO_COLUMNS = ", n.input::text, n.output::text"
 
 
-SQL = SqlFile.of(__file__, nodes=NODES_SQL, bounded_edge_types=repr(BOUNDED_EDGE_TYPES))
+SQL = SqlFile.of(
+    __file__,
+    nodes=NODES_SQL,
+    bounded_edge_types=repr(BOUNDED_EDGE_TYPES),
+    edges_max=EDGES_MAX,
+    edge_bytes_max=EDGE_BYTES_MAX,
+)
 LEVEL = SQL["level"]
 STARTS = SQL["starts"]
 
@@ -69,7 +77,7 @@ def documents(*, columns: tuple[Column, ...], with_io: bool) -> str:
 
 @lru_cache(maxsize=256)
 def newest(*, columns: tuple[Column, ...], with_io: bool) -> str:
-    """Return the statement of the newest nodes; the columns as of `children`."""
+    """Return the statement of the newest nodes; the columns as of `children`, without the path."""
     return _filled("newest", columns, edge_data="n.edge_data", with_io=with_io)
 
 
@@ -80,18 +88,19 @@ def _filled(statement: str, columns: Sequence[Column], *, edge_data: str, with_i
         with_io = Column.IO in columns
     else:
         selected = f"{SQL['reached_columns']}, {NODES_SQL['node_columns']}{_IO_COLUMNS if with_io else ''}"
-    sizes = ["%(row_bytes)s"]
+    sizes, read, joins = ["%(row_bytes)s"], "", ""
     if not columns or Column.DATA in columns:
         sizes.append("entity.document_bytes(n.data)")
     if not columns or Column.EDGE_DATA in columns:
         sizes.append(f"coalesce(entity.document_bytes({edge_data}), 0)")
-    if with_io:
-        sizes.append("coalesce(io.bytes, 0)")
-    return SQL.filled(
-        statement,
-        columns=selected,
-        bytes=" + ".join(sizes),
-        io=", io.input, io.output" if with_io else "",
-        join_io=f"\n{SQL['join_io']}" if with_io else "",
-        **more,
-    )
+    path = "join_path_of_child" if statement == "children" else "join_path"
+    for is_read, join, name, names in (
+        (with_io, "join_io", "io", ("input", "output")),
+        (Column.EDGES in columns, "join_edges", "edges", ("edges",)),
+        (Column.PATH in columns, path, "path", ("path",)),
+    ):
+        if is_read:
+            sizes.append(f"coalesce({name}.bytes, 0)")
+            read += "".join(f", {name}.{column}" for column in names)
+            joins += f"\n{SQL[join]}"
+    return SQL.filled(statement, columns=selected, bytes=" + ".join(sizes), read=read, joins=joins, **more)

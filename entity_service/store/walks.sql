@@ -87,7 +87,102 @@ scanned, n.depth, n.edge_id::text, n.edge_type, n.near_id::text, n.edge_data::te
         OFFSET 0
     ) io ON true
 
--- children(columns, bytes, io, join_io, direction, beyond)
+-- far_node
+-- The far end of an edge, as expressions see it; a table `far`.
+json_build_object(
+    'id', far.id, 'name', far.name, 'type', far.specific_type_name, 'general_type', far.general_type_name,
+    'status', far.status, 'is_archived', far.is_archived
+)
+
+-- join_edges
+-- All edges of a node of the page, oldest first: null if there are more than `edges_max`, or if their data is larger
+-- than `edge_bytes_max`. An edge counts if the caller sees its far end, and if both ends are of one context.
+    LEFT JOIN LATERAL (
+        SELECT
+            CASE
+                WHEN count(*) <= {{edges_max}} AND coalesce(sum(e.bytes), 0) <= {{edge_bytes_max}} THEN coalesce(
+                    json_agg(
+                        json_build_object('type', e.edge_type, 'direction', e.direction, 'data', e.data, 'node', e.far)
+                        ORDER BY e.created_at, e.id, e.direction
+                    )::text,
+                    '[]'
+                )
+                ELSE 'null'
+            END AS edges,
+            least(coalesce(sum(e.bytes), 0), {{edge_bytes_max}}) + least(count(*), {{edges_max}}) * %(row_bytes)s AS bytes
+        FROM (
+            SELECT
+                e.id, e.created_at, e.edge_type, e.direction, e.data, entity.document_bytes(e.data) AS bytes,
+                {{far_node}} AS far
+            FROM (
+                (
+                    SELECT e.id, e.created_at, e.edge_type, 'out' AS direction, e.data, e.to_node_id AS far_id
+                    FROM entity.edge e
+                    WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= n.id AND e.from_node_id <= n.id
+                    LIMIT {{edges_max}} + 1
+                )
+                UNION ALL
+                (
+                    SELECT e.id, e.created_at, e.edge_type, 'in', e.data, e.from_node_id
+                    FROM entity.edge e
+                    WHERE e.tenant_id = %(tenant_id)s AND e.to_node_id >= n.id AND e.to_node_id <= n.id
+                    LIMIT {{edges_max}} + 1
+                )
+            ) e
+            CROSS JOIN LATERAL (
+                SELECT
+                    far.id, far.name, far.specific_type_name, far.general_type_name, far.status, far.is_archived,
+                    far.context_id
+                FROM entity.node far
+                WHERE far.tenant_id = %(tenant_id)s AND far.id = e.far_id
+                OFFSET 0
+            ) far
+            WHERE n.context_id IS NULL OR far.context_id = n.context_id
+        ) e
+    ) edges ON true
+
+-- join_path
+-- The steps from the start to a node that was visited, each an edge and the node it led to.
+    LEFT JOIN LATERAL (
+        SELECT
+            coalesce(
+                json_agg(
+                    json_build_object(
+                        'type', e.edge_type, 'direction', CASE WHEN e.to_node_id = c.far_id THEN 'out' ELSE 'in' END,
+                        'node', {{far_node}}
+                    )
+                    ORDER BY c.position
+                )::text,
+                '[]'
+            ) AS path,
+            count(*) * %(row_bytes)s AS bytes
+        FROM unnest(v.path_edge_ids::uuid[], v.path_node_ids::uuid[])
+            WITH ORDINALITY AS c (edge_id, far_id, position)
+        CROSS JOIN LATERAL (
+            SELECT e.edge_type, e.to_node_id FROM entity.edge e
+            WHERE e.tenant_id = %(tenant_id)s AND e.id = c.edge_id
+            OFFSET 0
+        ) e
+        CROSS JOIN LATERAL (
+            SELECT far.id, far.name, far.specific_type_name, far.general_type_name, far.status, far.is_archived
+            FROM entity.node far
+            WHERE far.tenant_id = %(tenant_id)s AND far.id = c.far_id
+            OFFSET 0
+        ) far
+    ) path ON true
+
+-- join_path_of_child
+-- The one step from the start to a child of the page.
+    LEFT JOIN LATERAL (
+        SELECT
+            json_build_array(
+                json_build_object('type', c.edge_type, 'direction', 'out', 'node', {{far_node}})
+            )::text AS path,
+            %(row_bytes)s AS bytes
+        FROM (SELECT n.*) far
+    ) path ON true
+
+-- children(columns, bytes, read, joins, direction, beyond)
 -- One page of an indexed walk: the children of a node in the order of `created_at`, then `seq`. Each edge type is an
 -- index scan of its own that stops after `rows`; so the first `rows` different children of all types are exact, and
 -- so is the edge of each that comes first. A page ends where its documents pass `bytes_max` too. Children that a
@@ -131,7 +226,7 @@ WITH RECURSIVE start AS MATERIALIZED (
     SELECT
         (SELECT count(*) FROM child) AS scanned, 1 AS depth, c.id AS edge_id, c.edge_type,
         %(start_id)s::uuid AS near_id, c.data AS edge_data, c.version AS edge_version, c.child_created_at AS created_at,
-        c.child_seq AS seq, n.*{{io}},
+        c.child_seq AS seq, n.*{{read}},
         sum({{bytes}}) OVER (
             ORDER BY c.child_created_at {{direction}}, c.child_seq {{direction}} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
@@ -146,7 +241,7 @@ WITH RECURSIVE start AS MATERIALIZED (
             AND {{nodes.node_is_wanted}}
             AND coalesce((SELECT s.context_id FROM start s) = n.context_id, (SELECT s.context_id IS NULL FROM start s))
         OFFSET 0
-    ) n ON true{{join_io}}
+    ) n ON true{{joins}}
 )
 SELECT
 {{columns}}
@@ -154,15 +249,17 @@ FROM page n
 WHERE coalesce(n.bytes_before, 0) < %(bytes_max)s
 ORDER BY n.created_at {{direction}}, n.seq {{direction}}
 
--- documents(columns, bytes, io, join_io)
+-- documents(columns, bytes, read, joins)
 -- The documents of nodes that were visited, in the order given.
 WITH page AS (
     SELECT
         v.position AS scanned, v.depth, v.edge_id, e.edge_type, v.near_id, e.data AS edge_data,
-        e.version AS edge_version, n.*{{io}},
+        e.version AS edge_version, n.*{{read}},
         sum({{bytes}}) OVER (ORDER BY v.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
-    FROM unnest(%(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[])
-        WITH ORDINALITY AS v (id, depth, edge_id, near_id, position)
+    FROM unnest(
+        %(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[],
+        %(paths_edge_ids)s::text[], %(paths_node_ids)s::text[]
+    ) WITH ORDINALITY AS v (id, depth, edge_id, near_id, path_edge_ids, path_node_ids, position)
     CROSS JOIN LATERAL (
         SELECT n.*
         FROM entity.node n
@@ -173,7 +270,7 @@ WITH page AS (
         SELECT e.edge_type, e.data, e.version FROM entity.edge e
         WHERE e.tenant_id = %(tenant_id)s AND e.id = v.edge_id
         OFFSET 0
-    ) e ON true{{join_io}}
+    ) e ON true{{joins}}
 )
 SELECT
 {{columns}}
@@ -181,7 +278,7 @@ FROM page n
 WHERE coalesce(n.bytes_before, 0) < %(bytes_max)s
 ORDER BY n.scanned
 
--- newest(columns, bytes, io, join_io)
+-- newest(columns, bytes, read, joins)
 -- The newest nodes up to three steps below a node, without a visit to the rest: the turns of a conversation of a hundred
 -- thousand, say, for a walk to the last twenty. It reads a few children of each node, from the newest on, and then
 -- proves that nothing newer was left out; or says that it cannot, and the caller runs it again with higher limits.
@@ -370,11 +467,11 @@ WITH start AS MATERIALIZED (
         AND NOT EXISTS (SELECT FROM start s WHERE s.context_id IS NOT NULL)
 ), page AS (
     SELECT
-        n.*{{io}},
+        n.*{{read}},
         sum({{bytes}}) OVER (
             ORDER BY n.created_at DESC, n.seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
-    FROM hit n{{join_io}}
+    FROM hit n{{joins}}
 )
 SELECT
 {{columns}}

@@ -13,7 +13,8 @@ from contextkeep.errors import InvalidArgument, NodeNotFound
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
 
-ALL = [number for number in pb.TraverseColumn.values() if number]
+EDGES, PATH = pb.TRAVERSE_COLUMN_EDGES, pb.TRAVERSE_COLUMN_PATH
+ALL = [number for number in pb.TraverseColumn.values() if number not in (0, EDGES, PATH)]  # those of whole nodes
 ID, DATA, SEQ = pb.TRAVERSE_COLUMN_ID, pb.TRAVERSE_COLUMN_DATA, pb.TRAVERSE_COLUMN_SEQ
 # What escapes, orders or sizes may get wrong.
 TEXTS = ['"', "\\", "line\nbreak\t\x01", "ключ 🔑", "[1,2]", "'; --", "%(rows)s %s {columns}"]
@@ -178,3 +179,91 @@ async def test_unknown_and_repeated_columns_are_refused(graph: Graph):
     for columns, field in (([ID, 0], "columns[1]"), ([99], "columns[0]"), ([ID, DATA, ID], "columns")):
         async with refused(InvalidArgument, violations=[field]):
             await graph.walk(session, columns=columns)
+
+
+async def revised(graph: Graph) -> tuple[str, str, str, str]:
+    """Write a thread with a draft, its revision, and an author who is out of the walk's reach."""
+    thread, draft, revision, author = (new_id() for _ in range(4))
+    await graph.write(
+        node("Thread", id=thread, name="Tråd"),
+        node("Draft", id=draft, specific_type_name="Utkast", status="Completed"),
+        node("Revision", id=revision),
+        node("Person", id=author, name="Åsa"),
+        edge(thread, draft, "Holds"),
+        edge(draft, revision, "Holds"),
+        edge(revision, draft, "Revises", data_json='{"why": "tone"}'),
+        edge(author, draft, "Wrote"),
+        edge(draft, draft, "SameAs"),
+    )
+    return thread, draft, revision, author
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"depth_max": 1}, {"depth_max": 3}, {"depth_max": 3, "descending": True, "limit": 9}],
+    ids=["children", "full", "newest"],
+)
+async def test_a_row_has_all_edges_of_its_node_in_both_directions(graph: Graph, asked: dict[str, Any]):
+    thread, draft, revision, author = await revised(graph)
+
+    found = dict(await rows(graph, thread, columns=[ID, EDGES], edge_types=["Holds"], **asked))
+
+    assert [(edge["type"], edge["direction"], edge["node"]["id"], edge["data"]) for edge in found[draft]] == [
+        ("Holds", "in", thread, {}),
+        ("Holds", "out", revision, {}),
+        ("Revises", "in", revision, {"why": "tone"}),
+        ("Wrote", "in", author, {}),
+        ("SameAs", "in", draft, {}),
+        ("SameAs", "out", draft, {}),
+    ]
+    far = {"id": author, "name": "Åsa", "type": "Person", "general_type": "Person", "status": "Created"}
+    assert found[draft][3]["node"] == {**far, "is_archived": False}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"depth_max": 3}, {"depth_max": 3, "descending": True, "limit": 1}, {"depth_max": 3, "order_path": "n"}],
+    ids=["full", "newest", "by a value"],
+)
+async def test_a_row_has_the_steps_to_its_node_over_nodes_that_are_not_returned(graph: Graph, asked: dict[str, Any]):
+    thread, draft, revision, _ = await revised(graph)
+
+    found = await rows(graph, thread, columns=[ID, PATH], edge_types=["Holds"], node_types=["Revision"], **asked)
+
+    ((reached, path),) = found
+    assert reached == revision
+    assert [(step["type"], step["direction"], step["node"]["id"]) for step in path] == [
+        ("Holds", "out", draft),
+        ("Holds", "out", revision),
+    ]
+    assert (path[0]["node"]["type"], path[0]["node"]["status"]) == ("Utkast", "Completed")
+
+
+async def test_a_path_against_the_direction_says_so_and_a_start_has_none(graph: Graph):
+    thread, draft, revision, _ = await revised(graph)
+
+    asked = {"edge_types": ["Holds"], "include_start": True}
+    inward = dict(await rows(graph, revision, columns=[ID, PATH], direction=pb.DIRECTION_IN, **asked))
+    children = dict(await rows(graph, thread, columns=[ID, PATH], depth_max=1, **asked))
+
+    assert [step["direction"] for step in inward[thread]] == ["in", "in"]
+    assert (inward[revision], children[thread]) == ([], [])
+    assert [(step["type"], step["node"]["id"]) for step in children[draft]] == [("Holds", draft)]
+
+
+async def test_a_node_with_too_many_edges_has_none_instead_of_some(graph: Graph):
+    """A rule that looks for a replacement must not miss it."""
+    hub, message = new_id(), new_id()
+    await graph.write(node("Hub", id=hub), node(id=message), edge(message, hub))
+    for _ in range(2):
+        spokes = [new_id() for _ in range(500)]
+        await graph.write(*(node(id=spoke) for spoke in spokes), *(edge(hub, spoke, "Spoke") for spoke in spokes))
+    wide = new_id()
+    await graph.write(node(id=wide), edge(message, wide))
+    for number in range(5):
+        far = new_id()
+        await graph.write(node(id=far), edge(wide, far, "Has", data_json=json.dumps({"x": f"{number}" * 60_000})))
+
+    found = dict(await rows(graph, message, columns=[ID, EDGES], depth_max=1))
+
+    assert found == {hub: None, wide: None}

@@ -27,7 +27,9 @@ _VARIABLES = frozenset({"entity", "edge", "root", "item", "index"})
 _PATH = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # Texts that name a direction: other systems write it with the value to order by.
-_DIRECTED = re.compile(r"[+-]\s*[A-Za-z_][\w.-]*|[\w.-]+\s+(?:asc|desc)\w*|(?:timestamp_)?(?:asc|desc)(?:ending)?", re.IGNORECASE)
+_DIRECTED = re.compile(
+    r"[+-]\s*[A-Za-z_][\w.-]*|[\w.-]+\s+(?:asc|desc)\w*|(?:timestamp_)?(?:asc|desc)(?:ending)?", re.IGNORECASE
+)
 _FIELDS_PLAIN = {name.replace("_", ""): name for name in ENTITY_FIELDS}
 
 

@@ -105,9 +105,7 @@ _SPEAKERS = st.lists(
 @given(speakers=_SPEAKERS)
 def test_texts_stand_in_the_order_of_the_history_with_their_speakers(to: Format, speakers: list[tuple[str, str]]):
     """Of system messages, too: one that came later must not act on what was before it."""
-    history = [
-        ChatMessage(role, f"text {number}.", "n", 0, name) for number, (role, name) in enumerate(speakers)
-    ]
+    history = [ChatMessage(role, f"text {number}.", "n", 0, name) for number, (role, name) in enumerate(speakers)]
 
     body_json = formatted(history, to).body_json
 

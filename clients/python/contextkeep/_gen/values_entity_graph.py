@@ -94,6 +94,8 @@ TraverseColumn = Literal[
     "agent_bundle_id",
     "edge_version",
     "owner_user_id",
+    "edges",
+    "path",
 ]
 TRAVERSE_COLUMNS: dict[int, TraverseColumn] = {
     1: "id",
@@ -117,6 +119,8 @@ TRAVERSE_COLUMNS: dict[int, TraverseColumn] = {
     19: "agent_bundle_id",
     20: "edge_version",
     21: "owner_user_id",
+    22: "edges",
+    23: "path",
 }
 
 

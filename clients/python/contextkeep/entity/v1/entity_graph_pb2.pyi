@@ -73,6 +73,8 @@ class TraverseColumn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TRAVERSE_COLUMN_AGENT_BUNDLE_ID: _ClassVar[TraverseColumn]
     TRAVERSE_COLUMN_EDGE_VERSION: _ClassVar[TraverseColumn]
     TRAVERSE_COLUMN_OWNER_USER_ID: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_EDGES: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_PATH: _ClassVar[TraverseColumn]
 
 class ChangeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -124,6 +126,8 @@ TRAVERSE_COLUMN_VERSION: TraverseColumn
 TRAVERSE_COLUMN_AGENT_BUNDLE_ID: TraverseColumn
 TRAVERSE_COLUMN_EDGE_VERSION: TraverseColumn
 TRAVERSE_COLUMN_OWNER_USER_ID: TraverseColumn
+TRAVERSE_COLUMN_EDGES: TraverseColumn
+TRAVERSE_COLUMN_PATH: TraverseColumn
 CHANGE_KIND_UNSPECIFIED: ChangeKind
 CHANGE_KIND_CHANGED: ChangeKind
 CHANGE_KIND_REMOVED: ChangeKind
