@@ -9,8 +9,10 @@ from context_service.packing.wire import (
     explain_response,
     pack_response,
     receipt_messages,
+    trace_response,
 )
 from context_service.windows.rules.explain import Accounts
+from context_service.windows.rules.trace_message import Tracing
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
 from service_runtime.inputs.documents import beside_the_loop
@@ -27,9 +29,11 @@ class PackingServicer(context_windows_pb2_grpc.PackingServicer):
         self,
         packing: Packing,
         accounts: Accounts,
+        tracing: Tracing,
     ) -> None:
         self._packing = packing
         self._accounts = accounts
+        self._tracing = tracing
 
     async def Pack(self, request: pb.PackRequest, context: object) -> pb.PackResponse:
         """Return the messages for the next call of the model."""
@@ -60,3 +64,13 @@ class PackingServicer(context_windows_pb2_grpc.PackingServicer):
         )
         receipts = await beside_the_loop(size, receipt_messages, found)
         return pb.GetLineageResponse(receipts=receipts, next_page_token=next_page_token)
+
+    async def TraceMessage(self, request: pb.TraceMessageRequest, context: object) -> pb.TraceMessageResponse:
+        """Find where messages are in the packs of a window, and since when."""
+        trace = await self._tracing.trace(
+            parse_id("window_id", request.window_id),
+            request.ref,
+            request.text,
+            principal=principal_of(request.subject_user_id),
+        )
+        return trace_response(trace)

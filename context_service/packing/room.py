@@ -24,14 +24,15 @@ from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.usage.store.endings import EndingRows
 from context_service.windows.rules.explain import Accounts
 from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.rules.trace_message import Tracing
 from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_PackingServicer_to_server
 from service_runtime.grpc_server.server import Service
 
 
-def packing_of(deps: Dependencies, packing: Packing, accounts: Accounts) -> Room[PackingServicer]:
+def packing_of(deps: Dependencies, packing: Packing, accounts: Accounts, tracing: Tracing) -> Room[PackingServicer]:
     """Return the servicer of packs."""
-    servicer = PackingServicer(packing, accounts)
+    servicer = PackingServicer(packing, accounts, tracing)
     service = Service(
         full_name="contextkeep.context.v1.Packing",
         add=partial(add_PackingServicer_to_server, servicer),

@@ -12,6 +12,7 @@ from context_service.kernel.wire import times
 from context_service.packing.model import SUMMARY, Pack, Receipt, StoredEntry, Zones
 from context_service.windows.pure.refs import refs_between
 from context_service.windows.rules.explain import Explained
+from context_service.windows.rules.trace_message import MessageTrace, TracedBreak
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from service_runtime.values.copying import copied
 
@@ -112,3 +113,28 @@ def _parts(explained: Explained) -> Iterator[pb.PackPart]:
             level=part.level if part.kind == SUMMARY else 0,
             ref=refs_between(part.seq_from, part.seq_to) if part.seq_from else "",
         )
+
+
+def trace_response(trace: MessageTrace) -> pb.TraceMessageResponse:
+    """Return the protobuf answer of `TraceMessage`."""
+    sentence = trace.sentence
+    return copied(
+        pb.TraceMessageResponse,
+        trace,
+        messages=[
+            copied(
+                pb.TracedMessage,
+                message,
+                since=_break_message(message.since),
+                lines=[pb.ShownLine(**line._asdict()) for line in message.lines],
+            )
+            for message in trace.messages
+        ],
+        sentence=copied(pb.TracedSentence, sentence, removed_by=_break_message(sentence.removed_by))
+        if sentence
+        else None,
+    )
+
+
+def _break_message(traced: TracedBreak | None) -> pb.TracedBreak | None:
+    return copied(pb.TracedBreak, traced) if traced else None

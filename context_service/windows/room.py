@@ -31,9 +31,11 @@ from context_service.windows.api import WindowsServicer
 from context_service.windows.rules.explain import Accounts
 from context_service.windows.rules.originals import Originals
 from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.rules.trace_message import Tracing
 from context_service.windows.rules.update_window import Editing
 from context_service.windows.rules.watch import WindowWatching
 from context_service.windows.rules.windows import Windows
+from context_service.windows.store.traces import TraceRows
 from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_WindowsServicer_to_server
 from service_runtime.grpc_server.server import Service
@@ -136,6 +138,7 @@ def windows_of(
         deps, rows, fork_rows, windows=windows, messaging=messaging, catching_up=catching_up, telemetry=telemetry
     )
     accounts = Accounts(rows, views, log=deps.log)
+    tracing = Tracing(rows, views, TraceRows(deps.log), log=deps.log, profiles=own_profiles)
     servicer = WindowsServicer(
         windows,
         editing,
@@ -153,7 +156,7 @@ def windows_of(
     )
     return WindowRooms(
         windows=Room(servicer, service),
-        packing=packing_of(deps, packing, accounts),
+        packing=packing_of(deps, packing, accounts, tracing),
         folding=folding_of(deps, folding),
         checkpoints=checkpoints_of(
             deps,

@@ -60,6 +60,7 @@ NAMES: Mapping[str, str] = {
     "StreamQueryContextResponse": "QueryEvent",
     "SyncHistoryResponse": "SyncedHistory",
     "TestDefinitionResponse": "TriedDefinition",
+    "TraceMessageResponse": "MessageTrace",
     "WMRecordAction": "RecordAction",
     "WatchContextResponse": "ContextEvent",
     "WatchWindowResponse": "WindowEvent",

@@ -88,6 +88,32 @@ def test_a_profile_is_put_from_a_file_and_listed(answer: Answer, run: Run, conte
     assert run(f"window profile put {file}").exit_code == 2
 
 
+def test_a_message_is_traced_in_words(answer: Answer, run: Run, context_id: str):
+    noise = "\n".join(f"line {n} of a listing of the harbour" for n in range(400))
+    steps = [
+        {"role": "assistant", "parts": [{"tool_call": {"id": f"d{n}", "name": "look", "arguments": {"at": n}}}]}
+        | {"result": {"role": "tool", "parts": [{"tool_result": {"tool_call_id": f"d{n}", "content": noise}}]}}
+        for n in range(6)
+    ]
+    lines = [json.dumps(one) for step in steps for one in (step, step.pop("result"))]
+    answer(f"context append --context {context_id}", stdin="\n".join(lines))
+    window_id = answer(f"window open {context_id} gpt-5 --tokens 60000 --config '{{\"keep_last_steps\":2}}'")[
+        "window_id"
+    ]
+    assert run(f"window trace {window_id} m1").stdout.split()[-2:] == ["unread", "0"]
+    run(f"window pack {window_id}")
+    run(f"window fold {window_id}")
+
+    traced = run(f"window trace {window_id} m5 --text 'line 222 of'").stdout
+    assert "cleared" in traced and "m5 masked: line 0 of a listing of the harbour" in traced
+    assert (
+        "The text of m5 was last in packs of epoch 0 (then epoch 1, requested: mask all but the last 2 steps)."
+        in traced
+    )
+    assert "is in the current pack" in run(f"window trace {window_id} m1 --text 'where is it'").stdout
+    assert answer(f"window trace {window_id} m1")["messages"][0]["place"] == "verbatim"
+
+
 def test_callers_say_what_holds(answer: Answer, context_id: str):
     window_id = answer(f"window open {context_id} gpt-5")["window_id"]
     assert answer(f"window patch {window_id} value port --value 80") == {"changed_count": 1}

@@ -76,6 +76,19 @@ def test_every_page_is_there_for_a_user_that_a_key_acts_for(running: Running, vi
     assert visitor(running, key, user="bob").get(below).status_code == 404
 
 
+def test_the_page_of_an_original_says_where_packs_show_it(running: Running, visitor: Visitor, stack: Addresses):
+    key = a_key()
+    with ContextClient(stack.context, api_key=key) as context:
+        sent = context.contexts.send("Where is <b>my</b> file?")
+        window = context.windows.open(sent.context_id, "gpt-5")
+        before = visitor(running, key).get(f"/windows/{window.window_id}/original?ref=m1").text
+        window.pack()
+    after = visitor(running, key).get(f"/windows/{window.window_id}/original?ref=m1").text
+
+    assert "Where it is now" in before and 'data-state="unread"' in before
+    assert 'data-state="verbatim"' in after and "<b>my" not in after
+
+
 def test_without_a_user_the_page_says_that_one_must_be_named(running: Running, visitor: Visitor, key: str):
     assert "A user must be named" in visitor(running, key).get("/sources/memories").text
 

@@ -179,6 +179,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.forks.rules.fork:Forks._inherited",
         "context_service.forks.rules.merge:Merges._worked",
         "context_service.windows.rules.originals:Originals.search",
+        "context_service.windows.rules.trace_message:Tracing.trace",
         "context_service.profiles.rules.profiles:OwnProfiles._apart",
         "context_service.profiles.rules.profiles:OwnProfiles.beside",
         "context_service.folding.rules.plan_fold:FoldPlanning.plan",

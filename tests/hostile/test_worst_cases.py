@@ -87,6 +87,7 @@ def _window(call: _Call, context_id: str, *, context_tokens: int) -> None:
         ("Fold", windows.FoldRequest()),
         ("GetLineage", windows.GetLineageRequest(page_size=1_000)),
         ("Expand", windows.ExpandRequest(ref="m1..m6")),
+        ("TraceMessage", windows.TraceMessageRequest(ref=f"m1..m{MESSAGES}", text="alpha failed")),
         ("Pack", windows.PackRequest()),
     ]:
         request.window_id = window_id

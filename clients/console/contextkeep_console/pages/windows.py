@@ -9,7 +9,17 @@ from typing import Any
 
 from starlette.responses import Response
 
-from contextkeep import Checkpoint, Context, CostEstimate, FoldReceipt, PackPart, Window, WindowStats
+from contextkeep import (
+    Checkpoint,
+    Context,
+    CostEstimate,
+    FoldReceipt,
+    MessageTrace,
+    PackPart,
+    TracedMessage,
+    Window,
+    WindowStats,
+)
 from contextkeep.errors import InvalidArgument
 from contextkeep_console import charts, code
 from contextkeep_console.pages.contexts import window_columns
@@ -400,12 +410,37 @@ async def state(visit: Visit) -> Response:
     )
 
 
+def _places(trace: MessageTrace) -> Table:
+    return Table(
+        name="places",
+        title="Where it is now",
+        columns=(
+            Column(name="message", value=lambda row: row.ref),
+            Column(name="place", value=lambda row: row.place, kind="state"),
+            Column(name="since epoch", value=lambda row: row.since.epoch if row.since else "", kind="number"),
+            Column(name="rule", value=lambda row: (row.since.rule or row.since.reason) if row.since else ""),
+            Column(name="lines that packs show", value=_shown_lines, kind="prose"),
+        ),
+        rows=trace.messages,
+        empty="Packs have no place for it.",
+    )
+
+
+def _shown_lines(message: TracedMessage) -> list[str]:
+    if message.place == "verbatim":
+        return ["all"]
+    return [f"{ZONES.get(line.zone, line.zone)}: {line.text}" for line in message.lines]
+
+
 async def original(visit: Visit) -> Response:
-    """Show what a ref stands for."""
+    """Show what a ref stands for, and where packs show it."""
     window_id, ref = visit.step("window_id"), visit.asked("ref")
     if not ref:
         raise InvalidArgument("name a ref, such as m3/1", field="ref")
-    result = await visit.context.windows.expand(window_id, ref, **visit.whose)
+    result, trace = await asyncio.gather(
+        visit.context.windows.expand(window_id, ref, **visit.whose),
+        part(visit.context.windows.trace_message(window_id, ref, **visit.whose)),
+    )
     return visit.render(
         "original.html",
         here="windows",
@@ -413,6 +448,7 @@ async def original(visit: Visit) -> Response:
         window_id=window_id,
         ref=ref,
         found=result,
+        places=_places(trace.value) if trace.value else None,
         code=code.Code(
             python=code.python("context", "windows.expand", window_id, ref, **visit.whose),
             shell=code.shell("window", "expand", window_id, ref),

@@ -62,16 +62,21 @@ from contextkeep._gen.values_context_windows import LearnedProfile
 from contextkeep._gen.values_context_windows import Learning
 from contextkeep._gen.values_context_windows import LevelStats
 from contextkeep._gen.values_context_windows import Merged
+from contextkeep._gen.values_context_windows import MessageTrace
 from contextkeep._gen.values_context_windows import Original
 from contextkeep._gen.values_context_windows import Outcome
 from contextkeep._gen.values_context_windows import Pack
 from contextkeep._gen.values_context_windows import PackCost
 from contextkeep._gen.values_context_windows import PackPart
 from contextkeep._gen.values_context_windows import RolledBack
+from contextkeep._gen.values_context_windows import ShownLine
 from contextkeep._gen.values_context_windows import StateChange
 from contextkeep._gen.values_context_windows import StateEntry
 from contextkeep._gen.values_context_windows import TierRatios
 from contextkeep._gen.values_context_windows import TokenPrices
+from contextkeep._gen.values_context_windows import TracedBreak
+from contextkeep._gen.values_context_windows import TracedMessage
+from contextkeep._gen.values_context_windows import TracedSentence
 from contextkeep._gen.values_context_windows import Window
 from contextkeep._gen.values_context_windows import WindowConfig
 from contextkeep._gen.values_context_windows import WindowEvent
@@ -239,6 +244,7 @@ __all__ = [
     "MemoryState",
     "Merged",
     "MessageFormat",
+    "MessageTrace",
     "Node",
     "NodeIO",
     "NodeTrial",
@@ -281,6 +287,7 @@ __all__ = [
     "RuleProblem",
     "SearchHit",
     "SearchMode",
+    "ShownLine",
     "SkipReason",
     "SkippedRule",
     "SourceTest",
@@ -295,6 +302,9 @@ __all__ = [
     "TierRatios",
     "TokenPrices",
     "Tool",
+    "TracedBreak",
+    "TracedMessage",
+    "TracedSentence",
     "TraverseColumn",
     "TriedDefinition",
     "UnreadRecord",

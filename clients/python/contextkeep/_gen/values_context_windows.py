@@ -890,6 +890,134 @@ class ExplainedPack(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TracedBreak(Value):
+    """A break of the prefix that changed where a message is."""
+
+    # The epoch that began with it. `GetLineage` has the receipt.
+    epoch: int = 0
+    # See FoldReceipt.
+    reason: str = ""
+    # The sentence of the receipt about the message. Empty if it has none.
+    rule: str = ""
+    created_at: datetime | None = None
+
+    @classmethod
+    def from_proto(cls, message: pb.TracedBreak) -> TracedBreak:
+        """Return the value of a message."""
+        return cls(
+            epoch=message.epoch,
+            reason=message.reason,
+            rule=message.rule,
+            created_at=time_of(message.created_at) if message.HasField("created_at") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ShownLine(Value):
+    """A line of a message, as a pack shows it."""
+
+    # The zone of the pack: see PackPart.
+    zone: str = ""
+    ref: str = ""
+    # Up to 500 characters.
+    text: str = ""
+
+    @classmethod
+    def from_proto(cls, message: pb.ShownLine) -> ShownLine:
+        """Return the value of a message."""
+        return cls(
+            zone=message.zone,
+            ref=message.ref,
+            text=message.text,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TracedMessage(Value):
+    """Where a message is now."""
+
+    ref: str = ""
+    # "verbatim", "conversation" (a user's words after a fold), "cleared" (its results or long texts are cut),
+    # "segment", "digest", "left_out" (a rollback left it out), or "unread" (the next pack reads it, or its step waits
+    # for results).
+    place: str = ""
+    # The step of the message, or the first and the last step of its summary. 0 if it is in no step.
+    step_from: int = 0
+    step_to: int = 0
+    # The break that put it there. Unset if it stands where it was appended.
+    since: TracedBreak | None = None
+    # Whether the place shows all lines of the message.
+    is_whole: bool = False
+    # Unless it is verbatim: the lines of the message that packs still show, up to 50, in any zone.
+    lines: tuple[ShownLine, ...] = ()
+
+    @classmethod
+    def from_proto(cls, message: pb.TracedMessage) -> TracedMessage:
+        """Return the value of a message."""
+        return cls(
+            ref=message.ref,
+            place=message.place,
+            step_from=message.step_from,
+            step_to=message.step_to,
+            since=TracedBreak.from_proto(message.since) if message.HasField("since") else None,
+            is_whole=message.is_whole,
+            lines=tuple(map(ShownLine.from_proto, message.lines)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TracedSentence(Value):
+    """When packs showed a text last."""
+
+    # The message of the range with the text that packs showed last.
+    ref: str = ""
+    # Whether the current pack shows the text.
+    is_shown: bool = False
+    # The epoch of the last pack that showed it. -1 if no pack did, or if the window does not know.
+    last_epoch: int = 0
+    # The break after which no pack showed it. Unset if it is shown.
+    removed_by: TracedBreak | None = None
+    # False if the window no longer has all that its packs of that time showed. Then an earlier break may have removed
+    # it.
+    is_exact: bool = False
+
+    @classmethod
+    def from_proto(cls, message: pb.TracedSentence) -> TracedSentence:
+        """Return the value of a message."""
+        return cls(
+            ref=message.ref,
+            is_shown=message.is_shown,
+            last_epoch=message.last_epoch,
+            removed_by=TracedBreak.from_proto(message.removed_by) if message.HasField("removed_by") else None,
+            is_exact=message.is_exact,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MessageTrace(Value):
+    """Where messages are in the packs of a window."""
+
+    # The messages of the ref in the order of the log, up to 200, without retracted ones.
+    messages: tuple[TracedMessage, ...] = ()
+    # Unset if the request has no `text`, or if no message has it.
+    sentence: TracedSentence | None = None
+    # The ref to continue with, if there are more messages. A message with the `text` may be among them.
+    next_ref: str = ""
+    # The current epoch of the window.
+    epoch: int = 0
+
+    @classmethod
+    def from_proto(cls, message: pb.TraceMessageResponse) -> MessageTrace:
+        """Return the value of a message."""
+        return cls(
+            messages=tuple(map(TracedMessage.from_proto, message.messages)),
+            sentence=TracedSentence.from_proto(message.sentence) if message.HasField("sentence") else None,
+            next_ref=message.next_ref,
+            epoch=message.epoch,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Calibrated(Value):
     """How the counts of a window compare with its bills."""
 

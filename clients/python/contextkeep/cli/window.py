@@ -25,7 +25,15 @@ from contextkeep.cli._output import Format, Output, printable
 from contextkeep.cli._packs import messages_of, text_of
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.inputs import StateEntryInput
-from contextkeep.values import ForkInheritance, MessageFormat, Pack, WindowConfig
+from contextkeep.values import (
+    ForkInheritance,
+    MessageFormat,
+    Pack,
+    TracedBreak,
+    TracedMessage,
+    TracedSentence,
+    WindowConfig,
+)
 
 _ROW = ("window_id", "model", "message_format", "token_limit", "step_count", "left_out_count", "epoch", "is_closed")
 _PACKED = ("tokens", "step_count", "omitted_step_count", "omitted_tokens", "epoch", "last_seq", "is_waiting")
@@ -632,6 +640,62 @@ def lineage(session: Session, output: Output, *, window_id: str, limit: int, **o
     Use it to see when and why the window was compacted, and whether it paid off. Newest first.
     """
     output.many(session.context.windows.get_lineage(window_id, **options), *_FOLDED, limit=limit)
+
+
+@command(
+    _WINDOW,
+    click.argument("ref"),
+    click.option("--text", default="", help="Sentence to find: prints when packs showed it last."),
+    subject_option,
+    name="trace",
+    group=window,
+    example="""
+contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m3
+contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m1..m8 --text 'port is 8443'
+""",
+)
+def trace(session: Session, output: Output, *, window_id: str, ref: str, **options: Any) -> None:
+    """Print where messages are in the packs of a window.
+
+    Use it when a model seems to have forgotten something: it names the fold that took it away.
+
+    After each message come the lines of it that packs still show.
+    """
+    traced = session.context.windows.trace_message(window_id, ref, **options)
+    if output.format is Format.JSON:
+        output.one(traced)
+        return
+    output.many([_place_of(message) for message in traced.messages], "ref", "place", "epoch", "reason", "rule")
+    for message in traced.messages:
+        for line in message.lines:
+            click.echo(printable(f"{message.ref} {line.zone}: {line.text}"))
+    if traced.sentence:
+        click.echo(_last_shown(traced.sentence))
+    if traced.next_ref:
+        click.echo(f"more: {traced.next_ref}", err=True)
+
+
+def _place_of(message: TracedMessage) -> dict[str, Any]:
+    since = message.since or TracedBreak()
+    return {
+        "ref": message.ref,
+        "place": message.place,
+        "epoch": since.epoch,
+        "reason": since.reason,
+        "rule": since.rule,
+    }
+
+
+def _last_shown(sentence: TracedSentence) -> str:
+    """Return in words when packs showed a text last."""
+    if sentence.is_shown:
+        return f"The text of {sentence.ref} is in the current pack."
+    if sentence.last_epoch < 0:
+        return f"No pack is known to have shown the text of {sentence.ref}."
+    broken = sentence.removed_by or TracedBreak(epoch=sentence.last_epoch + 1)
+    after = f"epoch {broken.epoch}, {broken.reason}" + (f": {broken.rule}" if broken.rule else "")
+    at_most = "" if sentence.is_exact else ", or earlier"
+    return f"The text of {sentence.ref} was last in packs of epoch {sentence.last_epoch}{at_most} (then {after})."
 
 
 @command(

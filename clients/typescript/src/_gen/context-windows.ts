@@ -836,6 +836,122 @@ export function explainedPackOf(message: pb.ExplainPackResponse): ExplainedPack 
   };
 }
 
+/** Where messages are in the packs of a window. */
+export interface MessageTrace {
+  /** The messages of the ref in the order of the log, up to 200, without retracted ones. */
+  messages: TracedMessage[];
+  /** Unset if the request has no `text`, or if no message has it. */
+  sentence?: TracedSentence;
+  /** The ref to continue with, if there are more messages. A message with the `text` may be among them. */
+  nextRef: string;
+  /** The current epoch of the window. */
+  epoch: number;
+}
+
+export function messageTraceOf(message: pb.TraceMessageResponse): MessageTrace {
+  const value: MessageTrace = {
+    messages: message.messages.map(tracedMessageOf),
+    nextRef: message.nextRef,
+    epoch: message.epoch,
+  };
+  if (message.sentence !== undefined) value.sentence = tracedSentenceOf(message.sentence);
+  return value;
+}
+
+/** Where a message is now. */
+export interface TracedMessage {
+  ref: string;
+  /**
+   * "verbatim", "conversation" (a user's words after a fold), "cleared" (its results or long texts are cut), "segment",
+   * "digest", "left_out" (a rollback left it out), or "unread" (the next pack reads it, or its step waits for results).
+   */
+  place: string;
+  /** The step of the message, or the first and the last step of its summary. 0 if it is in no step. */
+  stepFrom: number;
+  stepTo: number;
+  /** The break that put it there. Unset if it stands where it was appended. */
+  since?: TracedBreak;
+  /** Whether the place shows all lines of the message. */
+  isWhole: boolean;
+  /** Unless it is verbatim: the lines of the message that packs still show, up to 50, in any zone. */
+  lines: ShownLine[];
+}
+
+export function tracedMessageOf(message: pb.TracedMessage): TracedMessage {
+  const value: TracedMessage = {
+    ref: message.ref,
+    place: message.place,
+    stepFrom: message.stepFrom,
+    stepTo: message.stepTo,
+    isWhole: message.isWhole,
+    lines: message.lines.map(shownLineOf),
+  };
+  if (message.since !== undefined) value.since = tracedBreakOf(message.since);
+  return value;
+}
+
+/** A break of the prefix that changed where a message is. */
+export interface TracedBreak {
+  /** The epoch that began with it. `windows.getLineage` has the receipt. */
+  epoch: number;
+  /** See FoldReceipt. */
+  reason: string;
+  /** The sentence of the receipt about the message. Empty if it has none. */
+  rule: string;
+  createdAt: string;
+}
+
+export function tracedBreakOf(message: pb.TracedBreak): TracedBreak {
+  return {
+    epoch: message.epoch,
+    reason: message.reason,
+    rule: message.rule,
+    createdAt: timeText(message.createdAt),
+  };
+}
+
+/** A line of a message, as a pack shows it. */
+export interface ShownLine {
+  /** The zone of the pack: see PackPart. */
+  zone: string;
+  ref: string;
+  /** Up to 500 characters. */
+  text: string;
+}
+
+export function shownLineOf(message: pb.ShownLine): ShownLine {
+  return {
+    zone: message.zone,
+    ref: message.ref,
+    text: message.text,
+  };
+}
+
+/** When packs showed a text last. */
+export interface TracedSentence {
+  /** The message of the range with the text that packs showed last. */
+  ref: string;
+  /** Whether the current pack shows the text. */
+  isShown: boolean;
+  /** The epoch of the last pack that showed it. -1 if no pack did, or if the window does not know. */
+  lastEpoch: number;
+  /** The break after which no pack showed it. Unset if it is shown. */
+  removedBy?: TracedBreak;
+  /** False if the window no longer has all that its packs of that time showed. Then an earlier break may have removed it. */
+  isExact: boolean;
+}
+
+export function tracedSentenceOf(message: pb.TracedSentence): TracedSentence {
+  const value: TracedSentence = {
+    ref: message.ref,
+    isShown: message.isShown,
+    lastEpoch: message.lastEpoch,
+    isExact: message.isExact,
+  };
+  if (message.removedBy !== undefined) value.removedBy = tracedBreakOf(message.removedBy);
+  return value;
+}
+
 /** How the counts of a window compare with its bills. */
 export interface Calibrated {
   /** The factor that the window's budget uses from now on: see Window. */

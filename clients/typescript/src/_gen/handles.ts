@@ -170,6 +170,11 @@ export class WindowHandle {
     return this.#windows.getLineage(this.windowId, ...rest);
   }
 
+  /** As `windows.traceMessage`. */
+  traceMessage(...rest: Rest<Windows["traceMessage"]>): ReturnType<Windows["traceMessage"]> {
+    return this.#windows.traceMessage(this.windowId, ...rest);
+  }
+
   /** As `windows.fold`. */
   fold(...rest: Rest<Windows["fold"]>): ReturnType<Windows["fold"]> {
     return this.#windows.fold(this.windowId, ...rest);

@@ -1056,6 +1056,84 @@ class GetLineageResponse(_message.Message):
     next_page_token: str
     def __init__(self, receipts: _Optional[_Iterable[_Union[FoldReceipt, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class TraceMessageRequest(_message.Message):
+    __slots__ = ("window_id", "ref", "text", "subject_user_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    ref: str
+    text: str
+    subject_user_id: str
+    def __init__(self, window_id: _Optional[str] = ..., ref: _Optional[str] = ..., text: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class TraceMessageResponse(_message.Message):
+    __slots__ = ("messages", "sentence", "next_ref", "epoch")
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    SENTENCE_FIELD_NUMBER: _ClassVar[int]
+    NEXT_REF_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    messages: _containers.RepeatedCompositeFieldContainer[TracedMessage]
+    sentence: TracedSentence
+    next_ref: str
+    epoch: int
+    def __init__(self, messages: _Optional[_Iterable[_Union[TracedMessage, _Mapping]]] = ..., sentence: _Optional[_Union[TracedSentence, _Mapping]] = ..., next_ref: _Optional[str] = ..., epoch: _Optional[int] = ...) -> None: ...
+
+class TracedMessage(_message.Message):
+    __slots__ = ("ref", "place", "step_from", "step_to", "since", "is_whole", "lines")
+    REF_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    STEP_FROM_FIELD_NUMBER: _ClassVar[int]
+    STEP_TO_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    IS_WHOLE_FIELD_NUMBER: _ClassVar[int]
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    ref: str
+    place: str
+    step_from: int
+    step_to: int
+    since: TracedBreak
+    is_whole: bool
+    lines: _containers.RepeatedCompositeFieldContainer[ShownLine]
+    def __init__(self, ref: _Optional[str] = ..., place: _Optional[str] = ..., step_from: _Optional[int] = ..., step_to: _Optional[int] = ..., since: _Optional[_Union[TracedBreak, _Mapping]] = ..., is_whole: _Optional[bool] = ..., lines: _Optional[_Iterable[_Union[ShownLine, _Mapping]]] = ...) -> None: ...
+
+class TracedBreak(_message.Message):
+    __slots__ = ("epoch", "reason", "rule", "created_at")
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    reason: str
+    rule: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, epoch: _Optional[int] = ..., reason: _Optional[str] = ..., rule: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ShownLine(_message.Message):
+    __slots__ = ("zone", "ref", "text")
+    ZONE_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    zone: str
+    ref: str
+    text: str
+    def __init__(self, zone: _Optional[str] = ..., ref: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
+
+class TracedSentence(_message.Message):
+    __slots__ = ("ref", "is_shown", "last_epoch", "removed_by", "is_exact")
+    REF_FIELD_NUMBER: _ClassVar[int]
+    IS_SHOWN_FIELD_NUMBER: _ClassVar[int]
+    LAST_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    REMOVED_BY_FIELD_NUMBER: _ClassVar[int]
+    IS_EXACT_FIELD_NUMBER: _ClassVar[int]
+    ref: str
+    is_shown: bool
+    last_epoch: int
+    removed_by: TracedBreak
+    is_exact: bool
+    def __init__(self, ref: _Optional[str] = ..., is_shown: _Optional[bool] = ..., last_epoch: _Optional[int] = ..., removed_by: _Optional[_Union[TracedBreak, _Mapping]] = ..., is_exact: _Optional[bool] = ...) -> None: ...
+
 class RecordUsageRequest(_message.Message):
     __slots__ = ("window_id", "epoch", "pack_tokens", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "subject_user_id", "request_id")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]

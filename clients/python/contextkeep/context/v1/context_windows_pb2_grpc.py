@@ -694,6 +694,11 @@ class PackingStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
                 _registered_method=True)
+        self.TraceMessage = channel.unary_unary(
+                '/contextkeep.context.v1.Packing/TraceMessage',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.TraceMessageRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.TraceMessageResponse.FromString,
+                _registered_method=True)
 
 
 class PackingServicer:
@@ -742,6 +747,19 @@ class PackingServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TraceMessage(self, request, context):
+        """Find where messages are in the packs of a window, and since when. Use it when a model seems to have forgotten
+        something. A message is verbatim, cleared, in a summary, or left out; the answer names the fold and the rule, and the
+        lines that packs still show. With a `text`, it also names the fold that removed the text from the packs. The answer
+        is about the window as it is; the call does not read new messages.
+
+        Reasons: WINDOW_NOT_FOUND, REF_NOT_FOUND (NOT_FOUND: this context has no such ref), ERASED (NOT_FOUND: all messages
+        of the ref were retracted), INVALID_ARGUMENT (`ref` is malformed, or names an artifact or a message of a fork).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_PackingServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -759,6 +777,11 @@ def add_PackingServicer_to_server(servicer, server):
                     servicer.GetLineage,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.SerializeToString,
+            ),
+            'TraceMessage': grpc.unary_unary_rpc_method_handler(
+                    servicer.TraceMessage,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.TraceMessageRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.TraceMessageResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -843,6 +866,33 @@ class Packing:
             '/contextkeep.context.v1.Packing/GetLineage',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TraceMessage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Packing/TraceMessage',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.TraceMessageRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.TraceMessageResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -29,6 +29,7 @@ import {
   type ExplainedPack,
   type FoldReceipt,
   type Merged,
+  type MessageTrace,
   type Original,
   type RolledBack,
   type StateEntry,
@@ -41,6 +42,7 @@ import {
   explainedPackOf,
   foldReceiptOf,
   mergedOf,
+  messageTraceOf,
   originalOf,
   rolledBackOf,
   stateEntryOf,
@@ -389,6 +391,33 @@ export class GeneratedWindows extends Noun<AppClient> {
         return [page.receipts.map(foldReceiptOf), page.nextPageToken];
       }),
     );
+  }
+
+  /**
+   * Find where messages are in the packs of a window, and since when. Use it when a model seems to have forgotten
+   * something. A message is verbatim, cleared, in a summary, or left out; the answer names the fold and the rule, and the
+   * lines that packs still show. With a `text`, it also names the fold that removed the text from the packs. The answer
+   * is about the window as it is; the call does not read new messages.
+   *
+   * Throws WindowNotFound, RefNotFound (NotFound: this context has no such ref), Erased (NotFound: all messages
+   * of the ref were retracted), InvalidArgument (`ref` is malformed, or names an artifact or a message of a fork).
+   *
+   * @param ref A message, a part of it, or a range of messages: "m37", "m37/2" or "m12..m400". See ExpandRequest.
+   * @param options.text A sentence or a part of one. Then the answer has only the messages with this text, and when packs showed it last. Upper and lower case and the kind of white space do not matter.
+   */
+  async traceMessage(
+    windowId: string,
+    ref: string,
+    options: { text?: string } & ContextOptions = {},
+  ): Promise<MessageTrace> {
+    const request = {
+      windowId,
+      ref,
+      text: options.text,
+      subjectUserId: options.subjectUserId,
+    };
+    const answer = await this.client.call(contextWindowsPb.Packing.method.traceMessage, request, options);
+    return messageTraceOf(answer);
   }
 
   /**

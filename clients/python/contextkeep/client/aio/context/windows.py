@@ -206,6 +206,7 @@ class WindowMethods(Handle):
     search = Bound(Windows.search)
     explain_pack = Bound(Windows.explain_pack)
     get_lineage = Bound(Windows.get_lineage)
+    trace_message = Bound(Windows.trace_message)
     get_state = Bound(Windows.get_state)
     watch = Bound(Windows.watch)
     record_usage = Bound(Windows.record_usage)

@@ -24,6 +24,7 @@ from contextkeep.values import (
     ForkInheritance,
     Merged,
     MessageFormat,
+    MessageTrace,
     Original,
     Outcome,
     RolledBack,
@@ -499,6 +500,35 @@ class Windows(Noun):
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    def trace_message(
+        self, window_id: Id, ref: str, *, text: str = "", subject_user_id: str = "", timeout_s: float | None = None
+    ) -> MessageTrace:
+        """Find where messages are in the packs of a window, and since when.
+
+        Use it when a model seems to have forgotten something. A message is verbatim, cleared, in a summary, or left
+        out; the answer names the fold and the rule, and the lines that packs still show. With a `text`, it also names
+        the fold that removed the text from the packs. The answer is about the window as it is; the call does not read
+        new messages.
+
+        Args:
+            ref: A message, a part of it, or a range of messages: "m37", "m37/2" or "m12..m400". See ExpandRequest.
+            text: A sentence or a part of one. Then the answer has only the messages with this text, and when packs
+                showed it last. Upper and lower case and the kind of white space do not matter.
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
+            RefNotFound: this context has no such ref.
+            Erased: all messages of the ref were retracted.
+            InvalidArgument: `ref` is malformed, or names an artifact or a message of a fork.
+        """
+        request = context_windows_pb.TraceMessageRequest(
+            window_id=messages.to_id(window_id), ref=ref, text=text, subject_user_id=subject_user_id
+        )
+        answer: context_windows_pb.TraceMessageResponse = self._call("TraceMessage", request, timeout_s=timeout_s)
+        return MessageTrace.from_proto(answer)
 
     def fold(
         self, window_id: Id, *, dry_run: bool = False, subject_user_id: str = "", timeout_s: float | None = None

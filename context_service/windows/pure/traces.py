@@ -1,0 +1,270 @@
+"""Where messages are in the packs of a window: all forms of a message, and the lines that they show.
+
+A message is verbatim first. A fold may clear it, then a segment stands for its step, then a digest, then deeper ones.
+Each form begins with the epoch of a break, and ends with another one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from context_service.contexts.model import Message
+from context_service.folding.pure.summaries import SEGMENT
+from context_service.packing.model import NOTE, PIN, RECALLED, STEP
+from context_service.packing.pure.units import said_in
+from context_service.windows.pure import refs
+from context_service.windows.pure.pieces import parsed_pieces
+from service_runtime.inputs.documents import check_wanted
+
+VERBATIM, CLEARED, A_SEGMENT, A_DIGEST = "verbatim", "cleared", "segment", "digest"
+LEFT_OUT, UNREAD = "left_out", "unread"
+LINES_MAX, LINE_CHARS_MAX = 50, 500
+_ZONES = {CLEARED: "masked", A_SEGMENT: "segments", A_DIGEST: "digests"}
+_CUT_CHARS_MIN = 60  # of the beginning of a line that is shown cut
+_ANYWHERE_CHARS_MIN = 25  # a shorter line counts only as a whole line
+_REFS_AT_END = re.compile(r"\(([^()]*)\)\s*$")
+_MARKS = "-… "
+
+
+class BlockForm(NamedTuple):
+    """A block that shows a message or showed it, as it is stored."""
+
+    number: int
+    kind: str
+    step: int
+    seq_from: int
+    seq_to: int
+    is_masked: bool
+    masked_epoch: int | None
+    epoch_to: int | None
+    pieces: str
+    masked: str
+    refs: str
+
+
+class SummaryForm(NamedTuple):
+    """A summary that stands for a message or stood for it."""
+
+    level: int
+    step_from: int
+    step_to: int
+    seq_from: int
+    seq_to: int
+    epoch_from: int
+    epoch_to: int | None
+    text: str
+
+
+class ShownEntry(NamedTuple):
+    """An entry of the state, or a pin, that rests on a message."""
+
+    section: str
+    text: str
+    ref: str
+    seq: int
+
+
+class ShownLine(NamedTuple):
+    """A line of a message that a pack shows."""
+
+    zone: str
+    ref: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A form of a message in packs.
+
+    Attributes:
+        place: `VERBATIM`, `CLEARED`, `A_SEGMENT`, `A_DIGEST`, or the kind of another block.
+        epoch_from: The epoch with which it began; 0 if the message was appended in this form.
+        epoch_to: The first epoch without it, or None if the current pack has it.
+        text: All texts of the form; None if they are no longer known.
+    """
+
+    place: str
+    step_from: int
+    step_to: int
+    epoch_from: int
+    epoch_to: int | None
+    text: str | None
+
+    @property
+    def zone(self) -> str:
+        """The zone of a pack that has the form."""
+        return _ZONES.get(self.place, self.place)
+
+
+class Original(NamedTuple):
+    """A text of a message, with its ref."""
+
+    ref: str
+    text: str
+
+
+def originals_of(message: Message, part: int | None) -> list[Original]:
+    """Return the texts of a message, or of one of its parts."""
+    said = (spoken for spoken in said_in(message) if part in (None, spoken.part))
+    return [Original(refs.ref_of(message.seq, spoken.part), spoken.text) for spoken in said]
+
+
+def folded_text(text: str) -> str:
+    """Return a text in the form in which texts are compared: without case, with one space between words."""
+    return " ".join(text.casefold().split())
+
+
+def forms_of(seq: int, blocks: Sequence[BlockForm], summaries: Sequence[SummaryForm]) -> list[Form]:
+    """Return the stored forms of a message, the most verbatim first."""
+    around = [block for block in blocks if block.seq_from <= seq <= block.seq_to]
+    forms: list[Form] = []
+    for kind in dict.fromkeys(block.kind for block in around if block.kind not in (RECALLED, NOTE)):
+        # A user may speak while a tool runs: of two steps around a message, it belongs to the one that begins last.
+        block = max((block for block in around if block.kind == kind), key=lambda block: (block.seq_from, block.number))
+        forms += _forms_of_block(block)
+    forms += [
+        Form(place=RECALLED, step_from=block.step, step_to=block.step, epoch_from=0, epoch_to=block.epoch_to,
+             text=texts_in(block.pieces))
+        for block in blocks
+        if block.kind == RECALLED and any(_names(ref, seq) for ref in block.refs.split())
+    ]  # fmt: skip
+    over = [summary for summary in summaries if summary.seq_from <= seq <= summary.seq_to]
+    for level in sorted({summary.level for summary in over}):
+        summary = max((one for one in over if one.level == level), key=lambda one: (one.seq_from, one.step_from))
+        place = A_SEGMENT if level == SEGMENT else A_DIGEST
+        text = "\n".join(line for line in summary.text.split("\n") if _names_of_line(line, seq))
+        forms.append(
+            Form(
+                place=place,
+                step_from=summary.step_from,
+                step_to=summary.step_to,
+                epoch_from=summary.epoch_from,
+                epoch_to=summary.epoch_to,
+                text=text,
+            )
+        )
+    return forms
+
+
+def _forms_of_block(block: BlockForm) -> Iterator[Form]:
+    """Yield the verbatim form of a block, and the cleared one if a fold cleared it."""
+    place = VERBATIM if block.kind == STEP else block.kind
+    cleared_in = block.masked_epoch if block.is_masked else None
+    yield Form(
+        place=place,
+        step_from=block.step,
+        step_to=block.step,
+        epoch_from=0,
+        epoch_to=block.epoch_to if cleared_in is None else cleared_in,
+        text=texts_in(block.pieces),
+    )
+    if cleared_in is not None:
+        yield Form(
+            place=CLEARED,
+            step_from=block.step,
+            step_to=block.step,
+            epoch_from=cleared_in,
+            epoch_to=block.epoch_to,
+            text=texts_in(block.masked),
+        )
+
+
+def place_of(forms: Iterable[Form]) -> Form | None:
+    """Return the form that is the place of a message in the current pack: the most verbatim one."""
+    return next((form for form in forms if form.epoch_to is None and form.place != RECALLED), None)
+
+
+def texts_in(pieces_json: str) -> str:
+    """Return all texts of rendered pieces, whatever the vendor's format is."""
+    texts: list[str] = []
+    for piece in parsed_pieces(pieces_json or "[]"):
+        check_wanted()
+        waiting: list[Any] = [orjson.loads(piece.json)]
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, str):
+                texts.append(value)
+            elif isinstance(value, dict | list):
+                waiting.extend(reversed(list(value.values()) if isinstance(value, dict) else value))
+    return "\n".join(texts)
+
+
+def shown_lines(originals: Sequence[Original], form: Form) -> tuple[list[ShownLine], bool]:
+    """Return the lines of a message that a form shows, and whether these are all of its lines."""
+    text = form.text or ""
+    if form.place in (A_SEGMENT, A_DIGEST):
+        found = [_of_summary(line, form.zone) for line in text.split("\n") if line]
+        whole = folded_text(text)
+        return found, bool(originals) and all(folded_text(original.text) in whole for original in originals)
+    whole = folded_text(text)
+    shown = {folded_text(line.lstrip(_MARKS)) for line in text.split("\n")}
+    found, is_whole = [], True
+    for original in originals:
+        for line in filter(str.strip, original.text.split("\n")):
+            check_wanted()
+            kept = _kept(line, whole, shown)
+            is_whole &= kept == line
+            if kept:
+                found.append(ShownLine(form.zone, original.ref, kept[:LINE_CHARS_MAX]))
+    return found, is_whole
+
+
+def entry_lines(entries: Sequence[ShownEntry], state_text: str) -> list[ShownLine]:
+    """Return the entries of a message that the state shows, and its pins."""
+    state = folded_text(state_text)
+    return [
+        ShownLine("pins" if entry.section == PIN else "state", entry.ref, entry.text[:LINE_CHARS_MAX])
+        for entry in entries
+        if entry.section == PIN or folded_text(entry.text) in state
+    ]
+
+
+def _kept(line: str, whole: str, shown: set[str]) -> str:
+    """Return the line if a text shows it, its beginning if the text shows only that, and else an empty text."""
+    wanted = folded_text(line)
+    if wanted in shown or (len(wanted) >= _ANYWHERE_CHARS_MIN and wanted in whole):
+        return line
+    if len(wanted) <= _CUT_CHARS_MIN or wanted[:_CUT_CHARS_MIN] not in whole:
+        return ""
+    least, most = _CUT_CHARS_MIN, len(wanted)
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if wanted[:middle] in whole else (least, middle - 1)
+    return f"{line.strip()[:least]} …"
+
+
+def _of_summary(line: str, zone: str) -> ShownLine:
+    """Return a line of a summary without its mark and its refs."""
+    at_end = _REFS_AT_END.search(line)
+    said = line[: at_end.start()] if at_end else line
+    return ShownLine(zone, at_end[1] if at_end else "", said.lstrip(_MARKS).rstrip()[:LINE_CHARS_MAX])
+
+
+def _names_of_line(line: str, seq: int) -> bool:
+    at_end = _REFS_AT_END.search(line)
+    return bool(at_end) and any(_names(ref, seq) for ref in re.split(r"[,;\s]+", at_end[1] if at_end else ""))
+
+
+def _names(ref: str, seq: int) -> bool:
+    """Return whether a ref names a message, alone or in a range."""
+    named = refs.parsed(ref)
+    return named is not None and named.seq <= seq <= named.last_seq
+
+
+def rule_of(rules: Sequence[str], form: Form) -> str:
+    """Return the rule of a receipt that made a form, or an empty text."""
+    names = {
+        CLEARED: (f"mask step {form.step_from} of ", "mask all but "),
+        A_SEGMENT: (f"steps {form.step_from} to {form.step_to} become",),
+        A_DIGEST: ("digests become one", "become"),
+    }.get(form.place, (form.place,))
+    for name in names:
+        for rule in rules:
+            if name in rule and (form.place != A_DIGEST or "digest" in rule):
+                return rule
+    return ""

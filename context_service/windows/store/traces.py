@@ -1,0 +1,79 @@
+"""The SQL of `TraceMessage`: all forms in which a window shows messages or did, and the breaks that changed them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import NamedTuple
+
+import orjson
+
+from context_service.contexts.room import Log
+from context_service.windows.model import Window
+from context_service.windows.pure.traces import BlockForm, ShownEntry, SummaryForm
+from service_runtime.postgres import Row
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.sql_files import SqlFile
+from service_runtime.values.copying import copied
+
+SQL = SqlFile.of(__file__)
+_BLOCKS, _SUMMARIES, _ENTRIES = SQL["blocks"], SQL["summaries"], SQL["entries"]
+_BREAKS, _MASKED_IN = SQL["breaks"], SQL["masked_in"]
+
+
+class BreakRow(NamedTuple):
+    """A break of the prefix: why, when, its rules, and the ranges of messages that it left out."""
+
+    epoch: int
+    reason: str
+    created_at: datetime
+    rules: list[str]
+    left_out: list[list[int]]
+
+
+class TraceRows:
+    """Reads the forms of messages; each call acts for its principal.
+
+    Args:
+        log: The contexts that the windows belong to.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    async def blocks(self, window: Window, seqs: tuple[int, int], *, principal: Principal) -> list[BlockForm]:
+        """Return the blocks that show messages from one `seq` to another, or recall them; also those of checkpoints."""
+        door = self._log.of(principal, window.context_id)
+        named = {"window_id": window.window_id, "seq_from": seqs[0], "seq_to": seqs[1]}
+        return [copied(BlockForm, row) for row in await door.query(_BLOCKS, named)]
+
+    async def summaries(self, window: Window, seqs: tuple[int, int], *, principal: Principal) -> list[SummaryForm]:
+        """Return the summaries that stand for messages from one `seq` to another, or stood for them."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_SUMMARIES, (door.tenant_id, window.window_id, seqs[1], seqs[0]))
+        return [copied(SummaryForm, row) for row in rows]
+
+    async def entries(self, window: Window, seqs: tuple[int, int], *, principal: Principal) -> list[ShownEntry]:
+        """Return the current entries and pins that rest on messages from one `seq` to another."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_ENTRIES, (door.tenant_id, window.window_id, *seqs))
+        return [copied(ShownEntry, row) for row in rows]
+
+    async def breaks(
+        self, window: Window, epochs: Collection[int], *, with_rollbacks: bool, principal: Principal
+    ) -> list[BreakRow]:
+        """Return the breaks that began these epochs, and all rollbacks if asked for, oldest first."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_BREAKS, (door.tenant_id, window.window_id, sorted(epochs), with_rollbacks))
+        return list(map(_break, rows))
+
+    async def masked_in(self, window: Window, step: int, *, before_epoch: int, principal: Principal) -> int | None:
+        """Return the last epoch before another one whose fold cleared a step, or None."""
+        door = self._log.of(principal, window.context_id)
+        (row,) = await door.query(_MASKED_IN, (door.tenant_id, window.window_id, before_epoch, step))
+        epoch: int | None = row.epoch
+        return epoch
+
+
+def _break(row: Row) -> BreakRow:
+    return BreakRow(row.epoch, row.reason, row.created_at, list(row.rules), orjson.loads(row.left_out or "[]"))
