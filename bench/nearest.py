@@ -19,7 +19,7 @@ import psycopg
 
 from bench.passages import PRINCIPAL, cpu_of, passages_of
 from context_service.kernel.llm.local import DIMENSION, MODEL
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.store.nearest import Nearest
 from service_runtime.databases import embedded_postgres
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
@@ -45,7 +45,7 @@ FROM generate_series(1, %(count)s) n
 async def measure(server: EmbeddedPostgres, dimension: int) -> None:
     """Fill scopes of several sizes, ask each, and print the cost."""
     chosen = random.Random(1)
-    scopes = {Scope.of_context(uuid.uuid4()): size for size in SIZES}
+    scopes = {PassageScope.of_context(uuid.uuid4()): size for size in SIZES}
     async with passages_of(server) as (database, _):
         with psycopg.connect(server.admin_url, autocommit=True) as owner:
             owner.execute("SET app.context = '*'")

@@ -24,7 +24,7 @@ from pathlib import Path
 import psycopg
 
 from context_service.app import migrations
-from context_service.retrieval.model import Audience, Passage, Scope
+from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure import terms
 from context_service.retrieval.store.passages import Passages
 from service_runtime.databases import embedded_postgres
@@ -85,7 +85,7 @@ async def passages_of(server: EmbeddedPostgres) -> AsyncIterator[tuple[Database,
         yield database, Passages(database)
 
 
-async def put(database: Database, passages: Passages, scope: Scope, written: Sequence[Passage]) -> None:
+async def put(database: Database, passages: Passages, scope: PassageScope, written: Sequence[Passage]) -> None:
     """Write a batch of passages to a scope, as the service does."""
     audience = Audience(ancestors=(scope.id,))
 
@@ -95,7 +95,7 @@ async def put(database: Database, passages: Passages, scope: Scope, written: Seq
     await database.of(PRINCIPAL, context_id=scope.id).transaction(work)
 
 
-async def fill(database: Database, passages: Passages, scopes: dict[Scope, int], talk: Talk) -> None:
+async def fill(database: Database, passages: Passages, scopes: dict[PassageScope, int], talk: Talk) -> None:
     """Write a number of passages to each scope, all of them at once, a batch here and one there."""
     turns = [scope for scope, count in scopes.items() for _ in range(count // BATCH)]
     random.Random(3).shuffle(turns)
@@ -124,7 +124,9 @@ async def cpu_of(database: Database) -> Cpu:
     return Cpu(row.pid)
 
 
-async def asked(passages: Passages, cpu: Cpu, scope: Scope, questions: Sequence[Sequence[str]], name: str) -> None:
+async def asked(
+    passages: Passages, cpu: Cpu, scope: PassageScope, questions: Sequence[Sequence[str]], name: str
+) -> None:
     """Search for each question, and print the cost."""
     await passages.matching(PRINCIPAL, scope, questions[0])  # the sample of the scope
     times_s, rows = [], []
@@ -155,9 +157,9 @@ def sizes(url: str) -> dict[str, int]:
 async def search(server: EmbeddedPostgres, count: int) -> None:
     """Measure writing and finding among a number of passages."""
     talk = Talk()
-    scopes = {Scope.of_context(uuid.uuid4()): size for size in SIZES}
+    scopes = {PassageScope.of_context(uuid.uuid4()): size for size in SIZES}
     while sum(scopes.values()) < count:
-        scopes[Scope.of_context(uuid.uuid4())] = SMALL
+        scopes[PassageScope.of_context(uuid.uuid4())] = SMALL
     async with passages_of(server) as (database, passages):
         cpu = await cpu_of(database)
         before = cpu.now_s()
@@ -186,7 +188,7 @@ async def generations(server: EmbeddedPostgres) -> None:
     async with passages_of(server) as (database, passages):
         with psycopg.connect(server.admin_url, autocommit=True) as owner:
             for _ in range(GENERATIONS):
-                scopes = {Scope.of_context(uuid.uuid4()): SMALL for _ in range(GENERATION // SMALL)}
+                scopes = {PassageScope.of_context(uuid.uuid4()): SMALL for _ in range(GENERATION // SMALL)}
                 await fill(database, passages, scopes, talk)
                 full = sizes(server.admin_url)["passage_terms"]
                 for scope in scopes:

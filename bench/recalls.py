@@ -27,7 +27,7 @@ from bench.quality.talk import talk
 from bench.stack import beside, running
 from bench.turns import at
 from context_service.commands import dev
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.store.passages import Passages
 from contextkeep import AsyncContextClient
 from service_runtime.postgres import Database
@@ -60,7 +60,7 @@ async def crowd(stack: dev.Stack, passages: int) -> None:
         async with Database.open(stack.postgres.service_url, connections_max=1, name="bench") as database:
             index = Passages(database)
             for start in range(0, passages, SMALL):
-                scope = Scope.of_context(new_id())
+                scope = PassageScope.of_context(new_id())
                 await put(database, index, scope, talk_of_others.messages(range(start + 1, start + SMALL + 1)))
         connection.execute("CREATE INDEX apart ON context.passage (hashint8(seq))")
         connection.execute("CLUSTER context.passage USING apart")

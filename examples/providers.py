@@ -9,7 +9,7 @@ import asyncio
 import socket
 from datetime import UTC, datetime
 
-from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, Scope
+from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, QueryScope
 from service_runtime.rpc.principal import Principal
 
 ENTRY_POINTS = """\
@@ -28,7 +28,7 @@ _TICKETS = {
 class Tickets:
     """Tickets of a help desk, in memory."""
 
-    info = ProviderInfo(id="tickets", family="tickets", display_name="Help desk", scopes=frozenset({Scope.TEAM}))
+    info = ProviderInfo(id="tickets", family="tickets", display_name="Help desk", scopes=frozenset({QueryScope.TEAM}))
 
     async def search(self, query: ProviderQuery, principal: Principal) -> Answered:
         """Return all of them: the service scores them by their texts."""

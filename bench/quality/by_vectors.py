@@ -11,7 +11,7 @@ from bench.passages import PRINCIPAL
 from bench.quality.conversations import Ask, Conversation, Searcher
 from bench.quality.over_services import Contexts
 from context_service.kernel.llm.local import MODEL, LocalEmbedder
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.store.nearest import Nearest
 from service_runtime.postgres import Database
 
@@ -45,7 +45,7 @@ def by_vectors(database_url: str, contexts: Contexts) -> Iterator[Searcher]:
             near = await nearest.to(
                 question.values,
                 principal=PRINCIPAL,
-                scope=Scope.of_context(context_id),
+                scope=PassageScope.of_context(context_id),
                 whole=True,
                 places=(),
                 seq_from=0,

@@ -41,7 +41,7 @@ from context_service.settings import Settings
 from context_service.wiki.store.passages import page_source
 from context_service.working_memory.room import fsck_of, mover_of, sweeper_of
 from context_service.working_memory.rules.record_texts import RecordTexts
-from context_service.working_memory.store.index_source import RECORDS
+from context_service.working_memory.store.texts.index_source import RECORDS
 from context_service.working_memory.upkeep.fsck import Report
 from context_service.working_memory.upkeep.move_blobs import Copied, ProviderCopy
 from context_service.working_memory.upkeep.sweep import Swept

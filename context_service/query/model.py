@@ -20,14 +20,14 @@ DEADLINE_QUICK_S, DEADLINE_DEEP_S = 2.5, 8.0
 DEADLINE_S_MAX = 60.0  # of a provider's own
 
 
-class Scope(Enum):
+class QueryScope(Enum):
     """The owner of a hit."""
 
     PERSONAL = "personal"  # a user's own
     TEAM = "team"  # it belongs to no user
 
 
-BOTH = frozenset(Scope)
+BOTH = frozenset(QueryScope)
 
 
 class MemoryMode(Enum):
@@ -65,7 +65,7 @@ class ProviderQuery:
 
     query: str
     limit: int  # hits; more are cut
-    scopes: frozenset[Scope] = BOTH
+    scopes: frozenset[QueryScope] = BOTH
     is_deep: bool = False
     time_from: datetime | None = None
     time_to: datetime | None = None
@@ -86,7 +86,7 @@ class Hit:
     source_id: str  # stable, and no other's of this provider
     title: str
     snippet: str
-    scope: Scope = Scope.TEAM
+    scope: QueryScope = QueryScope.TEAM
     score: float | None = None  # the provider's own: it is shown, and decides nothing
     label: str = ""  # of its source, such as a file's name; empty: the title
     uri: str = ""
@@ -119,7 +119,7 @@ class Expanded:
     source_id: str  # of the hit
     text: str
     title: str = ""
-    scope: Scope = Scope.TEAM
+    scope: QueryScope = QueryScope.TEAM
     as_of: datetime | None = None  # aware
     is_cut: bool = False  # there is more of it than the provider gives
 

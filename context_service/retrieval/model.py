@@ -17,7 +17,7 @@ OF_USERS = (MEMORY, WIKI)  # a user has one scope of each of these kinds; erasin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class PassageScope:
     """Passages that are searched together, such as those of one context."""
 
     kind: str
@@ -25,12 +25,12 @@ class Scope:
     context_id: UUID | None = None  # of the context to which it belongs, if any
 
     @classmethod
-    def of_context(cls, context_id: UUID) -> Scope:
+    def of_context(cls, context_id: UUID) -> PassageScope:
         """Return the scope of a context."""
         return cls(kind=CONTEXT, id=context_id, context_id=context_id)
 
     @classmethod
-    def of_user(cls, kind: str, tenant_id: UUID, user_id: str) -> Scope:
+    def of_user(cls, kind: str, tenant_id: UUID, user_id: str) -> PassageScope:
         """Return the scope of a user, for a kind of scope that a user has one of."""
         return cls(kind=kind, id=uuid5(tenant_id, f"{kind} of {user_id}"))
 

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import orjson
 
-from context_service.transfer.rules.export import Exporting, Scope
+from context_service.transfer.rules.export import ArchiveScope, Exporting
 from context_service.transfer.rules.imports import Importing, report_of
 from context_service.transfer.store.imports import Run
 from contextkeep.context.v1 import transfer_pb2 as pb
@@ -73,7 +73,7 @@ class TransferServicer(transfer_pb2_grpc.TransferServicer):
         return pb.GetImportResponse(imported=_imported(run))
 
 
-def _scope(message: pb.ArchiveScope) -> Scope:
+def _scope(message: pb.ArchiveScope) -> ArchiveScope:
     """Return the scope of an export that the request names.
 
     Raises:
@@ -81,15 +81,15 @@ def _scope(message: pb.ArchiveScope) -> Scope:
     """
     kind = message.WhichOneof("of")
     if kind == "tenant" and message.tenant:
-        return Scope(kind="tenant")
+        return ArchiveScope(kind="tenant")
     if kind == "context_id":
-        return Scope(kind="context", id=str(parse_id("scope.context_id", message.context_id)))
+        return ArchiveScope(kind="context", id=str(parse_id("scope.context_id", message.context_id)))
     if kind == "user_id" and message.user_id:
         check_text("scope.user_id", message.user_id, chars_max=USER_ID_CHARS_MAX)
-        return Scope(kind="user", id=message.user_id)
+        return ArchiveScope(kind="user", id=message.user_id)
     if kind == "graph_name" and message.graph_name:
         check_text("scope.graph_name", message.graph_name, chars_max=_GRAPH_CHARS_MAX)
-        return Scope(kind="graph", id=message.graph_name)
+        return ArchiveScope(kind="graph", id=message.graph_name)
     raise InvalidArgument("scope must name the tenant, a context, a user or a graph", field="scope")
 
 

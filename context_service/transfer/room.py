@@ -10,7 +10,7 @@ from context_service.contexts.room import message_checks_of
 from context_service.kernel.dependencies import Dependencies, Room
 from context_service.knowledge_bases.room import document_source
 from context_service.memories.room import memory_source
-from context_service.retrieval.model import OF_USERS, Scope
+from context_service.retrieval.model import OF_USERS, PassageScope
 from context_service.retrieval.rules.verify import Verifying
 from context_service.transfer.api import TransferServicer
 from context_service.transfer.rules.export import Exporting
@@ -34,7 +34,7 @@ async def open_transfer(deps: Dependencies, limits: Limits, stack: AsyncExitStac
 
     async def mend(tenant: Tenant, user_id: str) -> None:
         door = database.tenant(tenant.tenant_id)
-        scopes = [Scope.of_user(kind, tenant.tenant_id, user_id).id for kind in OF_USERS] if user_id else [None]
+        scopes = [PassageScope.of_user(kind, tenant.tenant_id, user_id).id for kind in OF_USERS] if user_id else [None]
         for scope_id in scopes:
             with contextlib.suppress(NotFound):  # the user has none of that kind
                 await verifying.run([door], scope_id=scope_id, mend=True, on_progress=lambda _: None)

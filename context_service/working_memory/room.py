@@ -24,13 +24,13 @@ from context_service.working_memory.rules.records import WorkingMemory
 from context_service.working_memory.rules.retention import Purges, Retention
 from context_service.working_memory.rules.search import Searches
 from context_service.working_memory.rules.uploads import ResumableUploads
-from context_service.working_memory.store import blob_rows
 from context_service.working_memory.store.actions import ActionLog, ActionPlace, EntityAction
-from context_service.working_memory.store.passages import RecordPassages
+from context_service.working_memory.store.blobs import blob_rows
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
 from context_service.working_memory.store.records import EMBEDDING_TOPIC, TEXT_TOPIC
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
-from context_service.working_memory.store.vectors import RecordVectors
+from context_service.working_memory.store.texts.passages import RecordPassages
+from context_service.working_memory.store.texts.vectors import RecordVectors
 from context_service.working_memory.upkeep.fsck import Fsck
 from context_service.working_memory.upkeep.move_blobs import Mover
 from context_service.working_memory.upkeep.sweep import Sweeper

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from context_service.query.providers import Provider, ProviderInfo, ProviderQuery, Scope, State
+from context_service.query.providers import Provider, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.query.pure.hit_checks import Checked, checked_answer
 from context_service.query.rules.fan_out import is_blocking
 from service_runtime.rpc.principal import Principal
@@ -64,7 +64,7 @@ class ContextProviderConformance:
     async def test_it_keeps_to_the_limit(self, asked_provider):
         assert len((await self.answer(asked_provider, limit=1)).hits) == 1
 
-    @pytest.mark.parametrize("scope", Scope)
+    @pytest.mark.parametrize("scope", QueryScope)
     async def test_its_hits_are_of_the_scopes_that_were_asked_for(self, asked_provider, scope):
         raw = await self.answer(asked_provider, scopes=frozenset({scope}))
         assert all(one.scope is scope for one in raw.hits)

@@ -9,7 +9,7 @@ from context_service.erasure.rules import subjects
 from context_service.erasure.rules.subjects import SubjectEraser
 from context_service.retrieval.store.passages import Passages
 from context_service.working_memory.rules.retention import Purges, Retention
-from context_service.working_memory.store.passages import RecordPassages
+from context_service.working_memory.store.texts.passages import RecordPassages
 from service_runtime.background_work.long_work import Pause
 from service_runtime.erasure.erased import Erased
 from service_runtime.postgres import Database, Tenant

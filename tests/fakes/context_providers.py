@@ -14,17 +14,26 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
-from context_service.query.providers import GROUP, Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
+from context_service.query.providers import (
+    GROUP,
+    Answered,
+    Expanded,
+    Hit,
+    ProviderInfo,
+    ProviderQuery,
+    QueryScope,
+    State,
+)
 from service_runtime.rpc.principal import Principal
 
-TEAM, PERSONAL = frozenset({Scope.TEAM}), frozenset({Scope.PERSONAL})
+TEAM, PERSONAL = frozenset({QueryScope.TEAM}), frozenset({QueryScope.PERSONAL})
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 class Stub:
     """Answers one hit at once, and counts."""
 
-    id, family, is_default, scopes, deadline_s = "stub", "external", False, frozenset(Scope), None
+    id, family, is_default, scopes, deadline_s = "stub", "external", False, frozenset(QueryScope), None
     text = "The renewal of Acme was signed in March by Berta Quill."
     asked: list[ProviderQuery]
     began = ended = 0
@@ -193,7 +202,7 @@ class Own(Stub):
     id, scopes = "own", PERSONAL
 
     async def answered(self, asked: ProviderQuery, principal: Principal) -> Any:
-        mine = hit("1", f"{principal.user_id or 'nobody'} likes the renewal of Acme.", scope=Scope.PERSONAL)
+        mine = hit("1", f"{principal.user_id or 'nobody'} likes the renewal of Acme.", scope=QueryScope.PERSONAL)
         return Answered(hits=[mine, hit("2", "This renewal of Acme belongs to the team.")])
 
 
@@ -279,7 +288,7 @@ class Expands(Stub):
 
     async def expand(self, source_ids: Sequence[str], asked: ProviderQuery, principal: Principal) -> Any:
         given = [
-            Expanded(source_id=one, text=text, scope=Scope.PERSONAL if one == "2" else Scope.TEAM)
+            Expanded(source_id=one, text=text, scope=QueryScope.PERSONAL if one == "2" else QueryScope.TEAM)
             for one, text in self.whole.items()
         ]
         return [7, *given, Expanded(source_id="nobody's", text="x"), *map(Wrong, source_ids)]
@@ -289,7 +298,7 @@ class Wrong:
     """Is like what was expanded, and is not."""
 
     def __init__(self, source_id: str) -> None:
-        self.source_id, self.text, self.scope = source_id, "forged", Scope.TEAM
+        self.source_id, self.text, self.scope = source_id, "forged", QueryScope.TEAM
 
 
 class ExpandsBlocking(Stub):

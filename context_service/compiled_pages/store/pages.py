@@ -27,7 +27,7 @@ from context_service.compiled_pages.model import (
     Walls,
 )
 from context_service.compiled_pages.pure.definition import FacetKind
-from context_service.retrieval.model import BRAIN, Passage, Scope
+from context_service.retrieval.model import BRAIN, Passage, PassageScope
 from context_service.retrieval.model import Audience as PassageAudience
 from context_service.retrieval.pure.sections import Section, cut
 from context_service.retrieval.pure.terms import masks
@@ -87,9 +87,9 @@ class _FoundPage:
     pieces: Sequence[tuple[TextPiece, Sequence[int]]]  # with the numbers of its terms
 
 
-def scope_of(tenant_id: UUID) -> Scope:
+def scope_of(tenant_id: UUID) -> PassageScope:
     """Return the scope of the texts of a tenant's facets."""
-    return Scope(kind=BRAIN, id=uuid5(tenant_id, BRAIN))
+    return PassageScope(kind=BRAIN, id=uuid5(tenant_id, BRAIN))
 
 
 async def take_turn(transaction: Transaction) -> None:
@@ -228,7 +228,7 @@ class CompiledRows:
         await self._find(transaction, scope, found)
 
     def _cut_all(
-        self, pages: Mapping[UUID, tuple[Compiled, CompiledPage]], scope: Scope
+        self, pages: Mapping[UUID, tuple[Compiled, CompiledPage]], scope: PassageScope
     ) -> dict[tuple[UUID, str], list[tuple[TextPiece, Sequence[int]]]]:
         return {
             (page_id, facet.slug): cut_of(
@@ -255,7 +255,7 @@ class CompiledRows:
 
         return await beside_the_loop(_CUTTING * utf8_bytes(text), work)
 
-    async def _find(self, transaction: Transaction, scope: Scope, found: Iterable[_FoundPage]) -> None:
+    async def _find(self, transaction: Transaction, scope: PassageScope, found: Iterable[_FoundPage]) -> None:
         """Write the passages of facets; those of one audience are written together."""
         together: dict[Walls, list[Passage]] = {}
         for found_page in found:

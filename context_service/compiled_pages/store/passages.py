@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from context_service.compiled_pages.store.pages import KIND, audience_of, cut_of, passage, take_turn, walls_of
-from context_service.retrieval.model import BRAIN, Scope
+from context_service.retrieval.model import BRAIN, PassageScope
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
@@ -17,7 +17,7 @@ _FACETS = 50  # facets of one page; each may have 64 KiB
 SQL = SqlFile.of(__file__)
 _ROWS = SQL["rows"]
 _TENANTS = Owners(
-    scope_of=lambda scope_id: Scope(kind=BRAIN, id=scope_id),
+    scope_of=lambda scope_id: PassageScope(kind=BRAIN, id=scope_id),
     count=SQL["tenants_count"],
     page=SQL["tenants_page"],
     owned=SQL["tenants_owned"],
@@ -28,7 +28,7 @@ _TENANTS = Owners(
 def facet_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return the feed that gives the index the passages of facets."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
+    async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         split = partial(cut_of, row.title, row.aliases, row.heading, row.text, scope_id=scope.id)
         pieces = await asyncio.to_thread(split, count=count_tokens)

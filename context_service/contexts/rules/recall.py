@@ -20,7 +20,7 @@ from context_service.contexts.rules.references import task_not_found
 from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.kernel.tokens import TokenCounter
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.profiles import DEFAULT, profile_names
 from context_service.retrieval.pure.budget import Item, fitting, quoted_lines, within_budget
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
@@ -265,7 +265,7 @@ class Recalling:
             names = ", ".join(profile_names())
             raise InvalidArgument(f"profile must be one of {names} (got {name[:100]!r})", field="profile")
         query = replace(query, which=await self._about(context, query.which, principal))
-        scope = Scope.of_context(context_id)
+        scope = PassageScope.of_context(context_id)
         mentioned = await self._referred(context_id, query, principal=principal)
         hits = await best(
             self._passages,
@@ -328,7 +328,9 @@ class Recalling:
         artifact_seqs = [place for several in places.values() for place in several]
         if not artifact_seqs:
             return {}
-        rows = await self._passages.of_sources(principal, Scope.of_context(context_id), artifact_seqs, count=RANKED_MAX)
+        rows = await self._passages.of_sources(
+            principal, PassageScope.of_context(context_id), artifact_seqs, count=RANKED_MAX
+        )
         return {(row.seq, row.ordinal): row for row in rows if query.which.admits(row)}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from context_service.contexts.pure.passages import passages_of_artifact
 from context_service.contexts.store.artifacts import KIND, artifact_of, placed
 from context_service.contexts.store.log_passages import CONTEXTS, audience_of
-from context_service.retrieval.model import CONTEXT, Scope
+from context_service.retrieval.model import CONTEXT, PassageScope
 from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
@@ -21,7 +21,7 @@ _ROWS = SQL["rows"]
 def artifact_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return the feed that gives the index the passages of the newest version of each artifact."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
+    async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         artifact = artifact_of(row)
         texts = passages_of_artifact(artifact.name, artifact.description, artifact.parts, count=count_tokens)

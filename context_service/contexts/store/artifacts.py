@@ -16,7 +16,7 @@ from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.contexts.store.log import Log
 from context_service.contexts.store.log_passages import audience_of
 from context_service.kernel.parts import of_json, to_json
-from context_service.retrieval.model import Passage, Scope
+from context_service.retrieval.model import Passage, PassageScope
 from context_service.retrieval.store.passages import Passages
 from service_runtime.postgres import Across, Row, Transaction
 from service_runtime.rpc.principal import Principal
@@ -117,7 +117,7 @@ class ArtifactRows:
             rows = await transaction.query(_BEGIN, {**parameters, **described, "metadata": metadata})
         if not rows:
             return None
-        written, scope = _artifact(rows[0]), Scope.of_context(context_id)
+        written, scope = _artifact(rows[0]), PassageScope.of_context(context_id)
         if before and not draft.append:
             pointed = await pointed_records.forget(transaction, context_id, before.place)
             if pointed or before.passage_count:

@@ -21,7 +21,7 @@ import psycopg
 from context_service.contexts.store import erased_records
 from context_service.contexts.store.erased_records import Purge, remove_records
 from context_service.contexts.store.log import SQL as LOG_SQL
-from context_service.retrieval.model import OF_USERS, Scope
+from context_service.retrieval.model import OF_USERS, PassageScope
 from context_service.retrieval.store.passages import Passages
 from contextkeep.errors import ContextNotFound, ErasureNotFound, LegalHold
 from service_runtime.auth.given_keys import end_context_keys_elsewhere
@@ -369,7 +369,7 @@ class Eraser:
             pause: Awaited between bounded steps, so that other work of the process gets a turn.
         """
         for kind in OF_USERS:
-            scope = Scope.of_user(kind, tenant.tenant_id, user_id)
+            scope = PassageScope.of_user(kind, tenant.tenant_id, user_id)
             while not (await self._passages.drop_scope(tenant.tenant_id, scope, until=time.monotonic())).is_all:
                 await pause()
             while await tenant.query(_REMOVE_ANSWERS_ABOUT, (tenant.tenant_id, scope.id, STEP_ROWS)):
@@ -395,7 +395,7 @@ class Eraser:
         parameters = {"context_id": context_id}
         if ended := await end_context_keys_elsewhere(tenant, context_id):
             await tenant.query(_COUNT_KEYS, {**parameters, "ended": ended})
-        dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id), until=until)
+        dropped = await self._passages.drop_scope(tenant.tenant_id, PassageScope.of_context(context_id), until=until)
         if dropped.passages or dropped.vectors:
             await tenant.query(_COUNT_PASSAGES, {**parameters, **dropped._asdict()})
         if not dropped.is_all:

@@ -32,7 +32,7 @@ from context_service.contexts.model import (
 from context_service.contexts.pure.passages import placed
 from context_service.contexts.store import pointed_records
 from context_service.kernel.parts import Part, of_json, to_json
-from context_service.retrieval.model import CONTEXT, Scope
+from context_service.retrieval.model import CONTEXT, PassageScope
 from context_service.retrieval.store.passages import SQL as PASSAGES_SQL
 from context_service.retrieval.store.passages import Passages, portions, putting, putting_bytes
 from service_runtime.background_work.queue_room import QUEUED_MAX
@@ -495,7 +495,7 @@ class Log:
         """Hide messages of a locked context, and return the places of those that were visible."""
         parameters = {"context_id": context_id, "message_ids": list(message_ids)}
         seqs = [row.seq for row in await transaction.query(_RETRACT, parameters)]
-        await self._passages.remove(transaction, Scope.of_context(context_id), seqs)
+        await self._passages.remove(transaction, PassageScope.of_context(context_id), seqs)
         return seqs
 
 
@@ -508,7 +508,7 @@ def _log_parameters(
 
     A passage has the number of its message instead of its `seq`.
     """
-    scope = Scope.of_context(context_id)
+    scope = PassageScope.of_context(context_id)
     passages = [
         # The session of the first messages depends on the header.
         placed(item, message.draft, seq=number, ordinal=ordinal, session=0, said_at=message.said_at)

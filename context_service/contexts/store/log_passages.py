@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from context_service.contexts.model import MessageInput
 from context_service.contexts.pure.passages import passages_of, placed
 from context_service.kernel.parts import of_json
-from context_service.retrieval.model import CONTEXT, Audience, Scope
+from context_service.retrieval.model import CONTEXT, Audience, PassageScope
 from context_service.retrieval.pure.part_texts import KINDS, RECORD
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.inputs.pages import PAGE_BYTES_MAX
@@ -26,12 +26,12 @@ def _of_all(sql: str) -> Across:
     return Across(sql=sql, contexts=True, subjects=True, why=why)
 
 
-async def _lock(transaction: Transaction, scope: Scope) -> None:
+async def _lock(transaction: Transaction, scope: PassageScope) -> None:
     await transaction.query(_LOCK, (transaction.tenant_id, scope.id))
 
 
 CONTEXTS = Owners(
-    scope_of=Scope.of_context,
+    scope_of=PassageScope.of_context,
     count=_of_all(SQL["contexts"]),
     page=_of_all("""
         SELECT context_id, owner_user_id
@@ -55,7 +55,7 @@ def log_source(count_tokens: Callable[[str], int]) -> PassageFeed:
         count_tokens: Counts the tokens of a text, as the writers of messages count them.
     """
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
+    async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         message = MessageInput(
             message_id=row.message_id,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from context_service.contexts.model import ARTIFACT_ROLE
 from context_service.contexts.store.log_passages import CONTEXTS, audience_of
 from context_service.contexts.store.pointed_records import ORDINALS_OF_PART
-from context_service.retrieval.model import CONTEXT, Passage, Scope
+from context_service.retrieval.model import CONTEXT, Passage, PassageScope
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.terms import terms_of
@@ -26,7 +26,7 @@ SQL = SqlFile.of(__file__, artifact_role=ARTIFACT_ROLE, ordinals_of_part=ORDINAL
 _ROWS = SQL["rows"]
 
 
-async def _origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
+async def _origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
     passages = [_passage(row) for row in rows if row.ordinal is not None]
     return IndexedText(seq=rows[0].seq, audience=audience_of(rows[0]), passages=passages)
 

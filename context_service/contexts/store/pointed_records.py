@@ -24,7 +24,7 @@ from context_service.contexts.model import ARTIFACT_ROLE
 from context_service.kernel.parts import Part
 from context_service.retrieval.documents.kinds import BY_CHANCE, Reason, Unread
 from context_service.retrieval.documents.reading import RecordText
-from context_service.retrieval.model import Audience, Passage, Scope
+from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure.part_texts import RECORD, is_indexed
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece, numbered
 from context_service.retrieval.store.passages import Passages
@@ -212,7 +212,9 @@ class PointedRecords:
                 if locked is None:
                     return False
                 placed = [claimed_row.placed(place, passages[place], locked.pointing) for place in step]
-                await self._passages.put(transaction, Scope.of_context(claimed_row.context_id), locked.audience, placed)
+                await self._passages.put(
+                    transaction, PassageScope.of_context(claimed_row.context_id), locked.audience, placed
+                )
                 await claimed_row.go_on(transaction, step.stop)
                 return True
 
@@ -226,7 +228,7 @@ class PointedRecords:
         """Remove the passages of a purged record."""
 
         async def work(transaction: Transaction) -> None:
-            scope = Scope.of_context(claimed_row.context_id)
+            scope = PassageScope.of_context(claimed_row.context_id)
             await self._passages.remove(transaction, scope, [claimed_row.seq], ordinals=claimed_row.ordinals)
             await claimed_row.forget(transaction)
 

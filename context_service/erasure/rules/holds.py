@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from context_service.erasure.store.holds import AGAINST, COUNT, COUNTING, DELETE, IS_THERE, LIST, PUT
 from contextkeep.errors import ContextNotFound, HoldNotFound, InvalidArgument, LimitExceeded, PermissionDenied
 from service_runtime.inputs import pages
-from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.rpc.principal import USER_ID_CHARS_MAX, Principal
 from service_runtime.statements.requests import Request, Requests
-from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.checks import check_text
 from service_runtime.values.ids import new_id
 
@@ -24,25 +24,6 @@ HOLDS_MAX = 1_000  # limit for each tenant
 REASON_CHARS_MAX = 1_000
 _LAST_ID = UUID(int=2**128 - 1)
 _SHOWN = 100  # holds that an error or a plan names
-
-SQL = SqlFile.of(__file__)
-_PUT = SQL["put"]
-_COUNT = SQL["count"]
-_COUNTING = SQL["counting"]
-_DELETE = SQL["delete"]
-_LIST = SQL["list"]
-_IS_THERE = Across(
-    sql=SQL["is_there"],
-    contexts=True,
-    subjects=True,
-    why="an administrator may hold contexts of any owner",
-)
-_AGAINST = Across(
-    sql=SQL["against"],
-    contexts=True,
-    subjects=True,
-    why="a subject is erased with all that is the subject's, for an administrator",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +68,7 @@ class Holds:
         check_text("subject", subject, chars_max=USER_ID_CHARS_MAX)
         check_text("reason", reason, chars_max=REASON_CHARS_MAX, required=True)
         door = self._database.of(principal)
-        if context_id and not await door.query(_IS_THERE, (door.tenant_id, context_id)):
+        if context_id and not await door.query(IS_THERE, (door.tenant_id, context_id)):
             raise ContextNotFound(f"context {context_id} does not exist", context_id=context_id)
         parameters = {
             "hold_id": new_id(),
@@ -98,8 +79,8 @@ class Holds:
         }
 
         async def work(transaction: Transaction) -> Hold:
-            await transaction.query(_COUNTING, (transaction.tenant_id,))
-            (counted,) = await transaction.query(_COUNT, (transaction.tenant_id,))
+            await transaction.query(COUNTING, (transaction.tenant_id,))
+            (counted,) = await transaction.query(COUNT, (transaction.tenant_id,))
             if counted.holds >= HOLDS_MAX:
                 raise LimitExceeded(
                     f"a tenant may have up to {HOLDS_MAX} holds; release some",
@@ -107,7 +88,7 @@ class Holds:
                     limit_max=HOLDS_MAX,
                     value=counted.holds + 1,
                 )
-            (row,) = await transaction.query(_PUT, parameters)
+            (row,) = await transaction.query(PUT, parameters)
             return _hold(row)
 
         return await door.transaction(self._requests.once(request, work))
@@ -123,7 +104,7 @@ class Holds:
         check_unbound(principal)
 
         async def work(transaction: Transaction) -> None:
-            if not await transaction.query(_DELETE, (transaction.tenant_id, hold_id)):
+            if not await transaction.query(DELETE, (transaction.tenant_id, hold_id)):
                 raise HoldNotFound(f"hold {hold_id} does not exist", hold_id=hold_id)
 
         await self._database.of(principal).transaction(self._requests.once(request, work))
@@ -141,13 +122,13 @@ class Holds:
         count = pages.page_size(page.size)
         door = self._database.of(principal)
         parameters = {"before_id": before_id or _LAST_ID, "count": count + 1}
-        rows = await door.query(_LIST, parameters)
+        rows = await door.query(LIST, parameters)
         return pages.cut(query, [_hold(row) for row in rows], count, key=lambda hold: (hold.hold_id,))
 
 
 async def against(door: Tenant, subject: str) -> Sequence[Hold]:
     """Return the holds that forbid to erase a subject, 100 at most."""
-    rows = await door.query(_AGAINST, {"subject": subject, "count": _SHOWN})
+    rows = await door.query(AGAINST, {"subject": subject, "count": _SHOWN})
     return [_hold(row) for row in rows]
 
 

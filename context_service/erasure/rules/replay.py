@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 
-from context_service.erasure import store as rows
 from context_service.erasure.rules import holds
 from context_service.erasure.rules.subjects import LEASE_S, SubjectEraser, begin
+from context_service.erasure.store import erasures as rows
 from service_runtime.erasure.erased import Erased, Replayed, looked_up, subjects_in
 from service_runtime.postgres import Database, Tenant
 

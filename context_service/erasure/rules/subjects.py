@@ -25,9 +25,9 @@ from context_service.contexts.room import (
     on_hold,
     remove_from_agents,
 )
-from context_service.erasure import store as rows
 from context_service.erasure.rules import holds
 from context_service.erasure.rules.holds import Hold, check_unbound
+from context_service.erasure.store import erasures as rows
 from context_service.working_memory.rules.retention import SWEEPER, Purges
 from contextkeep.errors import ErasureNotFound
 from service_runtime.auth.tenants import Rounds

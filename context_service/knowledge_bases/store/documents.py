@@ -15,7 +15,7 @@ from context_service.knowledge_bases.model import Base, Document, DocumentInput,
 from context_service.knowledge_bases.pure import CutDocument, DocumentPiece
 from context_service.knowledge_bases.store.bases import DOCUMENT_TOPIC, walls_named, walls_of
 from context_service.retrieval.documents.reading import FileText
-from context_service.retrieval.model import KNOWLEDGE_BASE, Audience, Passage, Scope
+from context_service.retrieval.model import KNOWLEDGE_BASE, Audience, Passage, PassageScope
 from context_service.retrieval.store.passages import Passages
 from context_service.working_memory.room import RECORD_FILTERS_SQL
 from service_runtime.background_work.outbox import Outbox
@@ -47,9 +47,9 @@ _CHANGED = SQL["changed"]
 _TURN = SQL["turn"]
 
 
-def scope_of(base_id: UUID) -> Scope:
+def scope_of(base_id: UUID) -> PassageScope:
     """Return the scope of the texts of a base's documents."""
-    return Scope(kind=KNOWLEDGE_BASE, id=base_id)
+    return PassageScope(kind=KNOWLEDGE_BASE, id=base_id)
 
 
 async def take_turn(transaction: Transaction, base_id: UUID) -> None:

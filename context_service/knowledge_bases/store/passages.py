@@ -9,7 +9,7 @@ from functools import partial
 from context_service.knowledge_bases.pure import cut_document
 from context_service.knowledge_bases.store.bases import DROP_TOPIC
 from context_service.knowledge_bases.store.documents import KIND, audience_of, passage, scope_of, take_turn
-from context_service.retrieval.model import KNOWLEDGE_BASE, Scope
+from context_service.retrieval.model import KNOWLEDGE_BASE, PassageScope
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
@@ -31,7 +31,7 @@ _BASES = Owners(
 def document_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return the feed that gives the index the passages of documents; of one being read, those written so far."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
+    async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         split = partial(cut_document, row.name, row.content_type, row.text, row.page_starts, scope_id=scope.id)
         pieces = await asyncio.to_thread(split, count=count_tokens)

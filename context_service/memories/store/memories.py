@@ -24,7 +24,7 @@ from context_service.memories.model import (
     MemoryState,
     NewMemory,
 )
-from context_service.retrieval.model import MEMORY, Scope
+from context_service.retrieval.model import MEMORY, PassageScope
 from service_runtime.inputs.documents import beside_the_loop, check_wanted
 from service_runtime.inputs.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Row, Tenant, Transaction
@@ -53,9 +53,9 @@ _OBSERVED = SQL["observed"]
 _FORGET_ANSWERS = SQL["forget_answers"]
 
 
-def scope_of(tenant_id: UUID, user_id: str) -> Scope:
+def scope_of(tenant_id: UUID, user_id: str) -> PassageScope:
     """Return the scope in which a user's memories are searched."""
-    return Scope.of_user(MEMORY, tenant_id, user_id)
+    return PassageScope.of_user(MEMORY, tenant_id, user_id)
 
 
 class MemoryRows:

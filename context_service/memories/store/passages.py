@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from context_service.memories.model import Experience, MemoryKind
 from context_service.memories.pure.texts import pieces_of, placed
-from context_service.retrieval.model import MEMORY, Audience, Scope
+from context_service.retrieval.model import MEMORY, Audience, PassageScope
 from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from context_service.retrieval.store.user_scopes import users_of
 from service_runtime.postgres import Row, Transaction
@@ -20,14 +20,14 @@ _LOCK = SQL["lock"]
 _ROWS = SQL["rows"]
 
 
-async def _lock(transaction: Transaction, scope: Scope) -> None:
+async def _lock(transaction: Transaction, scope: PassageScope) -> None:
     await transaction.query(_LOCK, (transaction.tenant_id, scope.id))
 
 
 def memory_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return the feed that verifies and rebuilds the passages of users' memories; a user without any has no origins."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
+    async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         experience = copied(Experience, row)
         pieces = pieces_of(row.text, row.key, experience, count=count_tokens)

@@ -13,7 +13,7 @@ from context_service.contexts.wire.requests import ids_of, principal_of
 from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
 from context_service.query.model import DEADLINE_QUICK_S, MemoryMode
-from context_service.query.providers import Scope, State
+from context_service.query.providers import QueryScope, State
 from context_service.query.pure.expand import ExpandedRef
 from context_service.query.pure.fusion import Candidate, Fused
 from context_service.query.pure.policy import Ruled, Setting
@@ -61,7 +61,7 @@ _SCOPE = {
     ScopeAsked.TEAM: pb.QUERY_SCOPE_TEAM,
 }
 _DEPTH = {Depth.QUICK: pb.QUERY_DEPTH_QUICK, Depth.DEEP: pb.QUERY_DEPTH_DEEP}
-_OWN = {Scope.PERSONAL: pb.QUERY_SCOPE_PERSONAL, Scope.TEAM: pb.QUERY_SCOPE_TEAM}
+_OWN = {QueryScope.PERSONAL: pb.QUERY_SCOPE_PERSONAL, QueryScope.TEAM: pb.QUERY_SCOPE_TEAM}
 STATE_NUMBERS = {
     State.OK: pb.PROVIDER_STATE_OK,
     State.SKIPPED: pb.PROVIDER_STATE_SKIPPED,
@@ -303,7 +303,7 @@ def _provider(ruled: Ruled, last: Last | None) -> pb.ContextProvider:
         pb.ContextProvider,
         info,
         provider_id=info.id,
-        scopes=[_OWN[scope] for scope in Scope if scope in info.scopes],
+        scopes=[_OWN[scope] for scope in QueryScope if scope in info.scopes],
         is_installed=ruled.entry.is_installed,
         deadline_ms=_ms(info.deadline_s or DEADLINE_QUICK_S),
         is_enabled=ruled.is_enabled,

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 
-from context_service.query.model import BOTH, DEADLINE_S_MAX, Answered, Expanded, Hit, ProviderQuery, Scope, State
+from context_service.query.model import BOTH, DEADLINE_S_MAX, Answered, Expanded, Hit, ProviderQuery, QueryScope, State
 from context_service.query.pure.provider_table import Expanding, Provider, ProviderEntry, ProviderInfo, ProviderInvalid
 
 # What a package of a provider imports.
@@ -26,7 +26,7 @@ __all__ = [
     "Provider",
     "ProviderInfo",
     "ProviderQuery",
-    "Scope",
+    "QueryScope",
     "State",
 ]
 
@@ -79,7 +79,7 @@ def _check(name: str, info: ProviderInfo) -> None:
     if type(info.display_name) is not str or not 0 < len(info.display_name.strip()) <= _DISPLAY_CHARS_MAX:
         raise ProviderInvalid(f"{name}: its display_name must have 1 to {_DISPLAY_CHARS_MAX} characters")
     if not isinstance(info.scopes, frozenset) or not info.scopes or not info.scopes <= BOTH:
-        raise ProviderInvalid(f"{name}: its scopes must be a frozenset of at least one Scope")
+        raise ProviderInvalid(f"{name}: its scopes must be a frozenset of at least one QueryScope")
     if info.deadline_s is not None and not 0 < info.deadline_s <= DEADLINE_S_MAX:
         raise ProviderInvalid(
             f"{name}: its deadline_s must be above 0 and at most {DEADLINE_S_MAX:g} (got {info.deadline_s:g})"

@@ -11,7 +11,7 @@ from uuid import UUID
 from context_service.knowledge_bases.bedrock import BedrockClient, BedrockPassage
 from context_service.knowledge_bases.model import AskedBedrock
 from context_service.knowledge_bases.rules.search import AskedBases
-from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, Scope, State
+from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from contextkeep.errors import ContextKeepError
 from service_runtime.rpc.principal import Principal
@@ -35,7 +35,7 @@ class BedrockKnowledgeBases:
         id=BEDROCK,
         family=KNOWLEDGE_BASE,
         display_name="Knowledge bases of Amazon Bedrock",
-        scopes=frozenset({Scope.TEAM}),
+        scopes=frozenset({QueryScope.TEAM}),
     )
 
     def __init__(self, bases: AskedBases, client: BedrockClient, *, allowed: Mapping[UUID, Collection[str]]) -> None:
@@ -109,7 +109,7 @@ def _hit(base: AskedBedrock, passage: BedrockPassage) -> Hit:
         source_id=f"{base.base_id}.{passage.passage_id}",
         title=f"{label} > page {passage.page}" if passage.page else label,
         snippet=passage.text,
-        scope=Scope.TEAM,
+        scope=QueryScope.TEAM,
         score=passage.score,
         label=label,
         uri=passage.uri,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from context_service.compiled_pages.model import SaidByFacet
 from context_service.compiled_pages.rules.search import AskedFacets
-from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import BRAIN
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.copying import copied
@@ -26,7 +26,7 @@ class CompiledFacets:
         facets: Finds facets that answer a question.
     """
 
-    info = ProviderInfo(id=BRAIN, family=BRAIN, display_name="Compiled pages", scopes=frozenset({Scope.TEAM}))
+    info = ProviderInfo(id=BRAIN, family=BRAIN, display_name="Compiled pages", scopes=frozenset({QueryScope.TEAM}))
 
     def __init__(self, facets: AskedFacets) -> None:
         self._facets = facets
@@ -69,7 +69,7 @@ class CompiledFacets:
                         facet,
                         source_id=source_id,
                         title=_BETWEEN.join((facet.title, facet.heading)),
-                        scope=Scope.TEAM,
+                        scope=QueryScope.TEAM,
                     )
                 )
         return expanded
@@ -97,7 +97,7 @@ def _hit(hit: SaidByFacet) -> Hit:
         source_id=f"{hit.page_id}/{_PUT if hit.is_put else BRAIN}/{hit.slug}/{hit.ordinal}",
         title=_BETWEEN.join((hit.title, hit.heading)),
         snippet=hit.text,
-        scope=Scope.TEAM,
+        scope=QueryScope.TEAM,
         label=hit.title,
         uri=f"brain://{hit.page_id}#{hit.slug}",
         metadata={

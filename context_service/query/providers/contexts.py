@@ -12,7 +12,7 @@ from context_service.contexts.rules.recall import Filter, RecalledItem, Recallin
 from context_service.contexts.rules.recall import RecallQuery as RecallAsked
 from context_service.kernel.parts import Part
 from context_service.query.model import CONTEXT
-from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.pure.part_texts import part_text
 from contextkeep.errors import ContextNotFound, InvalidArgument
 from service_runtime.rpc.principal import Principal
@@ -52,7 +52,7 @@ class NamedContexts:
             if context is None:
                 left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
                 continue
-            scope = Scope.PERSONAL if context.owner_user_id else Scope.TEAM
+            scope = QueryScope.PERSONAL if context.owner_user_id else QueryScope.TEAM
             if scope not in request.scopes:
                 left_out.append(f"{context_id} is {scope.name}")
                 continue
@@ -96,7 +96,7 @@ class NamedContexts:
         if str(context_id) != name or (context := await self._log.read(context_id, principal=principal)) is None:
             return None
         title = context.title or "conversation"
-        scope = Scope.PERSONAL if context.owner_user_id else Scope.TEAM
+        scope = QueryScope.PERSONAL if context.owner_user_id else QueryScope.TEAM
         if place < 0:
             for artifact in await self._artifacts.read_at(context_id, place, principal=principal) or ():
                 text = "\n".join(filter(None, (artifact.name, artifact.description, *_texts(artifact.parts))))
@@ -129,7 +129,7 @@ def _texts(parts: Sequence[Part]) -> list[str]:
     return [reply.text for part in parts if (reply := part_text(part))]
 
 
-def _hit(hit: RecalledItem, context: Context, scope: Scope) -> Hit:
+def _hit(hit: RecalledItem, context: Context, scope: QueryScope) -> Hit:
     """Return a recalled passage as a hit, with the context and the ref of its message in the metadata."""
     who = " ".join(filter(None, (hit.role, hit.name)))
     return Hit(

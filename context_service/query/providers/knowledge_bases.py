@@ -7,7 +7,7 @@ from uuid import UUID
 
 from context_service.knowledge_bases.model import AskedBase, SaidByDocument
 from context_service.knowledge_bases.rules.search import AskedBases
-from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from service_runtime.rpc.principal import Principal
 
@@ -27,7 +27,7 @@ class KnowledgeBaseDocuments:
     """
 
     info = ProviderInfo(
-        id=KNOWLEDGE_BASE, family=KNOWLEDGE_BASE, display_name="Knowledge bases", scopes=frozenset({Scope.TEAM})
+        id=KNOWLEDGE_BASE, family=KNOWLEDGE_BASE, display_name="Knowledge bases", scopes=frozenset({QueryScope.TEAM})
     )
 
     def __init__(self, bases: AskedBases) -> None:
@@ -77,7 +77,7 @@ class KnowledgeBaseDocuments:
                     source_id=source_id,
                     text=document.text,
                     title=document.name,
-                    scope=Scope.TEAM,
+                    scope=QueryScope.TEAM,
                     as_of=document.added_at,
                     is_cut=document.is_cut,
                 )
@@ -115,7 +115,7 @@ def _hit(hit: SaidByDocument) -> Hit:
         source_id=f"{hit.document_id}.{hit.ordinal}",
         title=_BETWEEN.join(filter(None, (hit.name, where))),
         snippet=hit.text,
-        scope=Scope.TEAM,
+        scope=QueryScope.TEAM,
         score=hit.score,
         label=hit.name,
         uri=hit.uri or f"kb://{hit.document_id}",

@@ -11,7 +11,7 @@ import orjson
 
 from context_service.mcp_servers.model import ServerReply, Tool, ToolRefused
 from context_service.mcp_servers.rules import McpServers
-from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, Scope, State, native
+from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, QueryScope, State, native
 from context_service.query.pure.hit_checks import REASON_CHARS_MAX, line_of
 from context_service.query.pure.provider_table import ProviderEntry
 from contextkeep.errors import McpServerFailed
@@ -62,7 +62,7 @@ class McpToolProvider:
         Raises:
             AddressRefused, McpServerFailed, SecretUnreadable: the server cannot be reached, or the tool failed.
         """
-        if Scope.TEAM not in request.scopes:
+        if QueryScope.TEAM not in request.scopes:
             return Answered(state=State.SKIPPED, reason="what the tool finds is the tenant's, and no user's own")
         try:
             tool, reply = await self._servers.ask(

@@ -10,7 +10,7 @@ from context_service.memories.model import LIMIT_MAX, Memory, MemoryFilter, Refl
 from context_service.memories.model import MemoryQuery as MemoriesAsked
 from context_service.memories.rules.recall import MemoryRecalling
 from context_service.query.model import MEMORY, MemoryMode, without_user
-from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope
 from context_service.query.pure.hit_checks import SNIPPET_CHARS_MAX
 from service_runtime.rpc.principal import Principal
 
@@ -27,7 +27,7 @@ class UserMemories:
         remembering: Finds memories that answer a question.
     """
 
-    info = ProviderInfo(id=MEMORY, family=MEMORY, display_name="Memories", scopes=frozenset({Scope.PERSONAL}))
+    info = ProviderInfo(id=MEMORY, family=MEMORY, display_name="Memories", scopes=frozenset({QueryScope.PERSONAL}))
 
     def __init__(self, remembering: MemoryRecalling) -> None:
         self._remembering = remembering
@@ -62,7 +62,7 @@ class UserMemories:
                 source_id=str(memory.memory_id),
                 text=memory.text,
                 title=_title(memory),
-                scope=Scope.PERSONAL,
+                scope=QueryScope.PERSONAL,
                 as_of=memory.happened_at,
             )
             for memory in results.values()
@@ -86,7 +86,7 @@ def _recalled(memory: Memory, score: float, cosine: float | None) -> Hit:
         source_id=str(memory.memory_id),
         title=_title(memory),
         snippet=memory.text,
-        scope=Scope.PERSONAL,
+        scope=QueryScope.PERSONAL,
         score=score,
         label=memory.sources[0].label if memory.sources else "",
         uri=memory.sources[0].uri if memory.sources else "",
@@ -110,7 +110,7 @@ def _reflected(reflected: ReflectedMemories) -> Hit:
         source_id=f"reflection-{hashlib.sha256(','.join(ids).encode()).hexdigest()[:32]}",
         title=f"what {len(ids)} memories say" if len(ids) > 1 else "what a memory says",
         snippet=reflected.statement,
-        scope=Scope.PERSONAL,
+        scope=QueryScope.PERSONAL,
         metadata={"memory_ids": ",".join(ids[:_IDS_MAX]), "memory_count": len(ids)},
         as_of=max(memory.happened_at for memory in memories),
         # As near as the nearest that it rests on.

@@ -15,7 +15,16 @@ from uuid import UUID
 
 from context_service.kernel.llm.texts import Chat, ChatFailed
 from context_service.query.model import DEADLINE_S_MAX, WORKSPACE, SearchRoots
-from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State, native
+from context_service.query.providers import (
+    Answered,
+    Expanded,
+    Hit,
+    ProviderInfo,
+    ProviderQuery,
+    QueryScope,
+    State,
+    native,
+)
 from context_service.query.providers.workspace import TRUST, Workspace
 from context_service.query.pure import specialist_prompts
 from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
@@ -32,7 +41,7 @@ _MODEL_SHARE = 0.8  # of its time for the model; then the queries answer
 _EXPANDED_BY = 3  # hits whose words the last query asks for, too
 _SCORED_BYTES = 16  # of a character, for `beside_the_loop`, which counts as parsers do
 _DISPLAY_CHARS_MAX = 100
-_TEAM = frozenset({Scope.TEAM})
+_TEAM = frozenset({QueryScope.TEAM})
 
 
 class AskedSpecialists:
@@ -94,7 +103,7 @@ class SpecialistProvider:
         if WORKSPACE in request.refused_ids:
             reason = f"its folder is of the provider {WORKSPACE}, which is disabled, or not allowed here"
             return Answered(state=State.SKIPPED, reason=reason)
-        if Scope.TEAM not in request.scopes:
+        if QueryScope.TEAM not in request.scopes:
             return Answered(state=State.SKIPPED, reason="what it finds is the tenant's, and no user's own")
         if request.is_second_pass:
             return Answered()  # it has asked several times already
@@ -124,7 +133,7 @@ class SpecialistProvider:
             return []
         within = replace(request, agent_id=self.info.id, target=self._target)
         expanded = await self._workspace.expand(source_ids, within, principal)
-        return [whole for whole in expanded if whole.scope is Scope.TEAM]
+        return [whole for whole in expanded if whole.scope is QueryScope.TEAM]
 
     @property
     def _target(self) -> SearchRoots:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.query.model import without_user
-from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import WIKI
 from context_service.wiki.model import SaidByPage
 from context_service.wiki.rules.search import AskedPages
@@ -27,7 +27,7 @@ class WikiPages:
         pages: Finds pages that answer a question.
     """
 
-    info = ProviderInfo(id=WIKI, family=WIKI, display_name="Wiki pages", scopes=frozenset({Scope.PERSONAL}))
+    info = ProviderInfo(id=WIKI, family=WIKI, display_name="Wiki pages", scopes=frozenset({QueryScope.PERSONAL}))
 
     def __init__(self, pages: AskedPages) -> None:
         self._pages = pages
@@ -72,7 +72,7 @@ async def expanded_pages(pages: AskedPages, source_ids: Sequence[str], principal
                     source_id=source_id,
                     text=page.markdown,
                     title=page.title,
-                    scope=Scope.PERSONAL,
+                    scope=QueryScope.PERSONAL,
                     as_of=page.as_of,
                 )
             )
@@ -94,7 +94,7 @@ def hit_of(hit: SaidByPage) -> Hit:
         source_id=f"{hit.page_id}.{hit.ordinal}",
         title=_BETWEEN.join(filter(None, (hit.title, hit.heading))),
         snippet=hit.text,
-        scope=Scope.PERSONAL,
+        scope=QueryScope.PERSONAL,
         score=hit.score,
         label=hit.title,
         uri=f"wiki://{hit.slug}",

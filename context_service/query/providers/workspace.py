@@ -12,7 +12,7 @@ import orjson
 from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import Walk
 from context_service.query.model import WORKSPACE, SearchRoots
-from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, Scope, State
+from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.working_memory.rules.manifest import EDGE_TYPES
 from context_service.working_memory.rules.passages import FILES_COUNTED, RecordQuote, RecordQuotes
 from context_service.working_memory.rules.search import ENTITIES_MAX
@@ -51,7 +51,7 @@ class Workspace:
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of records."""
         principal = principal.without_admin()
-        if request.scopes == {Scope.PERSONAL} and not principal.user_id:
+        if request.scopes == {QueryScope.PERSONAL} and not principal.user_id:
             return Answered(state=State.SKIPPED, reason="the key has no user, who could own something")
         where = await self._where(request)
         if isinstance(where, Answered):
@@ -178,9 +178,9 @@ def _where_json(request: ProviderQuery, principal: Principal) -> str:
         conditions.append({"updated_at": {"$gte": request.time_from.isoformat()}})
     if request.time_to:
         conditions.append({"updated_at": {"$lt": request.time_to.isoformat()}})
-    if request.scopes == {Scope.PERSONAL}:
+    if request.scopes == {QueryScope.PERSONAL}:
         conditions.append({"owner_user_id": principal.user_id})
-    elif request.scopes == {Scope.TEAM} and principal.user_id:
+    elif request.scopes == {QueryScope.TEAM} and principal.user_id:
         conditions.append({"owner_user_id": {"$ne": principal.user_id}})
     return orjson.dumps({"$and": conditions}).decode() if conditions else ""
 
@@ -205,8 +205,8 @@ def _hit(hit: RecordQuote, principal: Principal) -> Hit:
     )
 
 
-def _scope(owner_user_id: str, principal: Principal) -> Scope:
-    return Scope.PERSONAL if owner_user_id and owner_user_id == principal.user_id else Scope.TEAM
+def _scope(owner_user_id: str, principal: Principal) -> QueryScope:
+    return QueryScope.PERSONAL if owner_user_id and owner_user_id == principal.user_id else QueryScope.TEAM
 
 
 def _record_id(source_id: str) -> UUID | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from context_service.query.model import Expanded, Scope
+from context_service.query.model import Expanded, QueryScope
 from context_service.query.pure.hit_checks import (
     SOURCE_ID_CHARS_MAX,
     TITLE_CHARS_MAX,
@@ -42,7 +42,7 @@ class ExpandedRef:
     is_cut: bool = False
     reason: str = ""
     title: str = ""
-    scope: Scope | None = None
+    scope: QueryScope | None = None
     as_of: datetime | None = None
 
 
@@ -77,7 +77,7 @@ def refs_by_provider(refs: Iterable[str], selection: Sequence[Selected]) -> Refs
     )
 
 
-def checked_texts(result: object, source_ids: Sequence[str], *, scopes: frozenset[Scope]) -> list[Expanded]:
+def checked_texts(result: object, source_ids: Sequence[str], *, scopes: frozenset[QueryScope]) -> list[Expanded]:
     """Return the texts that a provider expanded, without malformed ones and those that were not asked for.
 
     Raises:
@@ -90,7 +90,7 @@ def checked_texts(result: object, source_ids: Sequence[str], *, scopes: frozense
     for answer in result[: 2 * len(source_ids)]:
         if type(answer) is not Expanded or type(answer.text) is not str or type(answer.source_id) is not str:
             continue
-        if answer.source_id not in wanted or type(answer.scope) is not Scope or answer.scope not in scopes:
+        if answer.source_id not in wanted or type(answer.scope) is not QueryScope or answer.scope not in scopes:
             continue
         texts[answer.source_id] = Expanded(
             source_id=answer.source_id,

@@ -14,7 +14,7 @@ from itertools import islice
 
 import orjson
 
-from context_service.query.model import Answered, Hit, ProviderQuery, Scope, State
+from context_service.query.model import Answered, Hit, ProviderQuery, QueryScope, State
 
 SNIPPET_CHARS_MAX = 1_200  # a passage has up to 256 tokens
 TITLE_CHARS_MAX = 200
@@ -126,7 +126,7 @@ def line_of(text: object, *, chars_max: int) -> str:
 
 def _hit(hit: object) -> Hit | None:
     """Return a hit as it can be shown, or None if it is malformed."""
-    if type(hit) is not Hit or type(hit.scope) is not Scope:
+    if type(hit) is not Hit or type(hit.scope) is not QueryScope:
         return None
     source_id = line_of(hit.source_id, chars_max=SOURCE_ID_CHARS_MAX)
     snippet = text_of(hit.snippet, chars_max=SNIPPET_CHARS_MAX)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from context_service.query.model import BOTH, PROVIDERS_MAX, ProviderQuery, Scope
+from context_service.query.model import BOTH, PROVIDERS_MAX, ProviderQuery, QueryScope
 from contextkeep.errors import FailedPrecondition
 from service_runtime.rpc.principal import Principal
 
@@ -24,7 +24,7 @@ class ProviderInfo:
     id: str  # small letters, digits and hyphens
     family: str  # a kind of provider, in the same letters; several providers may share it
     display_name: str
-    scopes: frozenset[Scope] = BOTH  # of the hits that it may return
+    scopes: frozenset[QueryScope] = BOTH  # of the hits that it may return
     is_default: bool = True  # asked where a question selects none
     deadline_s: float | None = None  # at either depth; None means 2.5 s, or 8 s for a deep query
 

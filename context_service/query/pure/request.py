@@ -17,7 +17,7 @@ from context_service.query.model import (
     PROVIDERS_MAX,
     WORKSPACE,
     MemoryMode,
-    Scope,
+    QueryScope,
 )
 from context_service.query.pure.policy import Policy, Ruled
 from context_service.query.pure.provider_table import ProviderEntry, Providers
@@ -48,9 +48,9 @@ class ScopeAsked(Enum):
     TEAM = "team"
 
     @property
-    def scopes(self) -> frozenset[Scope]:
+    def scopes(self) -> frozenset[QueryScope]:
         """The scopes that hits may have."""
-        return BOTH if self is ScopeAsked.AUTO else frozenset({Scope[self.name]})
+        return BOTH if self is ScopeAsked.AUTO else frozenset({QueryScope[self.name]})
 
 
 class Depth(Enum):

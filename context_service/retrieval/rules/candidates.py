@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching
 from context_service.retrieval.pure.slips import meant
@@ -18,7 +18,7 @@ INDEX_CHARS_MIN, INDEX_CHARS_MAX, INDEX_WORDS_MAX = 6, 32, 2
 
 
 async def query_and_rows(
-    passages: Passages, principal: Principal, scope: Scope, text: str
+    passages: Passages, principal: Principal, scope: PassageScope, text: str
 ) -> tuple[AnalyzedQuery, Matching]:
     """Analyze a text as a query, and return it with the rows of the scope to rank.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from context_service.kernel.llm.questions import NoVector, QuestionVectors
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching
 from context_service.retrieval.store.nearest import Near, Nearest, Place
@@ -35,7 +35,7 @@ class Meaning:
         matching: Matching,
         *,
         passages: Passages,
-        scope: Scope,
+        scope: PassageScope,
         principal: Principal,
         places: Sequence[Place],
         seq_from: int,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.profiles import DEFAULT, profile
 from context_service.retrieval.pure.marks import QUESTION
 from context_service.retrieval.pure.ranking import Ranked, ranking
@@ -40,7 +40,7 @@ class Best:
 async def best(
     passages: Passages,
     meaning: Meaning | None,
-    scope: Scope,
+    scope: PassageScope,
     text: str,
     *,
     wanted: Callable[[Row], bool],

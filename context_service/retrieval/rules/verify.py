@@ -15,7 +15,7 @@ from uuid import UUID
 
 import orjson
 
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.pure.terms import masks
 from context_service.retrieval.store.feeds import IndexedText, OwnedScope, PassageFeed
 from context_service.retrieval.store.passages import AUTHORS_MAX, Passages
@@ -234,7 +234,7 @@ class Verifying:
         report.differences += differences[: _KEPT - len(report.differences)]
 
     async def _compare_page(
-        self, source: PassageFeed, scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
+        self, source: PassageFeed, scope: PassageScope, walked: _Walked, transaction: Transaction, *, mend: bool
     ) -> _Page | None:
         """Compare a page of a source with the index; return None if the owner is gone."""
         if mend:
@@ -313,7 +313,13 @@ class Verifying:
         return len(wrong)
 
     async def _compare_rest(
-        self, sources: Sequence[PassageFeed], scope: Scope, walked: _Walked, transaction: Transaction, *, mend: bool
+        self,
+        sources: Sequence[PassageFeed],
+        scope: PassageScope,
+        walked: _Walked,
+        transaction: Transaction,
+        *,
+        mend: bool,
     ) -> tuple[int, int, int] | None:
         """Count the passages that have no text, and the wrong counts of sessions and of the scope."""
         if mend:
@@ -338,7 +344,7 @@ class Verifying:
 
     async def _strays(self, tenant: Tenant, *, mend: bool) -> int:
         """Count the scopes that have no owner; with `mend`, remove them."""
-        strays: set[Scope] = set()
+        strays: set[PassageScope] = set()
         for listed in LISTED:
             after = UUID(int=0)
             while rows := await tenant.query(listed, {"after": after, "count": _SCOPES}):
@@ -347,7 +353,7 @@ class Verifying:
                     there = [row for row in rows if row.scope_kind == kind]
                     owned = await sources[0].owned(tenant, [row.scope_id for row in there])
                     strays |= {
-                        Scope(kind=kind, id=row.scope_id, context_id=row.context_id)
+                        PassageScope(kind=kind, id=row.scope_id, context_id=row.context_id)
                         for row in there
                         if row.scope_id not in owned
                     }
@@ -358,7 +364,7 @@ class Verifying:
 
 
 def _expected(
-    scope: Scope, origins: Sequence[IndexedText], walked: _Walked
+    scope: PassageScope, origins: Sequence[IndexedText], walked: _Walked
 ) -> tuple[dict[tuple[int, int], dict[str, object]], _Walked, dict[int, _Session]]:
     """Return the passages as they should be, by `seq` and `ordinal`, the walk's progress, and the ended sessions."""
     expected: dict[tuple[int, int], dict[str, object]] = {}
@@ -427,5 +433,5 @@ def _as_written(row: Row) -> dict[str, object]:
     return dict(written)
 
 
-def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
+def _named(tenant_id: UUID, scope: PassageScope) -> dict[str, object]:
     return {"tenant_id": tenant_id, "scope_id": scope.id, "scope_kind": scope.kind, "context_id": scope.context_id}

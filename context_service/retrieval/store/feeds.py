@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from uuid import UUID, uuid5
 
-from context_service.retrieval.model import Audience, Passage, Scope
+from context_service.retrieval.model import Audience, Passage, PassageScope
 from service_runtime.postgres import Across, Row, Tenant, Transaction
 
 _FIRST = UUID(int=0)
@@ -21,7 +21,7 @@ _FIRST = UUID(int=0)
 class OwnedScope:
     """A scope that has an owner, such as the context whose messages are found in it."""
 
-    scope: Scope
+    scope: PassageScope
     owner_user_id: str  # empty if it belongs to no user
 
 
@@ -42,11 +42,11 @@ class Owners:
     Each statement has the parameters `tenant_id` and `scope_of_tenant`, the id of the only scope of a tenant.
     """
 
-    scope_of: Callable[[UUID], Scope]  # by its id
+    scope_of: Callable[[UUID], PassageScope]  # by its id
     count: str | Across  # how many there are
     page: str | Across  # id and user of each after `behind`, `count` of them; only the scope `only`, unless it is null
     owned: str | Across  # ids of those of `ids` that have an owner, or one whose passages are being removed
-    lock: Callable[[Transaction, Scope], Awaitable[object]]  # lets no other transaction write to the scope
+    lock: Callable[[Transaction, PassageScope], Awaitable[object]]  # lets no other transaction write to the scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class PassageFeed:
     # `tenant_id`, `scope_id`, `scope_kind`, and those of `limits`.
     rows: str
     limits: Mapping[str, object]
-    origin: Callable[[Scope, Sequence[Row]], Awaitable[IndexedText]]
+    origin: Callable[[PassageScope, Sequence[Row]], Awaitable[IndexedText]]
     has_header: bool = False  # a scope with an owner gives one row at least, without a `seq` if there is nothing else
     says: bool = False  # its passages are neighbours, and their sessions come one after another: of one source
 
@@ -84,11 +84,11 @@ class PassageFeed:
         rows = await tenant.query(self.owners.owned, {**self._named(tenant), "ids": list(scope_ids)})
         return {scope_id for (scope_id,) in rows}
 
-    async def lock(self, transaction: Transaction, scope: Scope) -> None:
+    async def lock(self, transaction: Transaction, scope: PassageScope) -> None:
         """Lock a scope against other writers until the transaction ends."""
         await self.owners.lock(transaction, scope)
 
-    async def origins(self, transaction: Transaction, scope: Scope, *, after: int) -> list[IndexedText] | None:
+    async def origins(self, transaction: Transaction, scope: PassageScope, *, after: int) -> list[IndexedText] | None:
         """Return the next texts after a `seq`, in order; an empty list at the end; None if the owner is gone."""
         scoped = {"scope_id": scope.id, "scope_kind": scope.kind}
         rows = await transaction.query(self.rows, {**scoped, **self.limits, "after": after})

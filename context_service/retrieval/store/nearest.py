@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pgvector import HalfVector
 
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.store.passage_vectors import BESIDE
 from service_runtime.postgres import Database
 from service_runtime.rpc.principal import Principal
@@ -55,7 +55,7 @@ class Nearest:
         vector: Sequence[float],
         *,
         principal: Principal,
-        scope: Scope,
+        scope: PassageScope,
         whole: bool,
         places: Collection[Place],
         seq_from: int,

@@ -40,7 +40,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-from context_service.retrieval.model import CONTEXT, Audience, Passage, Scope
+from context_service.retrieval.model import CONTEXT, Audience, Passage, PassageScope
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
 from context_service.retrieval.pure.terms import masks, stems, words_of
@@ -89,7 +89,7 @@ class _HasTerms(Protocol):
     def terms(self) -> Sequence[str]: ...
 
 
-_Seen = tuple[UUID, str, str, Scope]  # tenant, user and so on of the reader, and the scope
+_Seen = tuple[UUID, str, str, PassageScope]  # tenant, user and so on of the reader, and the scope
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 
@@ -175,7 +175,7 @@ class Passages:
         self._likes: OrderedDict[tuple[object, ...], _Likes] = OrderedDict()
 
     async def put(
-        self, transaction: Transaction, scope: Scope, audience: Audience, passages: Sequence[Passage]
+        self, transaction: Transaction, scope: PassageScope, audience: Audience, passages: Sequence[Passage]
     ) -> None:
         """Write passages, in the transaction that writes the text they are cut from.
 
@@ -208,7 +208,7 @@ class Passages:
         return f"{_PUTTING}{_OWED}" if kind in self._embedded_kinds else _PUTTING
 
     async def remove(
-        self, transaction: Transaction, scope: Scope, seqs: Sequence[int], *, ordinals: range = ORDINALS
+        self, transaction: Transaction, scope: PassageScope, seqs: Sequence[int], *, ordinals: range = ORDINALS
     ) -> int:
         """Remove passages of sources, all or some of each, with their vectors; return how many there were.
 
@@ -221,7 +221,7 @@ class Passages:
             await transaction.query(_REMOVE_VECTORS, named)
         return sum(int(row.passages) for row in rows)
 
-    async def remove_documents(self, transaction: Transaction, scope: Scope, seqs: Sequence[int]) -> None:
+    async def remove_documents(self, transaction: Transaction, scope: PassageScope, seqs: Sequence[int]) -> None:
         """Remove the passages of sources that are a session each, and reduce the counts of the scope."""
         await self.remove(transaction, scope, seqs)
         named = {**_named(transaction.tenant_id, scope), "seqs": list(seqs)}
@@ -236,7 +236,7 @@ class Passages:
         parameters = {"scope_kind": kind, "ids": list(ids), "count": count}
         return [row.scope_id for row in await tenant.query(_SCOPES_WITH, parameters)]
 
-    async def matching(self, principal: Principal, scope: Scope, terms: Sequence[str]) -> Matching:
+    async def matching(self, principal: Principal, scope: PassageScope, terms: Sequence[str]) -> Matching:
         """Return the rows to rank for a query; none if the caller may not see the scope.
 
         Args:
@@ -292,14 +292,14 @@ class Passages:
         )
 
     async def at(
-        self, principal: Principal, scope: Scope, terms: Sequence[str], places: Collection[tuple[int, int]]
+        self, principal: Principal, scope: PassageScope, terms: Sequence[str], places: Collection[tuple[int, int]]
     ) -> Sequence[Row]:
         """Return the rows of passages by `seq` and `ordinal`, newest first; terms as in `matching`."""
         query_numbers = masks(scope.id, terms[:ASKED_TERMS_MAX])
         parameters = {"seqs": [seq for seq, _ in places], "ordinals": [ordinal for _, ordinal in places]}
         return await self._rows(principal, scope, _AT, query_numbers, parameters)
 
-    async def totals(self, principal: Principal, scope: Scope) -> Totals:
+    async def totals(self, principal: Principal, scope: PassageScope) -> Totals:
         """Return the totals of a scope over the passages that the caller may see; zeros if there are none."""
         tenant = self._database.of(principal, context_id=scope.context_id)
         rows = [row for row in await tenant.query(_TOTALS, _named(principal.tenant_id, scope)) if row.passages]
@@ -317,7 +317,7 @@ class Passages:
         )
 
     async def texts(
-        self, principal: Principal, scope: Scope, rows: Sequence[tuple[int, int]]
+        self, principal: Principal, scope: PassageScope, rows: Sequence[tuple[int, int]]
     ) -> dict[tuple[int, int], str]:
         """Return the texts of passages by `seq` and `ordinal`; those that are gone are left out."""
         tenant = self._database.of(principal, context_id=scope.context_id)
@@ -328,7 +328,7 @@ class Passages:
         }
         return {(row.seq, row.ordinal): row.text for row in await tenant.query(_TEXTS, parameters)}
 
-    async def vocabulary(self, principal: Principal, scope: Scope, totals: Totals) -> Vocabulary:
+    async def vocabulary(self, principal: Principal, scope: PassageScope, totals: Totals) -> Vocabulary:
         """Return the words of a scope's newest `READ_WHOLE` passages.
 
         They are cached, and newer passages are added; if the scope lost passages they are all read again.
@@ -350,13 +350,13 @@ class Passages:
         _keep(self._vocabularies, key, known, count_max=VOCABULARIES_MAX)
         return known.vocabulary
 
-    async def _newest_texts(self, principal: Principal, scope: Scope, *, after: int) -> list[str]:
+    async def _newest_texts(self, principal: Principal, scope: PassageScope, *, after: int) -> list[str]:
         tenant = self._database.of(principal, context_id=scope.context_id)
         newest = {**_named(principal.tenant_id, scope), "after": after, "rows_max": READ_WHOLE}
         return [row.text for row in await tenant.query(_NEWEST_TEXTS, newest)]
 
     async def words_like(
-        self, principal: Principal, scope: Scope, words: Sequence[str], totals: Totals
+        self, principal: Principal, scope: PassageScope, words: Sequence[str], totals: Totals
     ) -> Mapping[str, Sequence[str]]:
         """Return similar words of a scope for words that it does not have (`slips.meant`).
 
@@ -386,13 +386,15 @@ class Passages:
         _keep(self._likes, key, known, count_max=LIKES_MAX)
         return known.meant
 
-    async def of_sources(self, principal: Principal, scope: Scope, seqs: Sequence[int], *, count: int) -> list[Row]:
+    async def of_sources(
+        self, principal: Principal, scope: PassageScope, seqs: Sequence[int], *, count: int
+    ) -> list[Row]:
         """Return the passages of sources by their `seq`, highest first, without a query."""
         tenant = self._database.of(principal, context_id=scope.context_id)
         parameters = {**_named(principal.tenant_id, scope), "seqs": list(seqs), "count": count}
         return [Row._make(row) for row in await tenant.query(_OF_SOURCES, parameters)]
 
-    async def drop_scope(self, tenant_id: UUID, scope: Scope, *, until: float | None = None) -> Dropped:
+    async def drop_scope(self, tenant_id: UUID, scope: PassageScope, *, until: float | None = None) -> Dropped:
         """Remove all passages of a scope that has no writers any more, and return how many there were.
 
         Nothing is found from the first step on, and no step holds locks for long. If `until` ends it early, call it
@@ -419,7 +421,7 @@ class Passages:
     async def _rows(
         self,
         principal: Principal,
-        scope: Scope,
+        scope: PassageScope,
         statement: str,
         query_numbers: Sequence[int],
         parameters: Mapping[str, object],
@@ -431,7 +433,7 @@ class Passages:
         rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
         return await in_slices(_read(rows))
 
-    async def _shares(self, principal: Principal, scope: Scope, totals: Totals) -> Mapping[int, float]:
+    async def _shares(self, principal: Principal, scope: PassageScope, totals: Totals) -> Mapping[int, float]:
         """Return for each of the more common terms the share of a scope's passages that have it."""
         key = _seen(principal, scope)
         sample = self._samples.get(key)
@@ -479,7 +481,7 @@ def _read(rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
     return read
 
 
-def _seen(principal: Principal, scope: Scope) -> _Seen:
+def _seen(principal: Principal, scope: PassageScope) -> _Seen:
     """Return the cache key of a scope for a reader: readers with other rights have entries of their own."""
     return principal.tenant_id, principal.bounds, principal.user_id, scope
 
@@ -558,7 +560,7 @@ def _is_cut(rows: Sequence[Row], query_numbers: Sequence[int], finding: Sequence
     return sum(any(number in finding_numbers for _, number in row.found) for row in rows) >= FOUND_MAX
 
 
-def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
+def _named(tenant_id: UUID, scope: PassageScope) -> dict[str, object]:
     return {"tenant_id": tenant_id, "scope_id": scope.id, "scope_kind": scope.kind}
 
 
@@ -580,7 +582,7 @@ def putting_bytes(passages: Iterable[_HasTerms]) -> int:
     return _TERM_BYTES * sum(len(passage.terms) for passage in passages)
 
 
-def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
+def putting(scope: PassageScope, passages: Sequence[Passage]) -> dict[str, object]:
     """Return the parameters of `GIVEN` and `Passages.puts`, without the tenant's."""
     return {
         "scope_id": scope.id,
@@ -594,7 +596,7 @@ def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
     }
 
 
-def _given(scope: Scope, one: Passage) -> dict[str, object]:
+def _given(scope: PassageScope, one: Passage) -> dict[str, object]:
     """Return the values of a passage's row, as JSON. Terms are replaced by their numbers in the index."""
     return {
         "seq": one.seq,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.store.feeds import Owners
 from service_runtime.postgres import Across, Transaction
 from service_runtime.statements.sql_files import SqlFile
@@ -13,7 +13,7 @@ SQL = SqlFile.of(__file__)
 
 
 def users_of(
-    table: str, *, scope_kind: str, things: str, lock: Callable[[Transaction, Scope], Awaitable[object]]
+    table: str, *, scope_kind: str, things: str, lock: Callable[[Transaction, PassageScope], Awaitable[object]]
 ) -> Owners:
     """Return the owners of scopes in a table that has `tenant_id`, `scope_id` and `owner_user_id`.
 
@@ -29,7 +29,7 @@ def users_of(
         return Across(sql=sql, subjects=True, why=why)
 
     return Owners(
-        scope_of=lambda scope_id: Scope(kind=scope_kind, id=scope_id),
+        scope_of=lambda scope_id: PassageScope(kind=scope_kind, id=scope_id),
         count=of_all(SQL.filled("count", table=table)),
         page=of_all(SQL.filled("page", table=table)),
         owned=of_all(SQL.filled("owned", table=table)),

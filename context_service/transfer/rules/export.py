@@ -88,7 +88,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class ArchiveScope:
     """The scope of an export: the whole tenant, or a part of it."""
 
     kind: ScopeKind
@@ -152,7 +152,7 @@ class Exporting:
         self._graph = graph
 
     async def messages(
-        self, principal: Principal, scope: Scope, resume_token: str
+        self, principal: Principal, scope: ArchiveScope, resume_token: str
     ) -> AsyncGenerator[tuple[bytes, str], None]:
         """Yield the bytes of an archive, up to a mebibyte at a time, with the token that resumes after them, if any.
 
@@ -171,7 +171,7 @@ class Exporting:
                     yield message
 
     async def _messages(
-        self, principal: Principal, scope: Scope, resume_token: str
+        self, principal: Principal, scope: ArchiveScope, resume_token: str
     ) -> AsyncGenerator[tuple[bytes, str], None]:
         """Yield the archive in chunks, some with a resume token; only a limited part is read ahead of the caller."""
         binding = ("ExportArchive", principal.tenant_id, scope.kind, scope.id)
@@ -198,7 +198,7 @@ class Exporting:
             async for data, goes_on in pieces:
                 yield ArchiveChunk(data, _encode(binding, place) if goes_on else "")
 
-    async def _pieces(self, principal: Principal, scope: Scope, place: _Place) -> AsyncGenerator[_Output, None]:
+    async def _pieces(self, principal: Principal, scope: ArchiveScope, place: _Place) -> AsyncGenerator[_Output, None]:
         """Yield the pieces of an archive, from a position on: the manifest, the parts of the scope, and the end.
 
         Each element also says whether an export can resume after it.
@@ -232,7 +232,7 @@ class Exporting:
             place.part += 1
             yield place.piece("end", orjson.dumps(document) + b"\n"), True
 
-    async def _parameters(self, tenant: Tenant, scope: Scope) -> dict[str, Any]:
+    async def _parameters(self, tenant: Tenant, scope: ArchiveScope) -> dict[str, Any]:
         """Return the SQL parameters that select the rows of the scope.
 
         Raises:
@@ -245,7 +245,7 @@ class Exporting:
             return {"context_ids": [row.context_id for row in rows_found]}
         return {"user": {"user_id": scope.id}, "graph": {"graph_name": scope.id}}.get(scope.kind, {})
 
-    async def _manifest(self, tenant: Tenant, scope: Scope, place: _Place) -> bytes:
+    async def _manifest(self, tenant: Tenant, scope: ArchiveScope, place: _Place) -> bytes:
         (row,) = await tenant.query(BEGUN)
         document = {
             "format": FORMAT,
@@ -299,7 +299,7 @@ class Exporting:
             if pieces:
                 yield pieces, True
 
-    async def _graphs(self, scope: Scope, place: _Place) -> AsyncGenerator[_Output, None]:
+    async def _graphs(self, scope: ArchiveScope, place: _Place) -> AsyncGenerator[_Output, None]:
         """Yield graphs by name; the position is the graph and the token of its next page."""
         begin, token = place.at or ("", "")
         names = [scope.id] if scope.kind == "graph" else sorted(await self._graph.names())

@@ -25,7 +25,7 @@ from uuid import UUID
 import orjson
 
 from context_service.kernel.graph import EntityGraph
-from context_service.retrieval.model import MEMORY, Scope
+from context_service.retrieval.model import MEMORY, PassageScope
 from context_service.transfer import pure as archive
 from context_service.transfer.pure import FORMAT, ArchivePiece
 from context_service.transfer.rules.export import check_unbound
@@ -901,7 +901,7 @@ class _Import:
 
     async def _count_memories(self, transaction: Transaction, memories: list[dict[str, Any]]) -> None:
         users = sorted({str(row["owner_user_id"]) for row in memories})
-        scopes = [Scope.of_user(MEMORY, transaction.tenant_id, user).id for user in users]
+        scopes = [PassageScope.of_user(MEMORY, transaction.tenant_id, user).id for user in users]
         await self._owed.count_memories(transaction, users, scopes)
 
     async def _name_pages(

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from context_service.retrieval.model import WIKI, Audience, Passage, Scope
+from context_service.retrieval.model import WIKI, Audience, Passage, PassageScope
 from context_service.retrieval.pure.sections import PagePiece, Section, cut
 from context_service.retrieval.pure.terms import masks
 from context_service.retrieval.store.passages import Passages
@@ -66,14 +66,14 @@ _FIRST = UUID(int=0)
 _REASONS_MAX = 5  # of a kind
 
 
-async def lock(transaction: Transaction, scope: Scope) -> None:
+async def lock(transaction: Transaction, scope: PassageScope) -> None:
     """Lock a scope of pages for writing until the transaction ends."""
     await transaction.query(_LOCK, (scope.id,))
 
 
-def scope_of(tenant_id: UUID, user_id: str) -> Scope:
+def scope_of(tenant_id: UUID, user_id: str) -> PassageScope:
     """Return the scope in which a user's pages are searched."""
-    return Scope.of_user(WIKI, tenant_id, user_id)
+    return PassageScope.of_user(WIKI, tenant_id, user_id)
 
 
 class PageRows:

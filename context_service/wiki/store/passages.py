@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from context_service.retrieval.model import WIKI, Audience, Scope
+from context_service.retrieval.model import WIKI, Audience, PassageScope
 from context_service.retrieval.pure.sections import sections
 from context_service.retrieval.store.feeds import IndexedText, PassageFeed
 from context_service.retrieval.store.user_scopes import users_of
@@ -22,7 +22,7 @@ _ROWS = SQL["rows"]
 def page_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return the feed that verifies and rebuilds the passages of users' pages; a user without pages has no origins."""
 
-    async def origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
+    async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
         (row,) = rows
         pieces = cut_of(row.title, row.aliases, list(sections(row.markdown)), count=count_tokens, scope_id=scope.id)
         return IndexedText(

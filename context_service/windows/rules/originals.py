@@ -19,7 +19,7 @@ from context_service.packing.pure.units import SpokenText, said_in
 from context_service.packing.store.views import ViewRows
 from context_service.profiles.pure.profiles import ROLES
 from context_service.profiles.rules.learning import Learning
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.store.passages import Passages
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure import refs
@@ -131,7 +131,7 @@ class Originals:
             raise Erased("the messages that ref names were erased", ref=ref) if forks else window_not_found(window_id)
         if named.passage is not None:
             place = (named.seq, named.passage)
-            texts = await self._passages.texts(principal, Scope.of_context(context_id), [place])
+            texts = await self._passages.texts(principal, PassageScope.of_context(context_id), [place])
             if place in texts:
                 if learns:  # who said it, the passage does not tell
                     said = [SpokenText(role, texts[place], 0) for role in ROLES]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Digest
-from context_service.working_memory.store import blob_rows
+from context_service.working_memory.store.blobs import blob_rows
 from contextkeep.errors import ContextKeepError, UploadExpired
 from service_runtime.postgres import Tenant
 from service_runtime.rpc.calls import hold_bytes, raise_if_cancelled

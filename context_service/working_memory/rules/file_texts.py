@@ -19,9 +19,9 @@ from context_service.retrieval.documents.reading import FILE_BYTES_MAX, FileText
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece, numbered
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.rules.record_texts import RecordTexts
-from context_service.working_memory.store.file_texts import LOCK, NODE, PUT, TELL
-from context_service.working_memory.store.passages import RecordPassages
 from context_service.working_memory.store.records import TEXT_TOPIC
+from context_service.working_memory.store.texts.file_texts import LOCK, NODE, PUT, TELL
+from context_service.working_memory.store.texts.passages import RecordPassages
 from contextkeep.errors import Unavailable
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background

@@ -21,9 +21,9 @@ from context_service.retrieval.rules.search import best, few_of_each
 from context_service.retrieval.store.passages import Passages
 from context_service.working_memory.rules.search import TEXT_CHARS_MAX as QUERY_CHARS_MAX
 from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion
-from context_service.working_memory.store import file_passages
-from context_service.working_memory.store.file_passages import BEST_PASSAGES, COUNT, COUNT_OF_NODES, SHOWN, WHOLE
-from context_service.working_memory.store.passages import NODE, scope_of
+from context_service.working_memory.store.texts import file_passages
+from context_service.working_memory.store.texts.file_passages import BEST_PASSAGES, COUNT, COUNT_OF_NODES, SHOWN, WHOLE
+from context_service.working_memory.store.texts.passages import NODE, scope_of
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database, Row
 from service_runtime.rpc.principal import Principal

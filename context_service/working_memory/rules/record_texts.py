@@ -10,7 +10,7 @@ from context_service.retrieval.documents.kinds import Reason, Unread, charset_of
 from context_service.retrieval.documents.reading import FILE_BYTES_MAX, DocumentReader, FileText, RecordText
 from context_service.retrieval.pure.part_texts import json_text
 from context_service.working_memory.pure.fields import content_type_of_name
-from context_service.working_memory.store.record_texts import READ
+from context_service.working_memory.store.texts.record_texts import READ
 from contextkeep.errors import BlobCorrupted
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Row, Tenant

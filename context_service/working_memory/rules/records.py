@@ -29,8 +29,8 @@ from context_service.working_memory.pure.fields import (
 from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob, upload_expired
 from context_service.working_memory.rules.fetch import RecordName, record_archived, record_expired
 from context_service.working_memory.rules.file_texts import owes_text
-from context_service.working_memory.store import blob_rows, upload_rows
-from context_service.working_memory.store.passages import RecordPassages
+from context_service.working_memory.store.blobs import blob_rows, upload_rows
+from context_service.working_memory.store.blobs.upload_rows import OpenUpload
 from context_service.working_memory.store.record_columns import Record
 from context_service.working_memory.store.records import (
     EMBEDDING_TOPIC,
@@ -40,7 +40,7 @@ from context_service.working_memory.store.records import (
     Records,
 )
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
-from context_service.working_memory.store.upload_rows import OpenUpload
+from context_service.working_memory.store.texts.passages import RecordPassages
 from contextkeep.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
 from service_runtime.background_work.outbox import Outbox
 from service_runtime.background_work.queue_room import QUEUED_MAX

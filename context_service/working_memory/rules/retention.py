@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from context_service.working_memory.store import blob_rows
-from context_service.working_memory.store.passages import RecordPassages
+from context_service.working_memory.store.blobs import blob_rows
 from context_service.working_memory.store.retention import LET_GO, LOCK_DUE_RECORDS, PURGE_RECORDS
+from context_service.working_memory.store.texts.passages import RecordPassages
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
 

@@ -29,8 +29,8 @@ from context_service.working_memory.store.record_columns import (
     record_of,
 )
 from context_service.working_memory.store.record_filters import RECORD_FIELDS
-from context_service.working_memory.store.search import HAS_INDEX, RECORDS, SET_INDEXED, SQL
-from context_service.working_memory.store.words_in_passages import found_in_passages
+from context_service.working_memory.store.texts.search import HAS_INDEX, RECORDS, SET_INDEXED, SQL
+from context_service.working_memory.store.texts.words_in_passages import found_in_passages
 from contextkeep.errors import InvalidArgument, SliceTooLarge
 from service_runtime.inputs.conditions import Bindings, condition_sql
 from service_runtime.inputs.pages import PAGE_BYTES_MAX

@@ -20,10 +20,10 @@ from context_service.working_memory.pure.beginnings import Beginning
 from context_service.working_memory.pure.fields import RecordInput
 from context_service.working_memory.rules.blobs import BlobWriter, upload_expired
 from context_service.working_memory.rules.records import WorkingMemory, within_bounds
-from context_service.working_memory.store import upload_rows
+from context_service.working_memory.store.blobs import upload_rows
+from context_service.working_memory.store.blobs.upload_rows import OpenUpload, upload_not_found
 from context_service.working_memory.store.record_columns import Record
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
-from context_service.working_memory.store.upload_rows import OpenUpload, upload_not_found
 from contextkeep.errors import (
     ChecksumMismatch,
     InvalidArgument,

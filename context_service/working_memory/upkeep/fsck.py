@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from context_service.blobs.storage import REGISTER, BlobStat, BlobStorage
-from context_service.working_memory.store import stored_blobs
-from context_service.working_memory.store.stored_blobs import BlobCount, BlobRow
+from context_service.working_memory.store.blobs import stored_blobs
+from context_service.working_memory.store.blobs.stored_blobs import BlobCount, BlobRow
 from context_service.working_memory.upkeep.move_blobs import DAMAGED, GRACE_S_MIN, Mover, for_each
 from contextkeep.errors import BlobCorrupted, ProviderNotConfigured
 from service_runtime.postgres import Database, Tenant

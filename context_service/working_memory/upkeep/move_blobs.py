@@ -17,8 +17,8 @@ from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared
 from context_service.working_memory.rules.blobs import BlobWriter, upload_expired
-from context_service.working_memory.store import blob_rows, stored_blobs
-from context_service.working_memory.store.stored_blobs import BlobCount, BlobRow
+from context_service.working_memory.store.blobs import blob_rows, stored_blobs
+from context_service.working_memory.store.blobs.stored_blobs import BlobCount, BlobRow
 from contextkeep.errors import Aborted, BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
 from service_runtime.postgres import Database, Tenant, Transaction
 

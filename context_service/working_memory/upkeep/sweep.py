@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from context_service.blobs.storage import BlobStorage
 from context_service.working_memory.rules.retention import Purges
-from context_service.working_memory.store import blob_rows, upload_rows
-from context_service.working_memory.store.blob_rows import DueBlob
+from context_service.working_memory.store.blobs import blob_rows, upload_rows
+from context_service.working_memory.store.blobs.blob_rows import DueBlob
 from contextkeep.errors import ContextKeepError
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background

@@ -14,7 +14,7 @@ from context_service.retrieval.model import Backfilled
 from context_service.working_memory.pure.fields import content_type_of_name
 from context_service.working_memory.rules.file_texts import owes_text
 from context_service.working_memory.store.records import TEXT_TOPIC
-from context_service.working_memory.store.text_backfill import LOCK, OWE, PAGE
+from context_service.working_memory.store.texts.text_backfill import LOCK, OWE, PAGE
 from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 

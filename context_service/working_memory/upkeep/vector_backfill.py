@@ -12,7 +12,7 @@ from uuid import UUID
 
 from context_service.retrieval.model import Backfilled
 from context_service.working_memory.store.records import EMBEDDING_TOPIC
-from context_service.working_memory.store.vector_backfill import COUNT, LOCK, OWE
+from context_service.working_memory.store.texts.vector_backfill import COUNT, LOCK, OWE
 from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
 

@@ -15,7 +15,7 @@ from context_service.contexts.pure.passages import passages_of
 from context_service.contexts.store import erasures
 from context_service.contexts.store import log as log_module
 from context_service.contexts.store.log import Log
-from context_service.retrieval.model import CONTEXT, Scope
+from context_service.retrieval.model import CONTEXT, PassageScope
 from context_service.retrieval.store.passages import Passages
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
@@ -57,7 +57,7 @@ async def test_a_context_begins_and_goes_on_in_one_round_trip_each(postgres: Emb
                 turns.append(network.turns)
 
             assert [after - before for before, after in pairwise(turns)] == [2] * 8
-            totals = await passages.totals(PRINCIPAL, Scope.of_context(context_id))
+            totals = await passages.totals(PRINCIPAL, PassageScope.of_context(context_id))
             assert (totals.passages, totals.last_seq) == (15, 15)
 
 

@@ -16,7 +16,7 @@ import pytest
 from context_service.contexts.store import erasures
 from context_service.erasure.rules import subjects
 from context_service.erasure.rules.subjects import SubjectEraser, begin
-from context_service.erasure.store import IS_OWED, RENEW
+from context_service.erasure.store.erasures import IS_OWED, RENEW
 from context_service.settings import Settings
 from contextkeep import AsyncContextClient, AsyncEntityClient, MessageInput, SubjectErasure, new_id
 from contextkeep.errors import (

@@ -13,7 +13,7 @@ from context_service.contexts.store.erasures import OF_SUBJECTS
 from context_service.kernel.tokens import TokenCounter
 from context_service.memories.store.memories import scope_of
 from context_service.memories.store.passages import memory_source
-from context_service.retrieval.model import MEMORY, WIKI, Scope
+from context_service.retrieval.model import MEMORY, WIKI, PassageScope
 from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import Passages
 from context_service.settings import Settings
@@ -85,7 +85,7 @@ async def test_the_operators_command_knows_memories_and_pages(stack: Opened, use
     with psycopg.connect(stack.urls.superuser, autocommit=True) as connection:
         connection.execute("DELETE FROM context.passage WHERE owner_user_id = %s", (user.user_id,))
     settings = Settings(database_url=stack.urls.service)
-    scope_id = Scope.of_user(kind, PRINCIPAL.tenant_id, user.user_id).id
+    scope_id = PassageScope.of_user(kind, PRINCIPAL.tenant_id, user.user_id).id
 
     async def missing(*, mend: bool) -> int:
         found = await maintenance.verify_index(

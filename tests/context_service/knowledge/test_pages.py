@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from context_service.kernel.tokens import TokenCounter
-from context_service.retrieval.model import WIKI, Scope
+from context_service.retrieval.model import WIKI, PassageScope
 from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import Passages
 from context_service.wiki import model as limits
@@ -214,7 +214,7 @@ async def test_a_write_that_ends_in_the_middle_leaves_nothing(
 
 async def verified(stack: Opened, user: User, *, mend: bool = False) -> Verified:
     verifying = Verifying(stack.database, Passages(stack.database), [page_source(TokenCounter().count)])
-    scope_id = Scope.of_user(WIKI, PRINCIPAL.tenant_id, user.user_id).id
+    scope_id = PassageScope.of_user(WIKI, PRINCIPAL.tenant_id, user.user_id).id
     tenants = [stack.database.tenant(PRINCIPAL.tenant_id)]
     return await verifying.run(tenants, scope_id=scope_id, mend=mend, on_progress=lambda _: None)
 
@@ -244,7 +244,7 @@ async def test_erasing_a_user_leaves_nothing_of_its_pages(stack: Opened, user: U
 
     assert set(rows_of(stack, user).values()) == {0}
     with psycopg.connect(stack.urls.superuser) as connection:
-        scope_id = Scope.of_user(WIKI, PRINCIPAL.tenant_id, user.user_id).id
+        scope_id = PassageScope.of_user(WIKI, PRINCIPAL.tenant_id, user.user_id).id
         answers = connection.execute("SELECT count(*) FROM context.request WHERE about_id = %s", (scope_id,)).fetchone()
     assert answers == (0,)
     assert (await get(other)).markdown == f"{words} again"

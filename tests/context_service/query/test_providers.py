@@ -20,7 +20,7 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.memories.rules.recall import MemoryRecalling
 from context_service.memories.store.memories import MemoryRows
 from context_service.query.model import MemoryMode
-from context_service.query.providers import Answered, Hit, ProviderQuery, Scope, State, installed
+from context_service.query.providers import Answered, Hit, ProviderQuery, QueryScope, State, installed
 from context_service.query.providers.compiled_pages import CompiledFacets
 from context_service.query.providers.contexts import NamedContexts
 from context_service.query.providers.memories import UserMemories
@@ -205,7 +205,7 @@ def test_a_hit_that_is_fine_is_shown_as_it_is():
         source_id="a/1",
         title="Ein Titel – mit Ümläuten",
         snippet="नमस्ते\nשלום 👩\u200d🚀",
-        scope=Scope.PERSONAL,
+        scope=QueryScope.PERSONAL,
         score=-0.5,
         label="x",
         uri="https://example.com/a?b=c",
@@ -216,8 +216,12 @@ def test_a_hit_that_is_fine_is_shown_as_it_is():
 
 
 def test_time_and_scope_bound_hits_and_what_has_no_time_is_left_out_then():
-    hits = [stubs.hit("a", "x"), stubs.hit("b", "x", as_of=NOW), stubs.hit("c", "x", scope=Scope.PERSONAL, as_of=NOW)]
-    asked = ProviderQuery(query="?", limit=3, scopes=frozenset({Scope.TEAM}), time_from=NOW)
+    hits = [
+        stubs.hit("a", "x"),
+        stubs.hit("b", "x", as_of=NOW),
+        stubs.hit("c", "x", scope=QueryScope.PERSONAL, as_of=NOW),
+    ]
+    asked = ProviderQuery(query="?", limit=3, scopes=frozenset({QueryScope.TEAM}), time_from=NOW)
     assert [one.source_id for one in checked_answer(Answered(hits=hits), asked, now=NOW).hits] == ["b"]
 
 

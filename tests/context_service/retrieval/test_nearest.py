@@ -8,7 +8,7 @@ import random
 import psycopg
 import pytest
 
-from context_service.retrieval.model import Scope
+from context_service.retrieval.model import PassageScope
 from context_service.retrieval.store import nearest as nearest_module
 from context_service.retrieval.store.nearest import Nearest
 from context_service.retrieval.store.passage_vectors import BESIDE
@@ -41,7 +41,7 @@ def product(one: list[float], other: list[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 
-async def filled(database: Database, urls: Urls) -> tuple[Scope, Vectors]:
+async def filled(database: Database, urls: Urls) -> tuple[PassageScope, Vectors]:
     """Return a scope of messages of two passages, ten of a session, with their vectors."""
     scope, source = context(), random.Random(4)
     places = [(seq, ordinal) for seq in range(1, PASSAGES // 2 + 1) for ordinal in (0, 1)]

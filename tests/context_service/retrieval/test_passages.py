@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_service.retrieval.model import Audience, Passage, Scope
+from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure.rows import Matching, Totals
 from context_service.retrieval.pure.terms import MASK_BITS, mask, terms_of
 from context_service.retrieval.store import passages as passages_module
@@ -49,8 +49,8 @@ def passages(database: Database) -> Passages:
     return Passages(database)
 
 
-def context() -> Scope:
-    return Scope.of_context(uuid.uuid4())
+def context() -> PassageScope:
+    return PassageScope.of_context(uuid.uuid4())
 
 
 def said(seq: int, text: str, *, session: int = 1, **more: Any) -> Passage:
@@ -60,7 +60,12 @@ def said(seq: int, text: str, *, session: int = 1, **more: Any) -> Passage:
 
 
 async def put(
-    database: Database, scope: Scope, written: Sequence[Passage], *, principal: Principal = PRINCIPAL, **audience: Any
+    database: Database,
+    scope: PassageScope,
+    written: Sequence[Passage],
+    *,
+    principal: Principal = PRINCIPAL,
+    **audience: Any,
 ) -> None:
     if scope.context_id is not None:
         audience = {"ancestors": (scope.context_id,)} | audience
@@ -71,7 +76,7 @@ async def put(
     await database.of(principal, context_id=scope.context_id).transaction(work)
 
 
-async def remove(database: Database, scope: Scope, *seqs: int) -> int:
+async def remove(database: Database, scope: PassageScope, *seqs: int) -> int:
     door = database.of(PRINCIPAL, context_id=scope.context_id)
     return await door.transaction(lambda transaction: Passages(database).remove(transaction, scope, seqs))
 
@@ -81,7 +86,9 @@ def finding(matching: Matching) -> list[int]:
     return [row.seq for row in matching.rows if row.found]
 
 
-async def found(passages: Passages, scope: Scope, question: str, *, principal: Principal = PRINCIPAL) -> list[int]:
+async def found(
+    passages: Passages, scope: PassageScope, question: str, *, principal: Principal = PRINCIPAL
+) -> list[int]:
     return finding(await passages.matching(principal, scope, terms_of(question)))
 
 
@@ -345,7 +352,7 @@ class TestLargeScopes:
     """Terms that many passages have find nothing where there are many passages, and are told of what was found."""
 
     @pytest.fixture
-    async def scope(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> Scope:
+    async def scope(self, database: Database, monkeypatch: pytest.MonkeyPatch) -> PassageScope:
         monkeypatch.setattr(passages_module, "READ_WHOLE", 50)
         scope = context()
         texts = [f"talk {'even' if seq % 2 else 'odd'} {'tenth' if seq % 10 == 0 else ''} n{seq}" for seq in range(100)]
@@ -353,7 +360,7 @@ class TestLargeScopes:
         await put(database, scope, written)
         return scope
 
-    async def test_a_common_term_does_not_find(self, passages: Passages, scope: Scope):
+    async def test_a_common_term_does_not_find(self, passages: Passages, scope: PassageScope):
         matching = await passages.matching(PRINCIPAL, scope, terms_of("talk tenth odd"))
 
         assert [row.seq for row in matching.rows] == sorted([*range(0, 100, 10), *range(1, 100, 10)], reverse=True)
@@ -364,13 +371,13 @@ class TestLargeScopes:
         assert matching.estimated[2] == pytest.approx(50, abs=20)
 
     async def test_what_was_said_before_is_read_if_it_has_a_term_that_did_not_find(
-        self, passages: Passages, scope: Scope
+        self, passages: Passages, scope: PassageScope
     ):
         for question, seqs in (("n7", [8, 7]), ("n7 talk", [8, 7, 6]), ("n7 even", [8, 7]), ("n7 odd", [8, 7, 6])):
             matching = await passages.matching(PRINCIPAL, scope, terms_of(question))
             assert [row.seq for row in matching.rows] == seqs, question
 
-    async def test_of_common_terms_only_the_rarest_finds(self, passages: Passages, scope: Scope):
+    async def test_of_common_terms_only_the_rarest_finds(self, passages: Passages, scope: PassageScope):
         for question in ("talk odd", "talk odd unheard"):
             matching = await passages.matching(PRINCIPAL, scope, terms_of(question))
             assert len([row for row in matching.rows if 1 in {asked for _, asked in row.found}]) == 50
@@ -378,7 +385,7 @@ class TestLargeScopes:
         assert await found(passages, scope, "talk") == list(range(99, -1, -1))
 
     async def test_of_too_many_those_with_most_of_the_rarest_terms_are_read(
-        self, passages: Passages, scope: Scope, monkeypatch: pytest.MonkeyPatch
+        self, passages: Passages, scope: PassageScope, monkeypatch: pytest.MonkeyPatch
     ):
         """Of equal ones the newest."""
         monkeypatch.setattr(passages_module, "FOUND_MAX", 20)
@@ -395,7 +402,7 @@ class TestLargeScopes:
         assert matching.estimated == {}
 
     async def test_a_term_that_is_nearly_everywhere_is_looked_for_from_the_end_on(
-        self, database: Database, passages: Passages, scope: Scope, monkeypatch: pytest.MonkeyPatch
+        self, database: Database, passages: Passages, scope: PassageScope, monkeypatch: pytest.MonkeyPatch
     ):
         """The index would give half of the scope, however large it is."""
         monkeypatch.setattr(passages_module, "SEARCHED_MAX", 10)
@@ -435,7 +442,7 @@ class TestLargeScopes:
         assert await found(passages, scope, "early") == list(range(49, 44, -1))
 
     async def test_a_scope_is_sampled_again_when_it_has_grown(
-        self, database: Database, passages: Passages, scope: Scope, monkeypatch: pytest.MonkeyPatch
+        self, database: Database, passages: Passages, scope: PassageScope, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(passages_module, "SAMPLES_MAX", 1)
         assert set((await passages.matching(PRINCIPAL, scope, ["tenth", "new"])).estimated) == set()
@@ -461,7 +468,7 @@ async def test_asked_terms_have_a_largest_number(database: Database, passages: P
 # The walls. Row-level security alone, and the application's conditions alone.
 
 
-def colliding(scope: Scope, term: str, other: Scope) -> str:
+def colliding(scope: PassageScope, term: str, other: PassageScope) -> str:
     """Return a term that is in one scope the number that another one is in the other."""
     number = mask(scope.id, term)
     return next(one for one in map(str, itertools.count()) if mask(other.id, one) == number)
@@ -474,7 +481,7 @@ async def test_terms_of_another_scope_that_have_the_same_number_find_nothing(dat
     assert MASK_BITS < 32
     await put(database, ours, [said(1, "dog")])
     await put(database, theirs, [said(1, stranger), said(2, stranger)])
-    records = Scope(kind="record", id=ours.id)
+    records = PassageScope(kind="record", id=ours.id)
     await put(database, records, [said(1, "dog"), said(2, "dog")])
 
     assert await found(passages, ours, "dog") == [1]
@@ -496,7 +503,7 @@ async def test_another_tenant_finds_nothing_in_a_scope_of_the_same_id(database: 
 
 @pytest.mark.usefixtures("read")
 async def test_what_a_key_or_a_user_may_not_see_is_neither_found_nor_counted(database: Database, passages: Passages):
-    scope = Scope(kind="record", id=uuid.uuid4())
+    scope = PassageScope(kind="record", id=uuid.uuid4())
     ada, bob = (replace(PRINCIPAL, user_id=one) for one in ("ada", "bob"))
     bound = replace(PRINCIPAL, graph_names=frozenset({"mine"}))
     await put(database, scope, [said(1, "dog", session=1)], graph_name="mine")
@@ -521,7 +528,7 @@ async def test_nothing_is_written_that_could_not_be_seen(database: Database):
     other, bound = uuid.uuid4(), replace(PRINCIPAL, graph_names=frozenset({"mine"}))
     for principal, where, audience in (
         (PRINCIPAL, scope, {"owner_user_id": "ada"}),
-        (bound, Scope(kind="record", id=scope.id), {"graph_name": "other"}),
+        (bound, PassageScope(kind="record", id=scope.id), {"graph_name": "other"}),
         (bound, scope, {}),
         (replace(PRINCIPAL, context_id=other), scope, {}),
     ):
@@ -529,9 +536,9 @@ async def test_nothing_is_written_that_could_not_be_seen(database: Database):
             await put(database, where, [said(1, "dog")], principal=principal, **audience)
     for where, audience in (
         (scope, {"ancestors": (other,)}),
-        (Scope(kind="context", id=scope.id), {}),
-        (Scope(kind="record", id=scope.id), {"ancestors": (scope.id,)}),
-        (Scope(kind="context", id=scope.id, context_id=other), {}),
+        (PassageScope(kind="context", id=scope.id), {}),
+        (PassageScope(kind="record", id=scope.id), {"ancestors": (scope.id,)}),
+        (PassageScope(kind="context", id=scope.id, context_id=other), {}),
     ):
         with pytest.raises(psycopg.errors.CheckViolation):
             await put(database, where, [said(1, "dog")], **audience)
@@ -545,7 +552,7 @@ async def test_row_level_security_alone_keeps_contexts_apart(urls: Urls, table: 
     """Whatever a statement forgets: it names no scope, no tenant, no user here."""
     mine, beside = context(), context()
     async with Database.open(urls.service, connections_max=1, name="walls") as database:
-        for scope in (mine, beside, Scope(kind="record", id=uuid.uuid4())):
+        for scope in (mine, beside, PassageScope(kind="record", id=uuid.uuid4())):
             await put(database, scope, [said(1, "dog")])
     said_of_all = {"app.tenant": str(PRINCIPAL.tenant_id), "app.context": str(mine.id), "app.subject": "="}
 

@@ -11,7 +11,7 @@ from bench.quality import in_memory
 from bench.quality.agent_log import agent_log
 from bench.quality.conversations import Conversation
 from bench.quality.in_memory import Index
-from context_service.retrieval.model import Audience, Passage, Scope
+from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.terms import terms_of
@@ -54,7 +54,7 @@ async def test_what_is_measured_is_what_the_service_reads(
 ):
     conversation = agent_log(tasks=6)
     count = len(conversation.turns)
-    scope = Scope.of_context(uuid.uuid4())
+    scope = PassageScope.of_context(uuid.uuid4())
     written = passages_of(conversation)
 
     async def work(transaction: Transaction) -> None:

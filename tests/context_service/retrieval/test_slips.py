@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.retrieval.model import Audience, Passage, Scope
+from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure import slips
 from context_service.retrieval.pure.slips import (
     RELATIVES_MAX,
@@ -139,8 +139,8 @@ async def passages(urls: Urls) -> AsyncIterator[Passages]:
         yield Passages(database)
 
 
-async def written(passages: Passages, *texts: str, author: str = "") -> Scope:
-    scope = Scope.of_context(uuid.uuid4())
+async def written(passages: Passages, *texts: str, author: str = "") -> PassageScope:
+    scope = PassageScope.of_context(uuid.uuid4())
     given = [
         Passage(
             seq=seq,

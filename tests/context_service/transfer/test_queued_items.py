@@ -17,7 +17,7 @@ from context_service.transfer.pure import ArchivePiece
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
 from context_service.working_memory.rules.file_texts import FileTexts
 from context_service.working_memory.rules.record_texts import RecordTexts
-from context_service.working_memory.store.passages import RecordPassages
+from context_service.working_memory.store.texts.passages import RecordPassages
 from contextkeep import AsyncContextClient
 from contextkeep.errors import LimitExceeded
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres

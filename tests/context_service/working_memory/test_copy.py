@@ -17,7 +17,7 @@ from pydantic import SecretStr
 import context_service.app
 from context_service.commands import maintenance
 from context_service.settings import Settings
-from context_service.working_memory.store.stored_blobs import BlobCount
+from context_service.working_memory.store.blobs.stored_blobs import BlobCount
 from context_service.working_memory.upkeep.move_blobs import Copied
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, ProviderNotConfigured, Unavailable

@@ -23,8 +23,8 @@ from pydantic import SecretStr
 from context_service.retrieval.model import Backfilled
 from context_service.retrieval.rules import vectors as vectors_module
 from context_service.settings import Settings
-from context_service.working_memory.store import vectors as record_vectors
 from context_service.working_memory.store.records import EMBEDDING_TOPIC
+from context_service.working_memory.store.texts import vectors as record_vectors
 from context_service.working_memory.upkeep import vector_backfill as backfill_module
 from context_service.working_memory.upkeep.vector_backfill import Backfill
 from contextkeep.context.v1 import working_memory_pb2 as pb

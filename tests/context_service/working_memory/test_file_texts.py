@@ -22,8 +22,8 @@ from context_service.working_memory.rules import file_texts
 from context_service.working_memory.rules.file_texts import FileTexts
 from context_service.working_memory.rules.retention import Purges, Retention
 from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion
-from context_service.working_memory.store.index_source import RECORDS
-from context_service.working_memory.store.passages import RecordPassages, scope_of
+from context_service.working_memory.store.texts.index_source import RECORDS
+from context_service.working_memory.store.texts.passages import RecordPassages, scope_of
 from context_service.working_memory.upkeep import text_backfill
 from context_service.working_memory.upkeep.text_backfill import TextBackfill
 from contextkeep.context.v1 import working_memory_pb2 as pb

@@ -22,7 +22,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 import context_service.app
 from context_service.commands import maintenance
 from context_service.settings import Settings
-from context_service.working_memory.store import blob_rows
+from context_service.working_memory.store.blobs import blob_rows
 from context_service.working_memory.upkeep.sweep import Swept
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION
-from context_service.working_memory.store.passages import NODE
 from context_service.working_memory.store.record_columns import READ, STORED
 from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
+from context_service.working_memory.store.texts.passages import NODE
 from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from context_service.retrieval.model import Audience, Passage, Scope
+from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.terms import masks, terms_of
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece, TextPiece
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
-from context_service.working_memory.store.passages import NODE, passage, scope_of, take_turn
+from context_service.working_memory.store.texts.passages import NODE, passage, scope_of, take_turn
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
 
@@ -31,14 +31,14 @@ _NODES = Owners(
 )
 
 
-async def _origin(scope: Scope, rows: Sequence[Row]) -> IndexedText:
+async def _origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
     first = rows[0]
     audience = Audience(graph_name=first.graph_name, agent_bundle_id=first.agent_bundle_id, app_id=first.app_id)
     passages = [_passage(scope, row) for row in rows if row.ordinal is not None]
     return IndexedText(seq=first.seq, audience=audience, passages=passages)
 
 
-def _passage(scope: Scope, row: Row) -> Passage:
+def _passage(scope: PassageScope, row: Row) -> Passage:
     terms = tuple(terms_of(row.text))
     piece = NumberedTextPiece(TextPiece(row.text, terms, marks_of(row.text)), masks(scope.id, terms))
     return passage(piece, row, row.id, ordinal=row.ordinal)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from context_service.working_memory.pure.beginnings import TEXT_CHARS_MAX
-from context_service.working_memory.store.passages import NODE
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
+from context_service.working_memory.store.texts.passages import NODE
 from service_runtime.statements.sql_files import SqlFile
 
 FILES_COUNTED = 1_000  # records that are counted; one more means that there are more

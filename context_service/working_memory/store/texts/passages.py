@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from context_service.retrieval.model import Audience, Passage, Scope
+from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece
 from context_service.retrieval.store.passages import Passages
@@ -27,9 +27,9 @@ _COUNT = SQL["count"]
 _FORGET = SQL["forget"]
 
 
-def scope_of(node_id: UUID) -> Scope:
+def scope_of(node_id: UUID) -> PassageScope:
     """Return the scope of the passages of a node's records."""
-    return Scope(kind=NODE, id=node_id)
+    return PassageScope(kind=NODE, id=node_id)
 
 
 async def take_turn(transaction: Transaction, node_id: UUID) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_service.working_memory.store.passages import SQL as PASSAGES_SQL
+from context_service.working_memory.store.texts.passages import SQL as PASSAGES_SQL
 from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__, passages=PASSAGES_SQL)

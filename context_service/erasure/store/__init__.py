@@ -1,0 +1,1 @@
+"""SQL of erased subjects and of legal holds."""

@@ -1,0 +1,1 @@
+"""SQL of blobs: their rows, resumable uploads, and where the bytes are stored."""
