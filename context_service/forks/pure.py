@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from context_service.packing.pure.quotation import attributed, with_notice
 from context_service.packing.pure.task_state import Entry
 from context_service.windows.pure.refs import refs_between, within
 
@@ -81,7 +82,7 @@ def _within(
     if said_tokens <= room:
         found = [result for result in found if result.text not in whole]
     lines = _lines(fork, found, max(int(room * _FOUND_SHARE), room - said_tokens - 2), count)
-    behind = "\n".join([_HEAD, *lines]) if lines else ""
+    behind = with_notice("\n".join([_HEAD, *lines])) if lines else ""
     said = _cut(whole, answer, fork, room - count(behind), count)
     text = "\n\n".join(filter(None, [head, said, behind]))
     return ForkResult(text, said == whole and len(lines) == len(found))
@@ -93,7 +94,8 @@ def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], 
     room -= count(_HEAD) + 1
     for entry in reversed(found):
         text = _REF.sub(lambda said: f"({within(fork, said[1])})", entry.text)
-        line = f"- {entry.section}: {text}" + (f" ({within(fork, entry.ref)})" if entry.ref else "")
+        line = f"- {entry.section}: {attributed(text, entry.speaker)}"
+        line += f" ({within(fork, entry.ref)})" if entry.ref else ""
         room -= count(line) + 1
         if room < 0:
             break

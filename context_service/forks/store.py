@@ -139,6 +139,7 @@ class ForkRows:
             "keys": TextArray([entry.key for entry in said.entries]),
             "texts": TextArray([entry.text for entry in said.entries]),
             "values": TextArray([entry.value for entry in said.entries]),
+            "speakers": TextArray([entry.speaker for entry in said.entries]),
         }
         await transaction.query(_INHERIT, named)
         return replace(

@@ -45,14 +45,14 @@ RETURNING ended_at;
 -- newest
 -- Read the entries that hold: all entries of the sections that every pack shows whole, and the newest few of each other
 -- section. A long log has many of the latter, and most of them are never shown.
-SELECT number, seq, section, key, text, value, ref FROM context.window_entry
+SELECT number, seq, section, key, text, value, ref, speaker FROM context.window_entry
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND section = ANY (%(whole)s::text[])
 UNION ALL
-SELECT number, seq, section, key, text, value, ref
+SELECT number, seq, section, key, text, value, ref, speaker
 FROM (
     SELECT e.*, row_number() OVER (PARTITION BY e.section ORDER BY e.number DESC) AS place
     FROM (
-        SELECT number, seq, section, key, text, value, ref FROM context.window_entry
+        SELECT number, seq, section, key, text, value, ref, speaker FROM context.window_entry
         WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL
         ORDER BY number DESC
         LIMIT {{looked_at}}
@@ -77,10 +77,11 @@ WITH w AS (
     RETURNING tenant_id, context_id, window_id, ancestors, owner_user_id, app_id, agent_bundle_id
 )
 INSERT INTO context.window_entry (
-    tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source, is_told,
+    tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, speaker, source, is_told,
     owner_user_id, app_id, agent_bundle_id
 )
 SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, e.n - 1, 0, e.section, e.key, e.text, e.value, '',
-    'caller', true, w.owner_user_id, w.app_id, w.agent_bundle_id
-FROM w, unnest(%(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[])
-    WITH ORDINALITY AS e (section, key, text, value, n);
+    e.speaker, 'caller', true, w.owner_user_id, w.app_id, w.agent_bundle_id
+FROM w, unnest(
+    %(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[], %(speakers)s::text[]
+) WITH ORDINALITY AS e (section, key, text, value, speaker, n);

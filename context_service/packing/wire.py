@@ -48,6 +48,7 @@ def entry_message(held: StoredEntry) -> pb.StateEntry:
         text=held.entry.text,
         value=held.entry.value,
         ref=held.entry.ref,
+        speaker=held.entry.speaker,
         created_at=times.timestamp(held.created_at),
         source=held.source,
     )

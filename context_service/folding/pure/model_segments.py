@@ -15,7 +15,7 @@ import orjson
 
 from context_service.contexts.model import Message
 from context_service.folding.pure.model_state import extracted
-from context_service.folding.pure.summaries import Scored, Summary
+from context_service.folding.pure.summaries import Scored, Summary, line_of
 from context_service.packing.pure.masks import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.task_state import Entry, is_rule
 from context_service.packing.pure.units import Unit, names_of, said_in
@@ -108,9 +108,7 @@ class SegmentSteps:
     @property
     def mandatory(self) -> list[Unit]:
         """The lines that the model's text must cover: the most important ones of those that rules chose."""
-        chosen = [
-            item.unit for item in self.summary.kept if f"- {item.unit.text} ({item.unit.ref})" in self.summary.text
-        ]
+        chosen = [item.unit for item in self.summary.kept if line_of(item.unit) in self.summary.text]
         return [unit for unit in chosen if unit.weight >= _MANDATORY_WEIGHT][:_MANDATORY_MAX]
 
 

@@ -78,7 +78,7 @@ def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
         value = per_cent_in(text)
     if (section == "progress" and not value) or (section == "question" and not text.endswith(_ASKS)):
         return None
-    return Entry(section=section, key=key, text=text, value=value, ref=source.ref, seq=ref.seq)
+    return Entry(section=section, key=key, text=text, value=value, ref=source.ref, seq=ref.seq, speaker=source.role)
 
 
 def _set_in(text: str, name: object, value: object) -> tuple[str, str]:

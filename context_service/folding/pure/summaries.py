@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, importance
+from context_service.packing.pure.quotation import NOTICE, attributed, is_quoted
 from context_service.packing.pure.units import UNIT_CHARS_MAX, Unit, form_of
 from context_service.windows.pure.refs import refs_between
 
@@ -91,6 +92,8 @@ def summary(
     ]
     best = _users_first(_different(worth, units, seen), units)[:kept_max]
     head = f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
+    if any(is_quoted(units[number].unit.speaker) for number in best):
+        head = f"{head}\n{NOTICE}"
     room_of_all = max(tokens_max, whole_max) - count(head)
     room = tokens_max - count(head)
     left = room_of_all - room // 2  # for texts of users
@@ -102,9 +105,9 @@ def summary(
             room_of_all -= count(line) + 1
     room = min(room, room_of_all)
     for number in best:
-        needed = 0 if _is_whole(units[number].unit) else count(_line(units[number].unit)) + 1
+        needed = 0 if _is_whole(units[number].unit) else count(line_of(units[number].unit)) + 1
         if 0 < needed <= room:
-            chosen[number] = _line(units[number].unit)
+            chosen[number] = line_of(units[number].unit)
             room -= needed
     if chose is not None:
         for one, worth_of_one in enumerate(worth):
@@ -160,13 +163,13 @@ def _users_first(best: Sequence[int], units: Sequence[Scored]) -> list[int]:
 
 def _fitted(unit: Unit, room: int, count: Callable[[str], int]) -> str:
     """Return the line of a text, shortened in its middle to fit; empty if too little of it would fit."""
-    if count(line := _line(unit)) <= room:
+    if count(line := line_of(unit)) <= room:
         return line
     least, most = 0, len(unit.text)
     while least < most:
         shown = (least + most + 1) // 2
-        least, most = (shown, most) if count(_line(_shortened(unit, shown))) <= room else (least, shown - 1)
-    return _line(_shortened(unit, least)) if least >= UNIT_CHARS_MAX else ""
+        least, most = (shown, most) if count(line_of(_shortened(unit, shown))) <= room else (least, shown - 1)
+    return line_of(_shortened(unit, least)) if least >= UNIT_CHARS_MAX else ""
 
 
 def _shortened(unit: Unit, chars: int) -> Unit:
@@ -195,5 +198,6 @@ def _different(worth: Sequence[float], units: Sequence[Scored], seen: Importance
     return [one for _, one in sorted(found)]
 
 
-def _line(unit: Unit) -> str:
-    return f"- {unit.text} ({unit.ref})"
+def line_of(unit: Unit) -> str:
+    """Return the line of a summary that shows a unit: its speaker, its text and its ref."""
+    return f"- {attributed(unit.text, unit.speaker)} ({unit.ref})"

@@ -13,10 +13,11 @@ from context_service.contexts.model import Message
 from context_service.kernel.rendering import Format
 from context_service.packing.pure.blocks import Block, block_of
 from context_service.packing.pure.masks import masked
+from context_service.packing.pure.quotation import speaker_of
 from context_service.packing.pure.steps import Step, cut
 from context_service.packing.pure.tallies import ToolUse, nodes_in, uses_of
 from context_service.packing.pure.task_state import WHOLE, Entry, entries_of
-from context_service.packing.pure.units import Unit, names_in, units_of
+from context_service.packing.pure.units import Unit, names_in, said_in, units_of
 from context_service.profiles.pure.profiles import Profile
 from context_service.windows.pure.refs import ref_of
 
@@ -116,7 +117,8 @@ def _waiting(
     block = block_of(step, to, count)
     if block.tokens + _AROUND_RESULT * len(step.turn.calls) <= room:
         return block
-    turn = masked(step, [unit for message in messages for unit in units_of(message, profile)], profile, count)
+    tools = _tools_of(step)
+    turn = masked(step, [unit for message in messages for unit in units_of(message, profile, tools)], profile, count)
     if turn is None:
         return block
     bare = [replace(call, result=None) for call in step.turn.calls]
@@ -148,11 +150,14 @@ def _made(
         count: Returns the number of tokens of a text.
         said: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
     """
-    units = [unit for message in messages for unit in units_of(message, profile)]
+    tools = _tools_of(step)
+    units = [unit for message in messages for unit in units_of(message, profile, tools)]
     entries = [
         entry
         for message in messages
-        for entry in (entries_of(message, profile) if said is None else said.get(message.seq, ()))
+        for entry in _attributed(
+            entries_of(message, profile) if said is None else said.get(message.seq, ()), message, tools
+        )
     ]
     block = block_of(step, to, count)
     turn = masked(step, units, profile, count)
@@ -167,6 +172,21 @@ def _made(
         role=step.turn.role,
         is_error=any(call.result is not None and call.result.is_error for call in step.turn.calls),
     )
+
+
+def _tools_of(step: Step) -> dict[str, str]:
+    """Return the names of the tools that a step called, by the refs of their results."""
+    calls = step.turn.calls
+    return {step.result_refs[call.id]: call.call.name for call in calls if call.id in step.result_refs}
+
+
+def _attributed(entries: Sequence[Entry], message: Message, tools: Mapping[str, str]) -> Sequence[Entry]:
+    """Return the entries that a message makes, each with its speaker; calls are the assistant's."""
+    if not entries:
+        return entries
+    speakers = {ref_of(message.seq, said.part): said.speaker for said in said_in(message, tools)}
+    otherwise = speaker_of(message.role, message.name)
+    return [replace(entry, speaker=speakers.get(entry.ref, otherwise)) for entry in entries]
 
 
 def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
@@ -206,6 +226,7 @@ def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Seque
             ref=entry.ref,
             seq=entry.seq,
             weight=_WRITTEN_WEIGHT,
+            speaker=entry.speaker,
         )
         for entry in written
     ]

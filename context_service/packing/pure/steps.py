@@ -21,6 +21,7 @@ from context_service.contexts.model import Message
 from context_service.kernel.parts import Part, ToolResult, texts_of
 from context_service.kernel.rendering import Call, Result, Turn
 from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
+from context_service.packing.pure.quotation import attributed, speaker_of, with_notice
 from context_service.windows.pure.refs import is_fork, ref_of, refs_between
 
 # Messages that may come while a step waits, with the step itself: a call that continues at its beginning reads no more.
@@ -170,10 +171,8 @@ class _Cutting:
             else []
         )
         if not self.open or not waiting:
-            of = f" of the call {result.tool_call_id}" if result.tool_call_id else ""
-            came = "" if is_fork(result.tool_call_id) else f"[A result{of} that came late, or twice]\n"
-            said = Part(text=f"{came}{text}")
-            self._put(Step([message.seq], Turn("user", message.name, [said]), [ref]))
+            late = Part(text=_late_result(message, result, text))
+            self._put(Step([message.seq], Turn("user", parts=[late]), [ref]))
             return
         waiting[0].result = Result(text, result.is_error)
         self.open.result_refs[waiting[0].id] = ref
@@ -181,3 +180,12 @@ class _Cutting:
             self.open.seqs.append(message.seq)
         if not self.open.is_open:
             self.close()
+
+
+def _late_result(message: Message, result: ToolResult, text: str) -> str:
+    """Return a result without a waiting call as the text of a user's turn, quoted with its speaker."""
+    if is_fork(result.tool_call_id):
+        return with_notice(attributed(text, speaker_of("fork", result.tool_call_id)))
+    of = f" of the call {result.tool_call_id}" if result.tool_call_id else ""
+    speaker = speaker_of("tool", message.name if message.role == "tool" else "")
+    return f"[A result{of} that came late, or twice]\n{with_notice(attributed(text, speaker))}"

@@ -19,6 +19,7 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.kernel.parts import ToolCall
 from context_service.kernel.sentences import language_of, sentences_of
+from context_service.packing.pure.quotation import attributed, with_notice
 from context_service.packing.pure.units import said_in
 from context_service.profiles.pure.profiles import Profile
 from context_service.retrieval.pure.terms import terms_of
@@ -96,6 +97,7 @@ class Entry:
             `progress`, the percentage, if stated; in `artifact`, `read` or `edited`.
         ref: The ref of the statement; empty for an entry of a caller.
         seq: The message of the statement; for an entry of a caller, the last message of the log at that time.
+        speaker: Who made the statement, from `quotation.speaker_of`; empty for an entry of a caller.
     """
 
     section: str
@@ -104,6 +106,7 @@ class Entry:
     value: str
     ref: str
     seq: int
+    speaker: str = ""
 
 
 class Sentence(NamedTuple):
@@ -241,7 +244,7 @@ def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], i
         left_out += len(of_section) - len(lines)
         if lines:
             blocks.append("\n".join([f"{title}:", *reversed(lines)]))
-    return RenderedState("\n".join(blocks), left_out)
+    return RenderedState(with_notice("\n".join(blocks)), left_out)
 
 
 def changes(before: str, now: str) -> tuple[list[StateChange], list[StateChange]]:
@@ -378,7 +381,8 @@ def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
         ]
         error = (named or open_errors)[-1]
         del now[place_of(error)]
-        helped = replace(helped, text=f"{error.text} ({error.ref}) -> {entry.text}")
+        both = f"{_said(error)} -> {attributed(entry.text, entry.speaker)}"
+        helped = replace(helped, text=both, speaker="")  # each part has its own speaker
     now[place_of(helped)] = helped
 
 
@@ -399,7 +403,8 @@ def _line(entry: Entry) -> str:
 
 
 def _said(entry: Entry) -> str:
-    return f"{entry.text} ({entry.ref})" if entry.ref else entry.text
+    text = attributed(entry.text, entry.speaker)
+    return f"{text} ({entry.ref})" if entry.ref else text
 
 
 def _entries_in(text: str) -> dict[tuple[str, str], StateChange]:

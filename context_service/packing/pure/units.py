@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from context_service.contexts.model import Message
 from context_service.kernel.rendering.turns import result_text
+from context_service.packing.pure.quotation import CONTROLS, speaker_of
 from context_service.profiles.pure.profiles import LineRule, Pattern, Profile
 from context_service.windows.pure.refs import ref_of
 from service_runtime.inputs.documents import check_wanted
@@ -26,9 +27,8 @@ _END_BYTES = 8_192  # of a text with too many matches: all matches at both of it
 _UNITS_OF_KIND_MAX = 6  # of a text
 _NAMED_CHARS = 65_536
 
+_NO_TOOLS: Mapping[str, str] = {}
 _CUT_WITHIN = 80  # a unit is cut at a space within this many characters before its end
-# Characters that end a line for some reader, or move its cursor.
-_CONTROLS = dict.fromkeys([*range(32), *range(0x7F, 0xA0), 0x2028, 0x2029], " ")
 # Names of things: paths, dotted, snake-case and camel-case names, numbers of things.
 _NAME = Pattern(
     r"(?:[\pL\pN_.-]*/)+[\pL\pN_.-]+|[\pL\pN_]+(?:\.[\pL\pN_]+)+|[A-Za-z]+(?:_\w+)+"
@@ -47,6 +47,7 @@ class Unit:
         text: The line; a long line is cut at a word. For a text of a user, the whole text.
         ref: The ref of the part that has the line.
         weight: The weight of the kind in the profile, 0 to 1. Many lines of a kind in one output weigh less each.
+        speaker: Who said it, from `quotation.speaker_of`.
     """
 
     kind: str
@@ -54,6 +55,7 @@ class Unit:
     ref: str
     seq: int
     weight: float
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,30 +67,48 @@ class SpokenText:
     part: int
     is_error: bool = False
     is_data: bool = False
+    speaker: str = ""
 
 
-def said_in(message: Message) -> Iterator[SpokenText]:
-    """Yield the texts of a message: its content, and the texts, data and tool results of its parts."""
+def said_in(message: Message, tools: Mapping[str, str] = _NO_TOOLS) -> Iterator[SpokenText]:
+    """Yield the texts of a message: its content, and the texts, data and tool results of its parts.
+
+    Args:
+        message: The message.
+        tools: The names of the tools whose results the message has, by the refs of the results, where they are known.
+    """
+    speaker = speaker_of(message.role, message.name)
+    of_message = message.name if message.role == "tool" else ""
+    if message.role == "tool":
+        speaker = speaker_of("tool", tools.get(ref_of(message.seq, 0), of_message))
     if message.content:
-        yield SpokenText(message.role, message.content, 0)
+        yield SpokenText(message.role, message.content, 0, speaker=speaker)
     for number, part in enumerate(message.parts, 1):
         if part.tool_result:
-            yield SpokenText("tool", result_text(part.tool_result.content_json), number, part.tool_result.is_error)
+            text = result_text(part.tool_result.content_json)
+            by = speaker_of("tool", tools.get(ref_of(message.seq, number), of_message))
+            yield SpokenText("tool", text, number, part.tool_result.is_error, speaker=by)
         elif part.text:
-            yield SpokenText(message.role, part.text, number)
+            yield SpokenText(message.role, part.text, number, speaker=speaker)
         elif part.data_json:
-            yield SpokenText(message.role, part.data_json, number, is_data=True)
+            yield SpokenText(message.role, part.data_json, number, is_data=True, speaker=speaker)
 
 
-def units_of(message: Message, profile: Profile) -> list[Unit]:
-    """Return the units of a message, in its order; if there are many, only those of the heaviest kinds."""
+def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_TOOLS) -> list[Unit]:
+    """Return the units of a message, in its order; if there are many, only those of the heaviest kinds.
+
+    Args:
+        message: The message.
+        profile: The compression profile, whose rules find the lines.
+        tools: As in `said_in`.
+    """
     found: dict[str, tuple[tuple[int, int], Unit]] = {}
-    for said in said_in(message):
+    for said in said_in(message, tools):
         check_wanted()
         data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
         low = [rule.line for rule in profile.low if said.role in rule.roles]
         is_whole = said.role == "user" and not said.is_data and len(said.text) <= USER_CHARS_MAX
-        whole = said.text.encode(errors="replace").decode().translate(_CONTROLS).strip() if is_whole else ""
+        whole = said.text.encode(errors="replace").decode().translate(CONTROLS).strip() if is_whole else ""
         for rule in profile.high:
             if said.role not in rule.roles:
                 continue
@@ -101,7 +121,9 @@ def units_of(message: Message, profile: Profile) -> list[Unit]:
                 text = whole or text
                 if text not in found or found[text][1].weight < weight:
                     ref = ref_of(message.seq, said.part)
-                    unit = Unit(kind=rule.kind, text=text, ref=ref, seq=message.seq, weight=weight)
+                    unit = Unit(
+                        kind=rule.kind, text=text, ref=ref, seq=message.seq, weight=weight, speaker=said.speaker
+                    )
                     found[text] = (said.part, start), unit
                 count += 1
                 if count == _UNITS_OF_KIND_MAX:
@@ -169,7 +191,7 @@ def _from_both_ends(lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, b
 
 def _text(line: bytes) -> str:
     """Return a line as the text of a unit, whole or cut at a space; empty if no part of it makes sense alone."""
-    text = line[: 8 * UNIT_CHARS_MAX].decode(errors="ignore").translate(_CONTROLS).strip()
+    text = line[: 8 * UNIT_CHARS_MAX].decode(errors="ignore").translate(CONTROLS).strip()
     if len(text) <= UNIT_CHARS_MAX:
         return text
     space = text.rfind(" ", UNIT_CHARS_MAX - _CUT_WITHIN, UNIT_CHARS_MAX)

@@ -174,6 +174,7 @@ class ViewRows:
                 "texts": TextArray([entry.text for entry in entries]),
                 "values": TextArray([entry.value for entry in entries]),
                 "refs": TextArray([entry.ref for entry in entries]),
+                "speakers": TextArray([entry.speaker for entry in entries]),
                 "source": source,
             },
         )
@@ -637,12 +638,12 @@ def _json(value: Any) -> str:
 
 
 def _unit_row(unit: Unit) -> tuple[Any, ...]:
-    return unit.kind, unit.text, unit.ref, unit.seq, unit.weight
+    return unit.kind, unit.text, unit.ref, unit.seq, unit.weight, unit.speaker
 
 
 def _unit(row: Sequence[Any]) -> Unit:
-    kind, text, ref, seq, weight = row
-    return Unit(kind=kind, text=text, ref=ref, seq=seq, weight=weight)
+    kind, text, ref, seq, weight, speaker = row
+    return Unit(kind=kind, text=text, ref=ref, seq=seq, weight=weight, speaker=speaker)
 
 
 def _scored_row(scored: Scored) -> tuple[Any, ...]:
@@ -668,7 +669,7 @@ def _summary(row: Row) -> Summary:
 
 
 def _kept(rows: Sequence[Sequence[Any]]) -> tuple[Scored, ...]:
-    return tuple(Scored(unit=_unit(row[:5]), step=row[5], is_error=row[6]) for row in rows)
+    return tuple(Scored(unit=_unit(row[:6]), step=row[6], is_error=row[7]) for row in rows)
 
 
 def _prepared_text(fold: Prepared) -> str:

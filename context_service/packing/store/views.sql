@@ -38,21 +38,21 @@ WITH w AS (
         AND e.window_id = w.window_id
 ), entries AS (
     INSERT INTO context.window_entry (
-        tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source, is_told,
-        ended_at, ended_seq, owner_user_id, app_id, agent_bundle_id
+        tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, speaker, source,
+        is_told, ended_at, ended_seq, owner_user_id, app_id, agent_bundle_id
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(entry_count)s + e.n - 1, e.seq, e.section, e.key,
-        e.text, e.value, e.ref, %(source)s, %(source)s <> 'caller' OR e.section = 'pin',
+        e.text, e.value, e.ref, e.speaker, %(source)s, %(source)s <> 'caller' OR e.section = 'pin',
         CASE WHEN e.ended_seq IS NOT NULL THEN now() END, e.ended_seq, w.owner_user_id, w.app_id, w.agent_bundle_id
     FROM w, unnest(
         %(entry_seqs)s::bigint[], %(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[],
-        %(refs)s::text[], %(at_once)s::bigint[]
-    ) WITH ORDINALITY AS e (seq, section, key, text, value, ref, ended_seq, n)
+        %(refs)s::text[], %(speakers)s::text[], %(at_once)s::bigint[]
+    ) WITH ORDINALITY AS e (seq, section, key, text, value, ref, speaker, ended_seq, n)
 )
 SELECT window_id FROM w;
 
 -- entry
-number, seq, section, key, text, value, ref, source, created_at
+number, seq, section, key, text, value, ref, speaker, source, created_at
 
 -- held_of
 -- What an entry may take the place of, answer or take back: values and files of its key; of sections that have none,

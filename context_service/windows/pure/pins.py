@@ -11,6 +11,7 @@ from context_service.kernel.rendering import Rendered
 from context_service.kernel.rendering.turns import part_text, result_text
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.blocks import text_pieces, tokens_of
+from context_service.packing.pure.quotation import is_quoted, quoted, speaker_of, trust_of, with_notice
 from context_service.packing.pure.task_state import Entry
 from context_service.windows.model import WindowInput
 
@@ -45,8 +46,24 @@ def said_in(message: Message, part: int | None) -> str | None:
     return texts[part] if part < len(texts) else None
 
 
+def speaker_in(message: Message, part: int | None) -> str:
+    """Return who said the text of a message, or of one of its parts; a message with a result of a tool is the tool's.
+
+    Args:
+        message: A message of the log that the window reads.
+        part: As in `said_in`.
+    """
+    parts = message.parts if part is None else message.parts[max(part - 1, 0) : part]
+    of_tool = any(held.tool_result for held in parts)
+    if message.role == "tool" or not of_tool:
+        return speaker_of(message.role, message.name)
+    return speaker_of("tool")
+
+
 def _shown(pin: Entry) -> str:
-    return f"[Pinned, {pin.ref}]\n{pin.text}" if pin.ref else f"[Pinned]\n{pin.text}"
+    told = [name for name in ("Pinned", pin.ref, pin.speaker if pin.speaker != "user" else "") if name]
+    text = with_notice(quoted(pin.text, "", trust_of(pin.speaker))) if is_quoted(pin.speaker) else pin.text
+    return f"[{', '.join(told)}]\n{text}"
 
 
 def _text(part: Part) -> str:

@@ -25,7 +25,7 @@ from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.pure import config, refs
 from context_service.windows.pure.patches import ENTRIES_MAX, StateStatement, entries_said, patched
-from context_service.windows.pure.pins import PIN_BYTES_MAX, PINS_MAX, pinned, said_in
+from context_service.windows.pure.pins import PIN_BYTES_MAX, PINS_MAX, pinned, said_in, speaker_in
 from context_service.windows.pure.refs import Ref
 from context_service.windows.rules.heads import RENDERING, check_head, check_room, counted
 from context_service.windows.rules.telemetry import Telemetry
@@ -205,9 +205,10 @@ class Editing:
 
         async def prepared(standing: WindowSnapshot) -> _Write:
             """Read the text of the pin and the room for it; return the function that writes the pin under the lock."""
-            said = await self._said(standing, named, ref, principal) if named else text
+            said, speaker = await self._said(standing, named, ref, principal) if named else (text, "")
             room = await self._room(standing.window, principal)
-            new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=named.seq if named else 0)
+            seq = named.seq if named else 0
+            new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=seq, speaker=speaker)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 """Write the pin, and the rendered pins with it; refuse it if the window has too many pins."""
@@ -400,8 +401,11 @@ class Editing:
         tokens = await beside_the_loop(_size_of(held), _tokens_needed, window, held)
         return _Room(await self._usage.factor(window, principal=principal), tokens)
 
-    async def _said(self, standing: WindowSnapshot, named: Ref, ref: str, principal: Principal) -> str:
-        """Return the text that a ref names. If its message is retracted later, the next pack removes the pin too."""
+    async def _said(self, standing: WindowSnapshot, named: Ref, ref: str, principal: Principal) -> tuple[str, str]:
+        """Return the text that a ref names, and its speaker.
+
+        If its message is retracted later, the next pack removes the pin too.
+        """
         if not 0 < named.seq <= standing.last_seq:
             raise _no_ref(ref)
         messages = await self._log.page(
@@ -420,7 +424,7 @@ class Editing:
         if not said:
             raise InvalidArgument("the message that ref names has no text", field="ref")
         check_size("ref", said, size_bytes_max=PIN_BYTES_MAX)
-        return said
+        return said, speaker_in(messages[0], named.part)
 
     async def _write_pins(
         self, transaction: Transaction, locked: Window, pins: list[Entry], reason: str, room: _Room | None = None

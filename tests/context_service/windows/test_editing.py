@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from context_service.kernel.rendering import Format
+from context_service.packing.pure.quotation import NOTICE
 from context_service.packing.store.views import ViewRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import (
@@ -104,9 +105,9 @@ async def test_a_pin_is_word_for_word_in_every_pack_through_folds(to: Format, ca
         replicas.reverse()
         pack = await packed(replicas[0], window)
         body = checked(pack, window, to).decode()
-        assert f"[Pinned]\\n{in_json}" in body and "[Pinned, m2/1]\\nbegun" in body
-        assert body.index("You look.") < body.index("[Pinned]") < body.index("[Pinned, m2/1]")
-        assert body.index("[Pinned, m2/1]") < body.index("lorem ipsum")
+        assert f"[Pinned]\\n{in_json}" in body and f"[Pinned, m2/1, tool]\\n{NOTICE}\\n«begun»" in body
+        assert body.index("You look.") < body.index("[Pinned]") < body.index("[Pinned, m2/1, tool]")
+        assert body.index("[Pinned, m2/1, tool]") < body.index("lorem ipsum")
         assert begins_with(pack, before) or pack.epoch > before.epoch
         assert pack.tokens_by_zone.pins
         epochs.add(pack.epoch)

@@ -82,7 +82,7 @@ async def test_a_goal_gives_way_to_another_behind_hundreds_of_errors(caller: Cal
 
     assert await state(caller, window, "goal") == ["The goal is now to write a report."]
     assert await state(caller, window, "constraint") == ["Never touch the vendor folder."]
-    assert "no longer: The goal is to find the file." in pack.messages_json
+    assert "no longer: user: The goal is to find the file." in pack.messages_json
 
 
 async def test_a_page_of_the_state_goes_on_where_the_one_before_ended(caller: Caller):

@@ -96,7 +96,7 @@ async def test_who_speaks_last_is_right(caller: Caller):
     await packed(caller, window)
     await said(caller, context_id, {"content": "The staging port is now 7000."})
     pack = await packed(caller, window)
-    assert "now: The staging port is now 7000. (m2/0); no longer: staging port: 9001" in pack.messages_json
+    assert "now: user: The staging port is now 7000. (m2/0); no longer: staging port: 9001" in pack.messages_json
     # Said before the window has read what is in the log already: it is the later one all the same.
     await said(caller, context_id, {"content": "The staging port is now 7001."})
     await patch(caller, window, {**PORT, "key": "STAGING_PORT", "value": "7002"})

@@ -204,6 +204,9 @@ class StateEntry(Value):
     failure_count: int = 0
     # The newest step with the tool or the entity.
     last_step: int = 0
+    # The speaker of the original text, such as "user Ann", "assistant" or "tool run_tests". Empty if a caller set the
+    # entry, and for counted entries. An error with its solution has the speakers within its text.
+    speaker: str = ""
 
     def __str__(self) -> str:
         return f"{self.section}: {self.text} ({self.ref or self.source})"
@@ -222,6 +225,7 @@ class StateEntry(Value):
             count=message.count,
             failure_count=message.failure_count,
             last_step=message.last_step,
+            speaker=message.speaker,
         )
 
 

@@ -1163,6 +1163,11 @@ export interface StateEntry {
   failureCount: number;
   /** The newest step with the tool or the entity. */
   lastStep: number;
+  /**
+   * The speaker of the original text, such as "user Ann", "assistant" or "tool run_tests". Empty if a caller set the
+   * entry, and for counted entries. An error with its solution has the speakers within its text.
+   */
+  speaker: string;
 }
 
 export function stateEntryOf(message: pb.StateEntry): StateEntry {
@@ -1177,5 +1182,6 @@ export function stateEntryOf(message: pb.StateEntry): StateEntry {
     count: message.count,
     failureCount: message.failureCount,
     lastStep: message.lastStep,
+    speaker: message.speaker,
   };
 }

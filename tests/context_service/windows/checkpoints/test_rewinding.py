@@ -59,7 +59,7 @@ async def test_a_window_goes_back_to_where_it_was(caller: Caller):
         before = await packed(caller, window, without_recall=True)
     await said(caller, context_id, {"content": "The port is 2.", "message_id": "wrong"}, calls("c"))
     shown = await packed(caller, seeing, without_recall=True)
-    assert "no longer: The port is 1." in shown.messages_json and shown.epoch == before.epoch
+    assert "no longer: user: The port is 1." in shown.messages_json and shown.epoch == before.epoch
     await caller.call("RetractMessages", context_id=context_id, message_ids=["wrong"])
     await said(caller, context_id, result("c", "seen"))
     after, expected = [await packed(caller, one, without_recall=True) for one in (seeing, not_seeing)]

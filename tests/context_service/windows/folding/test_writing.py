@@ -318,7 +318,7 @@ async def test_what_a_model_finds_is_kept_as_it_was_said_and_holds_until_somethi
     checkpoints = (await world.caller.call("ListCheckpoints", window_id=window.window_id)).checkpoints
     await said(world.caller, context_id, {"content": "The testport is 9001."})
     values = (await packed(world.caller, window, without_recall=True)).messages_json
-    assert "no longer: Der Testport ist 8081. (m1/0)" in values
+    assert "no longer: user: Der Testport ist 8081. (m1/0)" in values
     last = (await packed(world.caller, window, without_recall=True)).last_seq
     await world.caller.call(
         "Rollback", window_id=window.window_id, checkpoint=checkpoints[0].number, expected_last_seq=last

@@ -142,7 +142,7 @@ async def test_what_a_fork_inherits_is_the_state_or_pins_or_nothing_and_leads_no
     # What is said of the same later takes its place, and no model is told of it twice.
     await said(caller, whole.window.context_id, {"content": "The staging port is now 7."})
     messages = (await packed(caller, whole.window)).messages_json
-    assert "now: The staging port is now 7." in messages and messages.count("Never deploy") == 1
+    assert "now: user: The staging port is now 7." in messages and messages.count("Never deploy") == 1
     assert FOUND in {text for _, text, _ in await held(caller, window)}
 
 
@@ -278,7 +278,7 @@ async def test_what_comes_back_is_cut_to_its_room_with_a_ref_to_the_rest(caller:
         assert not done.is_whole and 0.7 * room < done.tokens <= room
         text = (await log_of(caller, context_id))[-1]
         assert f"[the rest: {fork.ref}:m2]" in text
-        assert "decision: We decided to stop because it is long." in text
+        assert "decision: assistant: We decided to stop because it is long." in text
         assert (await expanded(caller, window, f"{fork.ref}:m2/0")).content.decode().endswith(long)
     assert (await packed(caller, window)).tokens <= window.token_limit
 

@@ -19,6 +19,7 @@ from context_service.kernel.rendering import Format, empty
 from context_service.kernel.rendering.turns import NO_RESULT, is_only_reasoning
 from context_service.packing.model import STEP, NewBlock, ViewPart
 from context_service.packing.pure.blocks import Block, block_of
+from context_service.packing.pure.quotation import NOTICE
 from context_service.packing.pure.steps import Step, cut
 from context_service.packing.pure.window_body import WindowBody
 from tests.context_service.kernel.test_rendering import MESSAGES, THINKING, adapter, exhausted
@@ -198,7 +199,8 @@ def test_a_result_that_comes_when_nobody_waits_for_it_is_said():
 
     assert [step.seqs for step in done.closed] == [[1], [2]]
     assert done.closed[0].turn.calls[0].result is not None
-    assert late.closed[0].turn.parts[0].text == "[A result of the call c1 that came late, or twice]\nseen"
+    head = "[A result of the call c1 that came late, or twice]"
+    assert late.closed[0].turn.parts[0].text == f"{head}\n{NOTICE}\ntool: «seen»"
 
 
 @pytest.mark.parametrize("to", [Format.ANTHROPIC, Format.GEMINI])

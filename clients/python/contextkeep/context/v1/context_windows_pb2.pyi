@@ -1323,7 +1323,7 @@ class WindowUsage(_message.Message):
     def __init__(self, call_count: _Optional[int] = ..., pack_tokens: _Optional[int] = ..., input_tokens: _Optional[int] = ..., cached_tokens: _Optional[int] = ..., cache_write_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cached_share: _Optional[float] = ..., base_tokens: _Optional[float] = ..., price: _Optional[float] = ...) -> None: ...
 
 class StateEntry(_message.Message):
-    __slots__ = ("section", "key", "text", "value", "ref", "created_at", "source", "count", "failure_count", "last_step")
+    __slots__ = ("section", "key", "text", "value", "ref", "created_at", "source", "count", "failure_count", "last_step", "speaker")
     SECTION_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -1334,6 +1334,7 @@ class StateEntry(_message.Message):
     COUNT_FIELD_NUMBER: _ClassVar[int]
     FAILURE_COUNT_FIELD_NUMBER: _ClassVar[int]
     LAST_STEP_FIELD_NUMBER: _ClassVar[int]
+    SPEAKER_FIELD_NUMBER: _ClassVar[int]
     section: str
     key: str
     text: str
@@ -1344,7 +1345,8 @@ class StateEntry(_message.Message):
     count: int
     failure_count: int
     last_step: int
-    def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., value: _Optional[str] = ..., ref: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source: _Optional[str] = ..., count: _Optional[int] = ..., failure_count: _Optional[int] = ..., last_step: _Optional[int] = ...) -> None: ...
+    speaker: str
+    def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., value: _Optional[str] = ..., ref: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source: _Optional[str] = ..., count: _Optional[int] = ..., failure_count: _Optional[int] = ..., last_step: _Optional[int] = ..., speaker: _Optional[str] = ...) -> None: ...
 
 class GetStateRequest(_message.Message):
     __slots__ = ("window_id", "subject_user_id", "sections", "page_size", "page_token")
