@@ -12,6 +12,7 @@ from context_service.folding.rules.plan_fold import FoldPlanning
 from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.packing.rules import plugins
+from context_service.packing.rules.read_step import StepReading
 from context_service.packing.store.views import ViewRows
 from context_service.profiles.rules.learning import Learning
 from context_service.profiles.rules.profiles import OwnProfiles
@@ -42,6 +43,7 @@ def fold_rules_of(
     endings: EndingRows,
     checkpoints: CheckpointRows,
     *,
+    profiles: OwnProfiles,
     telemetry: Telemetry,
     learning: Learning,
 ) -> tuple[FoldPlanning, FoldWriting]:
@@ -55,7 +57,15 @@ def fold_rules_of(
         telemetry=telemetry,
         learning=learning,
     )
-    return FoldPlanning(views, usage=usage, endings=endings, scoring=plugins.scoring()), writing
+    planning = FoldPlanning(
+        views,
+        usage=usage,
+        endings=endings,
+        steps=StepReading(deps.log),
+        profiles=profiles,
+        scoring=plugins.scoring(),
+    )
+    return planning, writing
 
 
 def segment_writing_of(

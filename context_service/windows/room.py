@@ -90,7 +90,15 @@ def windows_of(
         models=models,
     )
     planning, writing = fold_rules_of(
-        deps, rows, views, usage_rows, endings, checkpoint_rows, telemetry=telemetry, learning=learning
+        deps,
+        rows,
+        views,
+        usage_rows,
+        endings,
+        checkpoint_rows,
+        profiles=own_profiles,
+        telemetry=telemetry,
+        learning=learning,
     )
     catching_up, packing = packing_rules_of(
         deps,

@@ -1214,7 +1214,7 @@ class CostExceeded(ResourceExhausted):
 class BudgetTooSmall(ResourceExhausted):
     """The required parts of a pack do not fit into the token limit of the window.
 
-    Do: Raise the token limit to `least`, or shorten the system prompt, tools, goal, pins or the last step.
+    Do: Raise the token limit to `least`, or shorten the system prompt, tools, goal or pins.
 
     Metadata:
         least: The smallest token limit that fits.

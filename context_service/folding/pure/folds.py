@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
+from typing import NamedTuple
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, shares_of
 from context_service.folding.pure.summaries import (
@@ -27,7 +28,8 @@ from context_service.folding.pure.summaries import (
     digest,
     summary,
 )
-from context_service.packing.pure.masks import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
+from context_service.kernel.rendering import Rendered
+from context_service.packing.pure.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.units import Unit, form_of
 from context_service.usage.pure.endings import NOTHING, Endings
 from context_service.windows.pure.config import DEFAULT, Config
@@ -37,6 +39,8 @@ DIGEST_SEGMENTS = 12
 DIGESTED_SHARE = 0.75  # share of the merged tokens that a new digest keeps: merges are small, and frequent
 _NOTHING_OWN: Mapping[Unit, float] = {}
 CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
+NEWEST_SHARE = 0.25  # of the limit: the newest step is cut to less only if nothing else can be folded
+NEXT_STEPS_SHARE = 1 / 16  # of the limit: a cut step leaves so much room for the next steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +136,20 @@ class View:
         )
 
 
+class CutStep(NamedTuple):
+    """The newest step, cut to the room that a fold leaves. A new block shows it, and the block before is kept.
+
+    Attributes:
+        number: The number of the block with the whole step.
+        pieces: The cut step, rendered.
+        tokens: The tokens of the cut step.
+    """
+
+    number: int
+    pieces: Sequence[Rendered]
+    tokens: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
     """The changes of a fold, and its account.
@@ -142,6 +160,7 @@ class Fold:
         dropped: The numbers of the appended blocks that the fold drops.
         merged: The numbers of the steps that the fold merges into summaries.
         worth: The worth of each line of the merged steps, and whether its segment shows the line.
+        cut: The newest step, if the fold cuts it.
     """
 
     view: View
@@ -150,11 +169,21 @@ class Fold:
     merged: frozenset[int]
     rules: tuple[str, ...] = field(default=())
     worth: tuple[tuple[float, bool], ...] = field(default=())
+    cut: CutStep | None = None
 
     @property
     def changes(self) -> bool:
         """Whether the fold changes anything."""
-        return bool(self.masked or self.dropped or self.merged)
+        return bool(self.masked or self.dropped or self.merged or self.cut)
+
+    def with_cut(self, cut: CutStep, *, number: int) -> Fold:
+        """Return the fold with its newest step cut, which the block `number` will show."""
+        blocks = [
+            replace(block, number=number, tokens=cut.tokens) if block.number == cut.number else block
+            for block in self.view.blocks
+        ]
+        rules = (*self.rules, f"cut step {blocks[-1].step} to the room that is left")
+        return replace(self, view=replace(self.view, blocks=tuple(blocks)), rules=rules, cut=cut)
 
 
 def fold(
@@ -209,9 +238,23 @@ def fold(
         pass
     done.rewrite_state()
     done.mask_largest(until=limits.high)
-    while done.tokens > limits.high and done.merge_oldest(is_last_resort=True):
+    while done.lacks_room and done.merge_oldest(is_last_resort=True):
         pass
     return done.fold()
+
+
+def newest_of(view: View) -> FoldableBlock | None:
+    """Return the newest step of a view, if a fold may cut it: nothing comes after it, and it is not masked."""
+    last = view.blocks[-1] if view.blocks else None
+    return None if last is None or last.is_appended or last.is_masked else last
+
+
+def room_of_newest(view: View, limits: Limits, *, waiting: int) -> int:
+    """Return the tokens that the newest step of a folded view may have, if the whole step does not fit."""
+    newest = newest_of(view)
+    left = limits.high - view.tokens - waiting + (newest.tokens if newest else 0)
+    enough = math.floor(NEWEST_SHARE * limits.limit)
+    return max(left - math.floor(NEXT_STEPS_SHARE * limits.limit), min(left, enough))
 
 
 class _Folding:
@@ -257,6 +300,19 @@ class _Folding:
         """The tokens of the view, with the step that waits."""
         return self._head + self._state + _tokens(self._summaries) + self._blocks_tokens + self._waiting
 
+    @property
+    def lacks_room(self) -> bool:
+        """Whether the newest step has less room than a quarter of the limit, and does not fit."""
+        newest = self._newest.tokens if self._newest else 0
+        least = min(newest, math.floor(NEWEST_SHARE * self._limits.limit))
+        return self.tokens - newest + least > self._limits.high
+
+    @property
+    def _newest(self) -> FoldableBlock | None:
+        """The newest step that no summary stands for."""
+        newest_first = (self._blocks[at] for at in range(len(self._blocks) - 1, self._first - 1, -1))
+        return next((block for block in newest_first if not block.is_appended), None)
+
     def mask_older(self) -> None:
         """Mask all but the last steps, and drop the blocks that were appended to masked steps."""
         kept = self._kept()
@@ -267,11 +323,11 @@ class _Folding:
             self._rules.append(f"mask all but the last {len(kept)} steps")
 
     def mask_largest(self, *, until: int) -> None:
-        """Mask the steps that save most tokens, until the view has at most `until`; the last step is masked last."""
+        """Mask the steps that save most tokens, but not the newest, until the view has at most `until`."""
         check_wanted()
         able = [block for block in self._left() if not block.is_masked and block.masked_tokens < block.tokens]
-        last = self._blocks[-1].number if self._blocks else 0
-        able.sort(key=lambda one: (one.number == last, one.masked_tokens - one.tokens))
+        able = [block for block in able if block is not self._newest]
+        able.sort(key=lambda one: one.masked_tokens - one.tokens)
         tokens, count = self.tokens, 0
         while tokens > until and count < len(able):
             tokens += able[count].masked_tokens - able[count].tokens

@@ -16,7 +16,7 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.folding.pure.model_state import extracted
 from context_service.folding.pure.summaries import Scored, Summary, line_of
-from context_service.packing.pure.masks import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
+from context_service.packing.pure.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.task_state import Entry, is_rule
 from context_service.packing.pure.units import Unit, names_of, said_in
 from context_service.profiles.pure.profiles import Profile

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock, View, fold
+from context_service.folding.pure.folds import (
+    CLOSE_STEPS,
+    CutStep,
+    Fold,
+    FoldableBlock,
+    View,
+    fold,
+    newest_of,
+    room_of_newest,
+)
 from context_service.folding.pure.prepare import Prepared, committed
 from context_service.folding.pure.summaries import SEGMENT, Summary
 from context_service.kernel.tokens import TokenCounter
@@ -21,8 +30,11 @@ from context_service.packing.model import (
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
 from context_service.packing.pure.front import NOTE_TOKENS
+from context_service.packing.pure.grades import fitted
+from context_service.packing.pure.steps import Step
 from context_service.packing.pure.task_state import Entry, RenderedState, StateChange, changes, shown
 from context_service.packing.pure.units import Unit
+from context_service.profiles.pure.profiles import Profile
 from context_service.usage.pure.endings import Endings
 from context_service.usage.pure.prices import pays_after
 from context_service.windows.model import Window
@@ -68,6 +80,29 @@ class PlannedFold:
     def saved_share(self) -> float:
         """The share of the window's tokens that the fold removes, from 0 to 1."""
         return 1 - self.fold.view.tokens / self.before.tokens if self.fold.changes else 0.0
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of a pack after the fold."""
+        return self.fold.view.tokens + self.caught_up.waiting_tokens
+
+    @property
+    def to_cut(self) -> FoldableBlock | None:
+        """The newest step, if the window does not fit with the whole step, or None."""
+        return newest_of(self.fold.view) if self.tokens > limits_of(self.caught_up.window).high else None
+
+
+def with_cut(planned: PlannedFold, step: Step, profile: Profile) -> PlannedFold:
+    """Return a fold with its newest step cut to the room that the fold leaves, if that makes the step smaller."""
+    window, view = planned.caught_up.window, planned.fold.view
+    newest = newest_of(view)
+    room = room_of_newest(view, limits_of(window), waiting=planned.caught_up.waiting_tokens)
+    count = TokenCounter(window.tokens_family).count
+    made = fitted(step, room, to=window.format, profile=profile, count=count)
+    if newest is None or made.tokens >= newest.tokens:
+        return planned
+    cut = CutStep(newest.number, made.pieces, made.tokens)
+    return replace(planned, fold=planned.fold.with_cut(cut, number=window.block_count))
 
 
 def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:

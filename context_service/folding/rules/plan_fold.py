@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from context_service.folding.pure.model_state import not_known
-from context_service.folding.pure.plan import FoldInputs, PlannedFold, plan, stated_at
+from context_service.folding.pure.plan import FoldInputs, PlannedFold, plan, stated_at, with_cut
 from context_service.folding.pure.prepare import Prepared
 from context_service.packing.model import NO_STATE_UPDATE, StateUpdate, StoredEntry
 from context_service.packing.pure.caught_up_window import CaughtUpWindow
 from context_service.packing.pure.task_state import Entry, after
+from context_service.packing.rules.costs import RENDERING
 from context_service.packing.rules.plugins import Scoring
+from context_service.packing.rules.read_step import StepReading
 from context_service.packing.store.views import ViewRows
+from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.usage.store.endings import EndingRows
 from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window
@@ -31,19 +34,30 @@ class FoldPlanning:
         views: The SQL statements on the blocks, summaries and state of windows.
         usage: The token factors that were learned from bills of vendors.
         endings: The SQL statements on the recorded outcomes of steps.
+        steps: Reads the step that a fold cuts.
+        profiles: The compression profiles of windows.
         scoring: An extension that scores lines, or None if there is none.
     """
 
     def __init__(
-        self, views: ViewRows, *, usage: UsageRows, endings: EndingRows, scoring: Scoring | None = None
+        self,
+        views: ViewRows,
+        *,
+        usage: UsageRows,
+        endings: EndingRows,
+        steps: StepReading,
+        profiles: OwnProfiles,
+        scoring: Scoring | None = None,
     ) -> None:
         self._views = views
         self._usage = usage
         self._endings = endings
+        self._steps = steps
+        self._profiles = profiles
         self._scoring = scoring
 
     async def plan(
-        self, caught_up: CaughtUpWindow, principal: Principal, prepared: Prepared | None = None
+        self, caught_up: CaughtUpWindow, principal: Principal, prepared: Prepared | None = None, *, cuts: bool = True
     ) -> PlannedFold:
         """Return the fold of a window, by the newest token factor.
 
@@ -51,6 +65,7 @@ class FoldPlanning:
             caught_up: The window after it has read its log.
             principal: The caller; its tenant and bounds limit the rows.
             prepared: The prepared fold to commit; None plans a new one.
+            cuts: Cut the newest step if it does not fit. False if more steps of the log follow it.
 
         Raises:
             RowsChanged: the window changed meanwhile.
@@ -62,7 +77,21 @@ class FoldPlanning:
         planned = await beside_the_loop(work, plan, caught_up, inputs)
         if planned.before.tokens + caught_up.waiting_tokens != caught_up.tokens:
             raise RowsChanged
-        return planned
+        return await self._with_cut(planned, principal) if planned.to_cut and cuts else planned
+
+    async def _with_cut(self, planned: PlannedFold, principal: Principal) -> PlannedFold:
+        """Return a fold with its newest step cut to the room that the fold leaves.
+
+        Raises:
+            RowsChanged: a message of the step was retracted meanwhile.
+        """
+        window, block = planned.caught_up.window, planned.to_cut
+        assert block is not None
+        step, size = await self._steps.step(window, block.seq_from, block.seq_to, principal)
+        if step is None:
+            raise RowsChanged
+        profile = await self._profiles.of(window.profile, principal=principal)
+        return await self._profiles.beside(profile, principal, RENDERING * size, with_cut, planned, step, profile)
 
     async def _inputs(self, window: Window, principal: Principal, prepared: Prepared | None) -> FoldInputs:
         """Read the inputs of a fold: blocks, summaries, state, outcomes, and the scores of an extension if any.

@@ -116,6 +116,7 @@ class FoldWriting:
             window,
             masked=sorted(done.masked),
             removed=sorted(done.merged | done.dropped),
+            cut=done.cut,
             merged=len(done.merged),
             merged_tokens=sum(block.tokens for block in planned.before.blocks if block.number in done.merged),
             gone=[summary for summary in before if summary not in now],

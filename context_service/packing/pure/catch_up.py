@@ -12,7 +12,7 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.kernel.rendering import Format
 from context_service.packing.pure.blocks import Block, block_of
-from context_service.packing.pure.masks import masked
+from context_service.packing.pure.grades import fitted, masked
 from context_service.packing.pure.quotation import speaker_of
 from context_service.packing.pure.steps import Step, cut
 from context_service.packing.pure.tallies import ToolUse, nodes_in, uses_of
@@ -86,7 +86,7 @@ def caught_up(
         count: Returns the number of tokens of a text.
         is_end: No more messages follow these in the log.
         last_seq: The `seq` of the last message of the log.
-        room: The most tokens that the unmasked results of a waiting step may have.
+        room: The most tokens of a step that waits for results.
         said: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
     """
     done = cut(messages, is_end=is_end)
@@ -102,33 +102,29 @@ def caught_up(
         reached_seq = last_seq if is_end or not messages else messages[-1].seq
     waiting = None
     if done.open:
-        of_step = [message for seq in done.open.seqs if (message := by_seq.get(seq))]
-        waiting = _waiting(done.open, of_step, to, profile, count, room)
+        waiting = _waiting(done.open, to, profile, count, room)
     return CaughtUp(steps=steps, waiting=waiting, reached_seq=reached_seq)
 
 
-def _waiting(
-    step: Step, messages: Sequence[Message], to: Format, profile: Profile, count: Callable[[str], int], room: int
-) -> Block:
-    """Render a step that waits for results: results are shown whole until the room is used up, then masked.
+def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], int], room: int) -> Block:
+    """Render a step that waits for results: results are whole until the room is used up, and later ones are cut.
 
     More results later do not change how earlier ones are shown.
     """
     block = block_of(step, to, count)
-    if block.tokens + _AROUND_RESULT * len(step.turn.calls) <= room:
-        return block
-    tools = _tools_of(step)
-    turn = masked(step, [unit for message in messages for unit in units_of(message, profile, tools)], profile, count)
-    if turn is None:
+    around = _AROUND_RESULT * len(step.turn.calls)
+    if block.tokens + around <= room:
         return block
     bare = [replace(call, result=None) for call in step.turn.calls]
-    used = block_of(replace(step, turn=replace(step.turn, calls=bare)), to, count).tokens
-    parts = step.turn.parts if used <= room else turn.parts
-    calls = []
-    for whole, short in zip(step.turn.calls, turn.calls, strict=True):
-        used += count(orjson.dumps(whole.result.text).decode()) + _AROUND_RESULT if whole.result else 0
-        calls.append(whole if used <= room else short)
-    made = block_of(replace(step, turn=replace(turn, parts=parts, calls=calls)), to, count)
+    used = block_of(replace(step, turn=replace(step.turn, calls=bare)), to, count).tokens + around
+    if used > room:  # without any result it is cut, too
+        return replace(fitted(step, room, to=to, profile=profile, count=count), is_cut=True)
+    later = set()
+    for call in step.turn.calls:
+        used += count(orjson.dumps(call.result.text).decode()) if call.result else 0
+        if used > room:
+            later.add(call.id)
+    made = fitted(step, room, to=to, profile=profile, count=count, only=later)
     return replace(made, is_cut=made.pieces != block.pieces)
 
 

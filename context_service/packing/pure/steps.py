@@ -37,12 +37,14 @@ class Step:
         seqs: The `seq` of each message of the step, in order. Messages of other steps may be between them.
         turn: The texts of the speaker, and the calls of tools.
         said_refs: The ref of each part of the turn, in order.
+        call_refs: The ref of each call, by the id of the call.
         result_refs: The ref of the result of each call, by the id of the call.
     """
 
     seqs: list[int]
     turn: Turn
     said_refs: list[str] = field(default_factory=list)
+    call_refs: dict[str, str] = field(default_factory=dict)
     result_refs: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -117,7 +119,7 @@ class _Cutting:
         placed = [(part, ref_of(message.seq, number)) for number, part in in_order(message.content, message.parts)]
         said = [part for part, _ in placed if not (part.tool_call or part.tool_result)]
         said_refs = [ref for part, ref in placed if not (part.tool_call or part.tool_result)]
-        calls = [part.tool_call for part in message.parts if part.tool_call]
+        calls = [(part.tool_call, ref) for part, ref in placed if part.tool_call]
         results = [(part.tool_result, ref) for part, ref in placed if part.tool_result]
         if message.role == "tool" and said and not results:  # the result is what it says
             result = ToolResult(tool_call_id="", content_json=orjson.dumps(text_of(said)).decode())
@@ -138,8 +140,9 @@ class _Cutting:
                 self.close()
                 self._waited_messages = self._waited_chars = 0
             turn = Turn("assistant", message.name, said)
-            turn.calls = [Call(call, id=f"call_{message.seq}_{number}") for number, call in enumerate(calls)]
-            self.open, self._ids = Step(seqs, turn, said_refs), [call.id for call in calls]
+            turn.calls = [Call(call, id=f"call_{message.seq}_{number}") for number, (call, _) in enumerate(calls)]
+            call_refs = {made.id: ref for made, (_, ref) in zip(turn.calls, calls, strict=True)}
+            self.open, self._ids = Step(seqs, turn, said_refs, call_refs), [call.id for call, _ in calls]
             if not calls and not self.thinks:
                 self.close()
         elif said:

@@ -142,7 +142,7 @@ class CatchingUp:
 
     async def _fold_on_the_way(self, caught_up: CaughtUpWindow, principal: Principal) -> None:
         with suppress(RowsChanged):
-            planned = await self._planning.plan(caught_up, principal)
+            planned = await self._planning.plan(caught_up, principal, cuts=False)
             if planned.fold.changes:
                 await self._folding.write(planned, "high_mark", principal)
 

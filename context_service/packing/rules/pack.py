@@ -14,6 +14,7 @@ from functools import partial
 from uuid import UUID
 
 from context_service.contexts.room import Log
+from context_service.folding.pure.plan import PlannedFold
 from context_service.folding.rules.plan_fold import FoldPlanning
 from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.keyed_locks import KeyedLocks
@@ -103,7 +104,7 @@ class Packing:
         Raises:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
-            BudgetTooSmall: the last step does not fit, even masked.
+            BudgetTooSmall: the fixed parts do not fit: those before the steps, and the last step without its texts.
             TokensSpent: with this pack the window, or its run, would exceed its limit of tokens.
             AnswerTooLarge: the pack does not fit one answer.
             PackVetoed: the middleware refused the pack.
@@ -145,17 +146,18 @@ class Packing:
         """Fold a window that is over its high mark, or whose cache is cold; return a window that needs no fold.
 
         Raises:
-            BudgetTooSmall: the last step does not fit, even masked.
+            BudgetTooSmall: the fixed parts do not fit: those before the steps, and the last step without its texts.
             RowsChanged: the window was folded.
         """
         window = caught_up.window
         if caught_up.tokens > limits_of(window).high:
             planned = await self._planning.plan(caught_up, principal)
             caught_up = planned.caught_up  # with the factor of the newest bills
-            if planned.fold.changes and caught_up.tokens > limits_of(caught_up.window).high:
-                await self._folding.write(planned, "high_mark", principal)
-                raise RowsChanged
-            _check_room(caught_up)
+            if caught_up.tokens > limits_of(caught_up.window).high:
+                _check_room(planned)
+                if planned.fold.changes:
+                    await self._folding.write(planned, "high_mark", principal)
+                    raise RowsChanged
         elif not caught_up.waiting and is_cold(caught_up) and caught_up.tokens > half_way(window):
             planned = await self._planning.plan(caught_up, principal)
             if planned.saved_share >= _SAVED_SHARE_MIN:
@@ -164,17 +166,18 @@ class Packing:
         return caught_up
 
 
-def _check_room(caught_up: CaughtUpWindow) -> None:
-    """Refuse a pack that is larger than the limit of the window.
+def _check_room(planned: PlannedFold) -> None:
+    """Refuse a pack that is larger than the limit of the window even after a fold.
 
     Raises:
         BudgetTooSmall: the pack is larger.
     """
-    window = caught_up.window
-    if caught_up.tokens > window.counted_limit:
-        least = calibrated(caught_up.tokens, window.token_factor)
+    window = planned.caught_up.window
+    tokens = planned.tokens if planned.fold.changes else planned.caught_up.tokens
+    if tokens > window.counted_limit:
+        least = calibrated(tokens, window.token_factor)
         raise BudgetTooSmall(
-            f"the last step does not fit, even with its tool results cleared: with the prompt and the state it has "
+            f"the fixed parts do not fit: prompt, pins, state, summaries and the last step without its texts have "
             f"{least} tokens; the limit is {window.token_limit}",
             least=least,
             token_limit=window.token_limit,

@@ -101,7 +101,7 @@ def _steps(
 ) -> CaughtUp:
     """Cut messages into steps, with the window's format, profile and tokenizer.
 
-    A waiting step's results may use half of the limit that the head leaves.
+    A waiting step may use half of the limit that the head leaves.
     """
     return caught_up(
         messages,
@@ -110,6 +110,6 @@ def _steps(
         count=TokenCounter(window.tokens_family).count,
         is_end=is_end,
         last_seq=last_seq,
-        room=(window.token_limit - front_tokens(window)) // 2,
+        room=(window.counted_limit - front_tokens(window)) // 2,
         said=statements,
     )

@@ -10,7 +10,7 @@ import orjson
 
 from context_service.checkpoints.pure.rewind import Rewound, StepPlace, rewound
 from context_service.contexts.room import Log
-from context_service.folding.pure.folds import FoldableBlock
+from context_service.folding.pure.folds import CutStep, FoldableBlock
 from context_service.folding.pure.prepare import Prepared
 from context_service.folding.pure.summaries import Scored, Summary
 from context_service.kernel.rendering import RENDERER, Rendered
@@ -86,6 +86,7 @@ _SUMMARIES = SQL["summaries"]
 _STATE_TEXT = SQL["state_text"]
 _MASK = SQL["mask"]
 _REMOVE = SQL["remove"]
+_CUT = SQL["cut"]
 _TALLIES = SQL["tallies"]
 _KEEP_TALLIES = SQL["keep_tallies"]
 _COUNTED = SQL["counted"]
@@ -408,6 +409,7 @@ class ViewRows:
         *,
         masked: Sequence[int],
         removed: Sequence[int],
+        cut: CutStep | None,
         merged: int,
         merged_tokens: int,
         gone: Sequence[Summary],
@@ -422,6 +424,7 @@ class ViewRows:
             window: The window before the fold, but with its new token factor.
             masked: The numbers of the blocks that are masked from now on.
             removed: The numbers of the blocks that are no longer shown.
+            cut: The newest step, if the fold cuts it.
             merged: The number of steps that summaries stand for after the fold.
             merged_tokens: The tokens that these steps had as blocks.
             gone: The summaries that new ones replace.
@@ -438,6 +441,9 @@ class ViewRows:
             (kept,) = await transaction.query(_TALLIES, (tenant_id, window_id))
             tallies = await beside_the_loop(_size_of(rows), _tallies, kept.tallies, rows)
             await transaction.query(_KEEP_TALLIES, (stored_tallies(tallies), tenant_id, window_id))
+        if cut:
+            named_cut = {"number": cut.number, "pieces": pieces_json(cut.pieces), "tokens": cut.tokens}
+            await transaction.query(_CUT, named | named_cut | {"epoch": window.epoch + 1, "renderer": RENDERER})
         if gone:
             places = [old.step_from for old in gone], [old.level for old in gone]
             await transaction.query(_OUT_OF_VIEW, (window.epoch + 1, tenant_id, window_id, *places))

@@ -209,6 +209,26 @@ UPDATE context.window_block SET epoch_to = %s
 WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
 RETURNING kind, step, seq_from, names, tools;
 
+-- cut
+-- Show the newest step in a new block with fewer tokens. The block before stays, out of sight, as long as a checkpoint
+-- shows it: a rollback deletes the new block and shows the old one again.
+WITH w AS (
+    UPDATE context.context_window SET block_count = block_count + 1
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+    RETURNING block_count - 1 AS number
+), whole AS (
+    UPDATE context.window_block SET epoch_to = %(epoch)s
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND number = %(number)s
+    RETURNING {{cut_columns}}
+)
+INSERT INTO context.window_block ({{cut_columns}}, number, tokens, pieces, renderer)
+SELECT {{cut_columns}}, w.number, %(tokens)s, %(pieces)s, %(renderer)s
+FROM whole, w;
+
+-- cut_columns
+tenant_id, context_id, window_id, ancestors, seq_from, seq_to, owner_user_id, app_id, agent_bundle_id, step, kind,
+is_error, masked, masked_tokens, units, names, tools, refs
+
 -- tallies
 SELECT tallies FROM context.context_window WHERE tenant_id = %s AND window_id = %s;
 

@@ -105,7 +105,7 @@ async def test_lookups_bills_and_refusals_are_counted_once(caller: Caller, metri
         await caller.call("Pin", window_id=window.window_id, text="x", request_id=pinning)
     await caller.call("UpdateWindow", window_id=window.window_id, goal="")  # as it is
     await caller.call("UpdateWindow", window_id=window.window_id, config={"keep_last_steps": 3})  # breaks nothing
-    small = await opened(caller, context_id, limit=300)
+    small = await opened(caller, context_id, limit=300, system_prompt="word " * 245)
     with pytest.raises(BudgetTooSmall):
         await packed(caller, small)
     await said(caller, context_id, {"content": "More."})

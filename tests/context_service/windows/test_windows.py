@@ -126,20 +126,15 @@ async def test_a_step_that_waits_goes_on_when_its_results_are_there(caller: Call
     assert (first["content"], second["content"]) == ("first", "second")
 
 
-async def test_a_last_step_that_does_not_fit_names_the_least_limit_that_would(caller: Caller):
+async def test_a_last_step_that_does_not_fit_is_shown_in_part_and_leaves_room_for_the_next(caller: Caller):
     context_id = await said(caller, "", {"content": "short"}, {"content": "lorem ipsum " * 500})
     window = await opened(caller, context_id, 800)
-    with pytest.raises(BudgetTooSmall) as error:
-        await packed(caller, window)
-    least = int(error.value.metadata["least"])
-    assert (error.value.metadata["token_limit"], least > 800) == ("800", True)
-    fitting = await opened(caller, context_id, least)
-    assert checked(await packed(caller, fitting), fitting, Format.OPENAI)
-    with pytest.raises(BudgetTooSmall):
-        await packed(caller, await opened(caller, context_id, least - 1))
-    await said(caller, context_id, {"content": "short"})  # then it is left out
     pack = await packed(caller, window)
-    assert (pack.step_count, pack.omitted.step_count) == (1, 2)
+    assert "characters left out: m2/0]" in checked(pack, window, Format.OPENAI).decode()
+    assert pack.tokens > 600
+    await said(caller, context_id, {"content": "short"})
+    more = await packed(caller, window)
+    assert (more.epoch, more.step_count, more.omitted.step_count) == (pack.epoch, 2, 1)
 
 
 async def test_a_prompt_that_does_not_fit_opens_no_window(caller: Caller):

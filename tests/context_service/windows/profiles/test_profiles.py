@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from context_service.contexts.model import Message
-from context_service.packing.pure.masks import masked
+from context_service.packing.pure.grades import masked
 from context_service.packing.pure.steps import cut
 from context_service.packing.pure.units import units_of
 from context_service.profiles.pure.profiles import BadProfile, Profile, parsed, profile, profile_names

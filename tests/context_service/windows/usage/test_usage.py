@@ -134,18 +134,18 @@ async def test_bills_that_cannot_be_are_clamped_and_the_window_still_packs(
 
 
 async def test_what_does_not_fit_as_it_is_billed_names_the_limit_with_which_it_would(caller: Caller):
-    context_id = await said(caller, "", {"content": "lorem ipsum " * 300})
-    model = f"m-{an_id()}"
-    window = await opened(caller, context_id, 1_000, model=model)
+    context_id = await said(caller, "", {"content": "Hello."})
+    fields = {"model": f"m-{an_id()}", "system_prompt": "lorem ipsum " * 300}
+    window = await opened(caller, context_id, 1_000, **fields)
     tokens = (await packed(caller, window)).tokens
     await taught(caller, window, 1.9, times=2)
     with pytest.raises(BudgetTooSmall) as error:
         await packed(caller, window)
     least = int(error.value.metadata["least"])
     assert least == pytest.approx(1.9 * (tokens + 40), abs=2)
-    assert (await packed(caller, await opened(caller, context_id, least, model=model))).tokens == tokens
+    assert (await packed(caller, await opened(caller, context_id, least, **fields))).tokens == tokens
     with pytest.raises(BudgetTooSmall):
-        await packed(caller, await opened(caller, context_id, least - 1, model=model))
+        await packed(caller, await opened(caller, context_id, least - 1, **fields))
 
 
 async def test_a_bill_is_kept_once_however_often_it_is_told(

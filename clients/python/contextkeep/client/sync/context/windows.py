@@ -77,7 +77,7 @@ class Windows(gen.Windows):
             WindowNotFound: there is none.
             WindowClosed: it packs no more.
             WindowBehind: it has more to read than there was time for; the next call goes on.
-            BudgetTooSmall: the last step does not fit, cut to what matters: `least` in the metadata.
+            BudgetTooSmall: the fixed parts do not fit: `least` in the metadata.
             TokensSpent: with this pack the window has more tokens than its `max_total_tokens`.
             AnswerTooLarge: what fits the model fits no answer.
         """

@@ -4486,11 +4486,15 @@ export const Packing: GenService<{
    * A retracted message is in no later pack. If no fold has seen the message, the window is rebuilt from the steps
    * before it; otherwise the window is rebuilt from the start of the log.
    *
+   * If the last step does not fit, its results, arguments and texts are shown with as much of their heads and tails, and
+   * of the lines that matter, as there is room for. Each says how much is left out, and its ref.
+   *
    * After a message of a user, after an error, and after each tenth step, relevant passages that the pack no longer
    * shows are recalled and appended, once.
    *
-   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step
-   * does not fit; metadata `least`, the limit with which it would fit, and `token_limit`), TOKENS_SPENT
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the
+   * fixed parts do not fit: prompt, tools, pins, the required part of the state, and the calls of the last step without
+   * their texts; metadata `least`, the limit with which they would fit, and `token_limit`), TOKENS_SPENT
    * (RESOURCE_EXHAUSTED: with this pack, the packs of the window, or of the run that it is a fork of, would exceed
    * `max_total_tokens`), PACK_VETOED (PERMISSION_DENIED: an extension of the operator refused the pack),
    * ANSWER_TOO_LARGE, ABORTED (too many concurrent packs of the window; retry), WINDOW_BEHIND (ABORTED: the window must

@@ -1,16 +1,22 @@
-"""Masks: what is left of a step, and that it is worth it."""
+"""Grades: what is left of a step that is masked, and of one that does not fit."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service.contexts.model import Message
 from context_service.kernel.parts import Part, Reasoning
-from context_service.kernel.rendering import Turn
-from context_service.packing.pure.masks import SAID_CHARS_MAX, masked
-from context_service.packing.pure.steps import cut
+from context_service.kernel.rendering import Format, Turn
+from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.blocks import Block, block_of
+from context_service.packing.pure.grades import SAID_CHARS_MAX, fitted, masked
+from context_service.packing.pure.steps import Step, cut
 from context_service.packing.pure.units import units_of
 from context_service.profiles.pure.profiles import Profile, parsed, profile, profile_names
 from context_service.windows.pure.refs import parsed as ref
@@ -173,3 +179,144 @@ def test_odd_results_are_masked(text: str):
 
     assert kept.endswith(" characters more: m2/1]")
     assert kept.startswith(text[:100])
+
+
+# A step that does not fit.
+
+EXACTLY = TokenCounter("o200k").count
+WORDS = (
+    "the parser",
+    "reads",
+    "a_line\n",
+    "from",
+    "从现在开始",
+    "ещё",
+    "\t",
+    '"quoted"',
+    "{}",
+    "a/b.py",
+    "\x07",
+    "4711",
+)
+LOG = "\n".join(f"{n:04} compiling module {n * 7919 % 1000}" for n in range(3_000))
+
+
+def step_of(*messages: Message) -> Step:
+    (step,) = cut(messages, is_end=True).closed
+    return step
+
+
+def fit(step: Step, room: int, to: Format = Format.OPENAI, of: Profile = GENERAL) -> Block:
+    return fitted(step, room, to=to, profile=of, count=EXACTLY)
+
+
+def shown_result(block: Block) -> str:
+    text: str = orjson.loads(block.pieces[-1].json)["content"]
+    return text
+
+
+@pytest.mark.parametrize("to", Format)
+def test_a_result_that_does_not_fit_uses_the_room_with_its_head_and_its_tail(to: Format):
+    step = step_of(called("run", {"what": "all"}), answered(LOG))
+
+    block = fit(step, 9_000, to)
+
+    assert 0.95 * 9_000 < block.tokens <= 9_000
+    body = "".join(piece.json for piece in block.pieces)
+    assert "0000 compiling" in body
+    assert "2999 compiling" in body
+    assert "characters left out: m2/1]" in body
+
+
+@given(data=st.data(), room=st.integers(200, 6_000), to=st.sampled_from(list(Format)))
+def test_a_step_fills_the_room_and_never_passes_it(data: st.DataObject, room: int, to: Format):
+    """Texts of any kind, in results, arguments and speech; at 200 tokens the fixed parts of three calls fit."""
+    text = st.lists(st.sampled_from(WORDS), min_size=1).map(" ".join)
+    long = st.builds(lambda text, count: text * count, text, st.integers(0, 3_000))
+    count = data.draw(st.integers(0, 3))
+    ids = [f"c{n}" for n in range(count)]
+    calls = [
+        part for id_ in ids for part in called("write", {"to": "a.py", "of": [data.draw(long)]}, call_id=id_).parts
+    ]
+    results = [part for id_ in ids for part in answered(data.draw(long), call_id=id_).parts]
+    messages = [message("assistant", data.draw(long) + "x", *calls)]
+    step = step_of(*messages, *([message("tool", "", *results, seq=2)] if count else []))
+
+    block, whole = fit(step, room, to), block_of(step, to, EXACTLY)
+
+    assert block.tokens <= room
+    assert fit(step, room, to) == block
+    if whole.tokens <= room:
+        assert block == whole
+    else:
+        assert block.tokens >= 0.85 * room - 150  # a text is whole, or saves more than its note
+    for piece in block.pieces:
+        orjson.loads(piece.json)
+
+
+def test_errors_in_the_middle_stay_with_the_lines_around_them():
+    lines = LOG.splitlines()
+    lines[1_500:1_500] = ["running test_cart", "AssertionError: 12 != 15", "in cart.py"]
+
+    kept = shown_result(fit(step_of(called("run"), answered("\n".join(lines))), 1_000, of=CODING))
+
+    assert "running test_cart\nAssertionError: 12 != 15\nin cart.py" in kept
+
+
+@pytest.mark.parametrize("to", Format)
+def test_arguments_stay_an_object_with_its_members_and_only_long_texts_in_it_are_cut(to: Format):
+    arguments = {"path": "src/ledger.py", "mode": 420, "edits": [{"old": "a", "new": LOG}], "dry": None}
+    step = step_of(called("write_file", arguments), answered("written"))
+
+    block = fit(step, 3_000, to)
+
+    call = next(value for value in found_in([orjson.loads(piece.json) for piece in block.pieces]) if "edits" in value)
+    assert 2_700 < block.tokens <= 3_000
+    assert list(call) == list(arguments)
+    assert (call["path"], call["mode"], call["edits"][0]["old"], call["dry"]) == ("src/ledger.py", 420, "a", None)
+    new = call["edits"][0]["new"]
+    assert new.startswith("0000 compiling") and new.endswith("compiling module 81") and "left out: m1/1]" in new
+
+
+def found_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects within a JSON value, also those that are JSON texts."""
+    if isinstance(value, str) and value.startswith("{"):
+        value = orjson.loads(value)
+    if isinstance(value, dict):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from found_in(one)
+
+
+def test_arguments_of_thousands_of_numbers_become_one_text_in_an_object():
+    step = step_of(called("plot", {"points": list(range(20_000))}), answered("plotted"))
+
+    block = fit(step, 1_000)
+
+    call = orjson.loads(orjson.loads(block.pieces[0].json)["tool_calls"][0]["function"]["arguments"])
+    assert 800 < block.tokens <= 1_000
+    assert list(call) == ["arguments"]
+    assert call["arguments"].startswith('{"points":[0,1,2')
+    assert call["arguments"].endswith("19998,19999]}")
+
+
+def test_results_share_the_room_and_short_ones_stay_whole():
+    parts = [part for id_ in ("c1", "c2", "c3") for part in called("look", call_id=id_).parts]
+    results = [*answered(LOG, call_id="c1").parts, *answered("short", call_id="c2").parts]
+    step = step_of(
+        message("assistant", "I look.", *parts),
+        message("tool", "", *results, *answered(LOG * 2, call_id="c3").parts, seq=2),
+    )
+
+    block = fit(step, 8_000)
+
+    _, first, second, third = [orjson.loads(piece.json)["content"] for piece in block.pieces]
+    assert second == "short"
+    assert EXACTLY(first) == pytest.approx(EXACTLY(third), rel=0.1)
+
+
+def test_a_step_whose_fixed_parts_do_not_fit_is_as_small_as_can_be():
+    step = step_of(called("run", {"what": LOG}), answered(LOG))
+
+    assert fit(step, 10) == fit(step, 50)
+    assert fit(step, 10).tokens < 110

@@ -1,0 +1,277 @@
+"""Grades: a step that is shown in less than its tokens, with a ref to each text that is not whole.
+
+There are two. `masked` is for older steps: it clears tool results to their head, the lines that the profile keeps
+whole, such as those of a diff, and the units of most worth. `fitted` is for the newest step: if the whole step does not
+fit, its results, arguments and texts share the room that there is, each with its head, its tail and the lines that
+matter. Names of tools, ids of calls and reasoning stay as they are.
+"""
+
+from __future__ import annotations
+
+import string
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from context_service.kernel.parts import ToolCall
+from context_service.kernel.rendering import Call, Format, Result, Turn
+from context_service.kernel.rendering.turns import arguments, part_text
+from context_service.packing.pure.blocks import Block, block_of
+from context_service.packing.pure.shortened import LongText
+from context_service.packing.pure.steps import Step
+from context_service.packing.pure.units import TEXT_BYTES_MAX, Unit, lines_of
+from context_service.profiles.pure.profiles import Profile
+
+TOKENS_SAVED_MIN, SHARE_SAVED_MIN = 100, 0.5  # or it is no mask
+SAID_CHARS_MAX = 6_000  # of a speaker's text in one part
+_SAID_CHARS_KEPT = 1_000
+_LINES_MAX = 6  # units that are kept in addition to the head
+_OF_WORDS = string.ascii_letters + string.digits + "_.-"
+_ATTEMPTS_MAX = 8  # renderings of a step until it has nearly as many tokens as it may
+_FILLED_SHARE, _AIMED_SHARE = 0.97, 0.985  # of the room: then it has; where it aims, so that it does not pass the room
+_ALL = "arguments"  # the member that holds arguments as a text, when their values alone cannot be cut enough
+
+
+def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str], int]) -> Turn | None:
+    """Return the masked turn of a step, or None if a mask would save too little.
+
+    Args:
+        step: The step to mask, which is closed.
+        units: The units of its messages: their lines are kept, the heaviest first.
+        profile: The compression profile, which says how much is kept.
+        count: Returns the number of tokens of a text.
+    """
+    turn = step.turn
+    of_tools, of_turn = _Lines("tool", units, profile), _Lines(turn.role, units, profile)
+    calls = []
+    for call in turn.calls:
+        place, result = step.result_refs.get(call.id), call.result
+        if result and place and (kept := _cut(result.text, place, of_tools, profile.trim_of(call.call.name), count)):
+            calls.append(replace(call, result=Result(kept, result.is_error)))
+        else:
+            calls.append(call)
+    parts = []
+    for part, place in zip(turn.parts, step.said_refs, strict=True):
+        is_long = part.text is not None and len(part.text) > SAID_CHARS_MAX
+        kept = _cut(part.text or "", place, of_turn, _SAID_CHARS_KEPT, count) if is_long else ""
+        parts.append(replace(part, text=kept) if kept else part)
+    if calls == turn.calls and parts == turn.parts:
+        return None
+    return Turn(turn.role, turn.name, parts, calls)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of a text that a mask keeps in addition to the text's beginning, and the text's speaker."""
+
+    role: str
+    units: list[Unit]
+    profile: Profile
+
+    def verbatim(self, text: str, room: int) -> list[str]:
+        """Return the lines that the profile keeps whole, in their order, as long as there is room."""
+        data = text.encode(errors="replace")[:TEXT_BYTES_MAX]
+        rules = [rule for rule in self.profile.verbatim if self.role in rule.roles]
+        kept = []
+        for _, line in sorted({found for rule in rules for found in lines_of(rule, data)}):
+            if len(line) <= room:
+                kept.append(line.decode(errors="replace").rstrip())
+                room -= len(line) + 1
+        return kept
+
+    def heaviest(self, ref: str, room: int, *, besides: str) -> list[str]:
+        """Return the units of a part with the greatest weight that the mask does not show already."""
+        kept: list[str] = []
+        for unit in sorted((unit for unit in self.units if unit.ref == ref), key=lambda unit: -unit.weight):
+            if len(kept) < _LINES_MAX and len(unit.text) <= room and unit.text not in besides:
+                kept.append(f"… {unit.text}")
+                room -= len(unit.text)
+        return kept
+
+
+def _cut(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[str], int]) -> str:
+    """Return the mask of a text: its beginning, its important lines, and the ref of the whole.
+
+    The mask is empty if it would save too few tokens.
+
+    Args:
+        text: The whole text of a part.
+        ref: The ref with which a model can expand the whole text.
+        lines: Selects the lines to keep after the beginning.
+        chars: The most characters of the beginning, and of the lines that are kept.
+        count: Returns the number of tokens of a text.
+    """
+    if len(text) <= chars:
+        return ""
+    head = _whole_words(text[:chars])
+    whole = lines.verbatim(text[len(head) :].partition("\n")[2], chars)  # what the head cuts is no whole line
+    seen = "\n".join([head, *(["…", *whole] if whole else [])])
+    units = lines.heaviest(ref, chars - sum(map(len, whole)), besides=seen)
+    kept = "\n".join([seen, *units, f"[{len(text) - len(head)} characters more: {ref}]"])
+    before, after = count(text), count(kept)
+    return kept if before - after >= TOKENS_SAVED_MIN and after <= before * SHARE_SAVED_MIN else ""
+
+
+def _whole_words(head: str) -> str:
+    """Return a text cut at a space or sign near its end, if there is one, so that no number is cut in two."""
+    space = max(head.rfind(" "), head.rfind("\n"))
+    shorter = head[:space] if space > len(head) // 2 else head.rstrip(_OF_WORDS)
+    return shorter if len(shorter) > len(head) // 2 else head
+
+
+def fitted(
+    step: Step,
+    room: int,
+    *,
+    to: Format,
+    profile: Profile,
+    count: Callable[[str], int],
+    only: AbstractSet[str] | None = None,
+) -> Block:
+    """Render a step in at most `room` tokens if its fixed parts fit, and else in as few tokens as possible.
+
+    Args:
+        step: The step. If it is not closed, it has results only up to the first missing one.
+        room: The most tokens of the block.
+        to: The vendor's message format.
+        profile: The compression profile, which says which lines matter.
+        count: Returns the number of tokens of a text.
+        only: The ids of the calls whose results may be shortened, while all else stays whole; None shortens all texts.
+    """
+    block = block_of(step, to, count)
+    if block.tokens <= room:
+        return block
+    several = [_Grades(step, profile, count, only=only, splits_arguments=splits) for splits in (True, False)]
+    leasts = [block_of(grades.step({}), to, count) for grades in several]
+    grades, least = next(
+        (pair for pair in zip(several, leasts, strict=True) if pair[1].tokens <= room),
+        min(zip(several, leasts, strict=True), key=lambda pair: pair[1].tokens),
+    )
+    best, fixed = least, least.tokens
+    aimed = share = _AIMED_SHARE * (room - fixed)
+    for _ in range(_ATTEMPTS_MAX):
+        made = block_of(grades.step(grades.levels(share)), to, count)
+        if best.tokens < made.tokens <= room:
+            best = made
+        if _FILLED_SHARE * room <= made.tokens <= room or made.tokens <= fixed:
+            break
+        share *= aimed / (made.tokens - fixed)
+    return best
+
+
+_Place = tuple[str, str, int]  # of a text in a step: its kind, the id of its call, and its number
+
+
+class _Grades:
+    """The texts of a step that can be shown at any length, and the step with these texts shortened.
+
+    Args:
+        step: The whole step.
+        profile: The compression profile, which says which lines matter.
+        count: Returns the number of tokens of a text.
+        only: The ids of the calls whose results may be shortened; None shortens all texts of the step.
+        splits_arguments: Each text within the arguments of a call is shortened by itself, so that the arguments keep
+            their form. If not, they become one text.
+    """
+
+    def __init__(
+        self,
+        step: Step,
+        profile: Profile,
+        count: Callable[[str], int],
+        *,
+        only: AbstractSet[str] | None,
+        splits_arguments: bool,
+    ) -> None:
+        self._step = step
+        self._splits_arguments = splits_arguments
+        self._texts: dict[_Place, LongText] = {}
+        turn = step.turn
+        for number, (part, ref) in enumerate(zip(turn.parts, step.said_refs, strict=True)):
+            if only is None and (part.text is not None or part.data_json is not None):
+                self._texts["said", "", number] = LongText(part_text(part), ref, turn.role, profile)
+        for call in turn.calls:
+            for number, text in enumerate(self._arguments_of(call) if only is None else ()):
+                self._texts["argument", call.id, number] = LongText(text, step.call_refs[call.id], "tool", profile)
+            if call.result and call.id in step.result_refs and (only is None or call.id in only):
+                result_ref = step.result_refs[call.id]
+                self._texts["result", call.id, 0] = LongText(call.result.text, result_ref, "tool", profile)
+        self._tokens = {place: count(orjson.dumps(long.text).decode()) for place, long in self._texts.items()}
+
+    def levels(self, tokens: float) -> dict[_Place, int]:
+        """Return how many characters of each text are shown if all together have a number of tokens.
+
+        Short texts stay whole, and long ones get equally many tokens.
+        """
+        left, level = tokens, 0.0
+        sizes = sorted(self._tokens.values())
+        for number, size in enumerate(sizes):
+            level = left / (len(sizes) - number)
+            if size > level:
+                break
+            left -= size
+        return {
+            place: len(long.text) if (size := self._tokens[place]) <= level else int(len(long.text) * level / size)
+            for place, long in self._texts.items()
+        }
+
+    def step(self, levels: Mapping[_Place, int]) -> Step:
+        """Return the step with its texts at these lengths; a text that is not named is only a note with its ref."""
+        shown = {place: long.shortened(levels.get(place, 0)) for place, long in self._texts.items()}
+        turn = self._step.turn
+        parts = [
+            replace(part, text=shown["said", "", number], data_json=None) if ("said", "", number) in shown else part
+            for number, part in enumerate(turn.parts)
+        ]
+        texts_of: defaultdict[str, list[str]] = defaultdict(list)
+        for (kind, call_id, _), text in shown.items():
+            if kind == "argument":
+                texts_of[call_id].append(text)
+        calls = []
+        for call in turn.calls:
+            result = call.result
+            if result and ("result", call.id, 0) in shown:
+                result = Result(shown["result", call.id, 0], result.is_error)
+            calls.append(replace(call, call=self._with_arguments(call, texts_of[call.id]), result=result))
+        return replace(self._step, turn=Turn(turn.role, turn.name, parts, calls))
+
+    def _arguments_of(self, call: Call) -> Iterator[str]:
+        """Yield the texts within the arguments of a call, or all of the arguments as one text."""
+        if self._splits_arguments:
+            yield from _texts_in(arguments(call.call))
+        else:
+            yield orjson.dumps(arguments(call.call)).decode()
+
+    def _with_arguments(self, call: Call, texts: Sequence[str]) -> ToolCall:
+        """Return a call with other texts in its arguments, in the order of `_arguments_of`."""
+        if not texts or texts == list(self._arguments_of(call)):
+            return call.call
+        said = _with_texts(arguments(call.call), iter(texts)) if self._splits_arguments else {_ALL: texts[0]}
+        return replace(call.call, arguments_json=orjson.dumps(said).decode())
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of a JSON value in their order, without the names of members."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for member in value.values():
+            yield from _texts_in(member)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts_in(item)
+
+
+def _with_texts(value: Any, texts: Iterator[str]) -> Any:
+    """Return a JSON value with its texts replaced, in the order of `_texts_in`."""
+    if isinstance(value, str):
+        return next(texts)
+    if isinstance(value, dict):
+        return {name: _with_texts(member, texts) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(item, texts) for item in value]
+    return value

@@ -1,0 +1,144 @@
+"""Shortened texts: the head and the tail of a text, with the lines that matter between them, and a ref to the whole.
+
+A model that reads a test run or a file should see its beginning, its end, and the errors in its middle. So up to a
+quarter of the room goes to lines that the profile calls important, each with the lines around it. Head and tail share
+the rest in equal parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from context_service.packing.pure.units import TEXT_BYTES_MAX, lines_of
+from context_service.profiles.pure.profiles import Profile
+from service_runtime.inputs.documents import check_wanted
+
+_LINES_SHARE = 0.25  # of the room, for lines that matter
+_LINE_BYTES_MAX = 400  # a longer line is not shown between head and tail
+_CANDIDATES_MAX = 100  # lines of a rule that are considered: the first and the last
+_GAP = "…"
+_BORDER_CHARS = 200  # a head ends, and a tail begins, with a whole line or word if a border is so near
+
+_Span = tuple[int, int]  # the first byte of a line, and the first byte after it
+
+
+@dataclass(frozen=True)
+class LongText:
+    """A text that can be shown at any length.
+
+    Attributes:
+        text: The whole text.
+        ref: The ref with which a model can expand the whole text.
+        role: The role whose rules of the profile say which lines matter.
+        profile: The compression profile, with these rules.
+    """
+
+    text: str
+    ref: str
+    role: str
+    profile: Profile
+
+    def shortened(self, chars: int) -> str:
+        """Return the text in about `chars` characters, with a note on what is left out.
+
+        A text is whole if the note would be longer than what it stands for. With no room for more, only the note is
+        left.
+        """
+        note = _note(len(self.text), self.ref)
+        if len(self.text) <= max(chars, 0) + len(note) + 2:
+            return self.text
+        if chars <= len(note):
+            return note
+        room = math.floor(_LINES_SHARE * chars)
+        used = self._used(self._chosen(*self._ends(chars - room), room))
+        head, tail = self._ends(chars - used)
+        lines = self._shown(self._chosen(head, tail, used))
+        left_out = _note(len(self.text) - len(head) - len(tail), self.ref)
+        return "\n".join(filter(None, [head.rstrip("\r\n"), *lines, left_out, tail.lstrip("\r\n")]))
+
+    def _ends(self, chars: int) -> tuple[str, str]:
+        """Return the head and the tail of the text, with `chars` characters together at most."""
+        half = chars // 2
+        head, tail = self.text[:half], self.text[len(self.text) - half :]
+        near = head[-_BORDER_CHARS:]
+        border = near.rfind("\n") if "\n" in near else near.rfind(" ")
+        if border > 0 and len(near) < len(head):
+            head = head[: len(head) - len(near) + border]
+        near = tail[:_BORDER_CHARS]
+        border = near.find("\n") if "\n" in near else near.find(" ")
+        if border >= 0 and len(near) < len(tail):
+            tail = tail[border + 1 :]
+        return head, tail
+
+    def _chosen(self, head: str, tail: str, room: int) -> list[_Span]:
+        """Return the lines between head and tail that have room, the most important first, in the order of the text."""
+        begin, end = len(head.encode(errors="replace")), len(self._data) - len(tail.encode(errors="replace"))
+        chosen: set[_Span] = set()
+        for span in self._candidates:
+            more = {
+                (start, stop)
+                for start, stop in _with_neighbours(self._data, span)
+                if begin <= start and stop <= end and stop - start <= _LINE_BYTES_MAX
+            }
+            if span in more and self._used([*chosen, *more]) <= room:
+                chosen |= more
+        return sorted(chosen)
+
+    @staticmethod
+    def _used(spans: Sequence[_Span]) -> int:
+        return sum(stop - start + len(_GAP) + 2 for start, stop in set(spans))
+
+    def _shown(self, spans: Sequence[_Span]) -> list[str]:
+        """Return lines as they are shown, with a mark for each gap between them."""
+        lines, last = [], -1
+        for start, stop in spans:
+            if start != last + 1:
+                lines.append(_GAP)
+            lines.append(self._data[start:stop].decode(errors="replace"))
+            last = stop
+        return [*lines, _GAP] if lines else []
+
+    @cached_property
+    def _data(self) -> bytes:
+        return self.text.encode(errors="replace")
+
+    @cached_property
+    def _candidates(self) -> Sequence[_Span]:
+        """The lines that matter, the most important first. Many lines of a kind matter less each."""
+        data = self._data[:TEXT_BYTES_MAX]
+        low = [rule.line for rule in self.profile.low if self.role in rule.roles]
+        found: dict[_Span, float] = {}
+        for rule in self.profile.high:
+            if self.role not in rule.roles:
+                continue
+            check_wanted()
+            lines = lines_of(rule, data)
+            weight = rule.weight / math.sqrt(len(lines) or 1)
+            if len(lines) > _CANDIDATES_MAX:
+                lines = lines[: _CANDIDATES_MAX // 2] + lines[-_CANDIDATES_MAX // 2 :]
+            for start, line in lines:
+                if not any(pattern.is_in(line) for pattern in low):
+                    span = start, start + len(line)
+                    found[span] = max(found.get(span, 0.0), weight)
+        return sorted(found, key=lambda span: (-found[span], span))
+
+
+def _note(count: int, ref: str) -> str:
+    return f"[{count} characters left out: {ref}]"
+
+
+def _with_neighbours(data: bytes, span: _Span) -> list[_Span]:
+    """Return a line with the lines before and after it, as far as these are short."""
+    start, stop = span
+    lines = [span]
+    if start > 0:
+        before = data.rfind(b"\n", max(start - 2 - _LINE_BYTES_MAX, 0), start - 1) + 1
+        if before or start <= _LINE_BYTES_MAX:
+            lines.append((before, start - 1))
+    after = data.find(b"\n", stop + 1, stop + 2 + _LINE_BYTES_MAX)
+    if after >= 0:
+        lines.append((stop + 1, after))
+    return lines
