@@ -87,19 +87,27 @@ class Commands:
         self._turn = threading.Lock()
 
     def run(
-        self, module: str, *arguments: str, environment: Mapping[str, str] | None = None
+        self,
+        module: str,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        has_ours: bool = True,
+        folder: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """Run `python -m module` with its arguments, and wait for its end.
 
         Args:
             module: "context_service" or "entity_service".
             arguments: What follows it.
-            environment: Variables besides ours.
+            environment: Its variables.
+            has_ours: Whether it has our variables, too.
+            folder: Where it runs; None: where we do.
 
         Raises:
             TimeoutError: it takes two minutes.
         """
-        asked = {"module": module, "arguments": arguments, "environment": {**os.environ, **(environment or {})}}
+        variables = {**(os.environ if has_ours else {}), **(environment or {})}
+        asked = {"module": module, "arguments": arguments, "environment": variables, "folder": str(folder or ".")}
         return self._forked([module, *arguments], asked)
 
     def run_code(self, code: str, *, environment: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -23,10 +23,10 @@ import pytest
 
 from contextkeep import EntityClient
 from contextkeep.errors import ContextKeepError, Unauthenticated
+from tests.commands import Commands
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
-OPERATOR = f"{shlex.quote(sys.executable)} -m context_service"
 CLEAN = f"make -s -f {shlex.quote(str(ROOT / 'Makefile'))} clean DATA=1"
 
 
@@ -64,6 +64,16 @@ class Run:
         self.running.append(process)
         return process
 
+    def refused(self, commands: Commands) -> str:
+        """Return what it printed, and check that it refused to run."""
+        done = commands.run("context_service", "dev", environment=self.environment, folder=self.folder)
+        assert done.returncode == 1
+        return done.stdout + done.stderr
+
+    def operate(self, commands: Commands, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run an operator's command as in another terminal of the same account, where only `variables` are set."""
+        return commands.run("context_service", *arguments, environment=variables, has_ours=False, folder=self.folder)
+
     def start_until_ready(self) -> subprocess.Popen[str]:
         process = self.start()
         self.printed = []
@@ -84,14 +94,12 @@ class Run:
             patch.setenv("CONTEXTKEEP_DEV_KEYS", str(keys or self.keys))
             return EntityClient(self.entity_address)
 
-    def shell(self, *commands: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run commands as in another terminal of the same account, where only `variables` are set."""
-        environment = {name: value for name, value in os.environ.items() if name not in self.environment} | variables
-        environment["CONTEXTKEEP_DEV_KEYS"] = str(self.keys)
+    def shell(self, *lines: str) -> subprocess.CompletedProcess[str]:
+        """Run lines as in another terminal of the same account, where no variable of ours is set."""
         return subprocess.run(
-            ["/bin/sh", "-ec", "\n".join(commands)],
+            ["/bin/sh", "-ec", "\n".join(lines)],
             cwd=self.folder,
-            env=environment,
+            env={"CONTEXTKEEP_DEV_KEYS": str(self.keys)},
             capture_output=True,
             text=True,
             check=False,
@@ -165,6 +173,7 @@ class Seen:
     links: list[tuple[int, str]] = field(default_factory=list)  # status and target of the console's link, twice
     after_the_end: str = ""  # the file of keys once the stack was stopped
     shell: dict[str, subprocess.CompletedProcess[str]] = field(default_factory=dict)
+    operated: list[subprocess.CompletedProcess[str]] = field(default_factory=list)
     keyless: type[ContextKeepError] | None = None  # how a call of another account ended
     folders: dict[Path, list[bool]] = field(default_factory=dict)  # of its data, whether they are there
 
@@ -180,7 +189,7 @@ def see_the_end(seen: Seen, process: subprocess.Popen[str], end: Callable[[], No
 
 
 @pytest.fixture(scope="module")
-def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Seen]]:
+def lived(tmp_path_factory: pytest.TempPathFactory, commands: Commands) -> Iterator[tuple[Run, Seen]]:
     """A stack that is stopped by Ctrl-C, started, killed, started, stopped by SIGTERM, and removed.
 
     To start one takes 4 s of CPU, so what is seen of these is what all tests of a life ask.
@@ -206,14 +215,15 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Seen]
 
         process = run.start_until_ready()
         seen.names.append(name_of(run, node_id))
-        seen.shell["make key"] = run.shell(f"{OPERATOR} keys create --subject me")
-        operations = (f"{OPERATOR} storage fsck", f"{OPERATOR} migrate", f"{OPERATOR} check-config")
-        seen.shell["operate"] = run.shell(*operations)
+        seen.shell["make key"] = run.operate(commands, "keys", "create", "--subject", "me")
+        seen.operated = [
+            run.operate(commands, *words) for words in (("storage", "fsck"), ("migrate",), ("check-config",))
+        ]
         elsewhere = {"DATABASE_ADMIN_URL": "postgresql://nobody@127.0.0.1:1/nothing"}
-        seen.shell["operate elsewhere"] = run.shell(f"{OPERATOR} keys list", **elsewhere)
+        seen.shell["operate elsewhere"] = run.operate(commands, "keys", "list", **elsewhere)
         key = seen.shell["make key"].stdout.strip()
         see_the_end(seen, process, process.kill)
-        seen.shell["operate behind the kill"] = run.shell(f"{OPERATOR} keys list")
+        seen.shell["operate behind the kill"] = run.operate(commands, "keys", "list")
 
         process = run.start_until_ready()
         seen.keys.append(key_in(run))
@@ -271,19 +281,13 @@ def opened_link(link: str) -> tuple[int, str]:
     return answer.status, answer.headers.get("location", "")
 
 
-def test_a_second_run_beside_it_says_what_is_wrong(shared: Run):
-    second = shared.start()
-
-    assert second.wait(60) == 1
-    assert f"process {shared.running[0].pid} already runs Postgres" in second.stdout.read()
+def test_a_second_run_beside_it_says_what_is_wrong(shared: Run, commands: Commands):
+    assert f"process {shared.running[0].pid} already runs Postgres" in shared.refused(commands)
 
 
-def test_the_services_of_another_checkout_are_not_taken_for_its_own(shared: Run, run: Run):
+def test_the_services_of_another_checkout_are_not_taken_for_its_own(shared: Run, run: Run, commands: Commands):
     run.environment = shared.environment
-    process = run.start()
-
-    assert process.wait(60) == 1
-    assert "ready" not in process.stdout.read()
+    assert "ready" not in run.refused(commands)
 
 
 def test_one_port_of_metrics_is_one_for_each_service(shared: Run):
@@ -316,36 +320,27 @@ def test_mcp_listens_where_it_says(shared: Run):
 @pytest.mark.parametrize(
     "variable", ["CONTEXT_SERVICE_PORT", "ENTITY_SERVICE_PORT", "MCP_PORT", "HTTP_PORT", "CONSOLE_PORT"]
 )
-def test_a_taken_port_is_named(run: Run, variable: str):
+def test_a_taken_port_is_named(run: Run, variable: str, commands: Commands):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", int(run.environment[variable])))
         taken.listen()
-        process = run.start()
-        assert process.wait(60) == 1
-
-    printed = process.stdout.read()
+        printed = run.refused(commands)
     assert f"another process listens on 127.0.0.1:{run.environment[variable]}" in printed
     assert f"set {variable}" in printed
     assert "ready" not in printed
 
 
-def test_a_port_that_two_of_ours_want_is_named(run: Run):
+def test_a_port_that_two_of_ours_want_is_named(run: Run, commands: Commands):
     """Of HTTP_PORT the Entity Service gets the next one."""
     run.environment["CONSOLE_PORT"] = str(int(run.environment["HTTP_PORT"]) + 1)
-    process = run.start()
-
-    assert process.wait(60) == 1
-    assert "the Entity Service's HTTP and the console would both listen on" in process.stdout.read()
+    assert "the Entity Service's HTTP and the console would both listen on" in run.refused(commands)
 
 
 @pytest.mark.parametrize("port", ["fifty", "0", "70000"])
-def test_what_is_no_port_is_told(run: Run, port: str):
+def test_what_is_no_port_is_told(run: Run, port: str, commands: Commands):
     run.environment["CONTEXT_SERVICE_PORT"] = port
-    process = run.start()
-
-    assert process.wait(60) == 1
     told = f"cannot run: CONTEXT_SERVICE_PORT={port} must be a port from 1 to 65535\n"
-    assert process.stdout.read().endswith(told)
+    assert run.refused(commands).endswith(told)
 
 
 def commands_to_try(run: Run) -> list[str]:
@@ -386,7 +381,8 @@ def test_an_operators_command_works_on_the_stack_that_runs_in_its_folder(lived: 
     shell = seen.shell
     assert "the stack that `make run` runs here" in shell["make key"].stderr
     assert seen.names == ["kept", "kept"]
-    assert shell["operate"].returncode == 0, shell["operate"].stdout + shell["operate"].stderr
+    for done in seen.operated:
+        assert done.returncode == 0, done.stdout + done.stderr
     assert "make run" not in shell["operate elsewhere"].stderr
     assert "127.0.0.1" in shell["operate elsewhere"].stderr
     assert shell["operate behind the kill"].stderr.startswith("DATABASE_ADMIN_URL is not set")
@@ -395,12 +391,9 @@ def test_an_operators_command_works_on_the_stack_that_runs_in_its_folder(lived: 
 @pytest.mark.parametrize(
     ("variable", "value"), [("TLS_KEY_PATH", "key.pem"), ("METRICS_PORT", "65535"), ("METRICS_PORT", "many")]
 )
-def test_a_setting_that_cannot_be_of_both_is_told_at_once(run: Run, variable: str, value: str):
+def test_a_setting_that_cannot_be_of_both_is_told_at_once(run: Run, variable: str, value: str, commands: Commands):
     run.environment[variable] = value
-    process = run.start()
-
-    assert process.wait(60) == 1
-    assert variable in process.stdout.read()
+    assert variable in run.refused(commands)
 
 
 def test_its_data_is_named_and_can_be_removed_after_sigterm_stopped_it(lived: tuple[Run, Seen]):
