@@ -16,6 +16,7 @@ import psycopg
 
 from contextkeep.errors import ContextKeepError
 from service_runtime.rpc.principal import DEFAULT_TENANT_ID, OPERATOR, SCOPES, Metadata, Principal, credential
+from service_runtime.values.ids import new_id
 from tests.clients.stack import TWO_TENANTS
 from tests.conftest import neighbour_of
 from tests.connect import over_http
@@ -44,14 +45,14 @@ def key_of(**principal: Any) -> str:
 
 def store_key(admin_url: str, tenant_id: str) -> str:
     """Store a key of a tenant with all scopes, as an operator would have made it, and return its id."""
-    key_id = str(uuid.uuid4())
+    key_id, secret = str(new_id()), str(uuid.uuid4())  # ids tell which key was stored first
     with psycopg.connect(admin_url, autocommit=True) as connection:
         connection.execute("INSERT INTO access.tenant (id, name) VALUES (%s, %s)", (tenant_id, tenant_id))
         connection.execute("INSERT INTO access.residence (tenant_id, state) VALUES (%s, 'HERE')", (tenant_id,))
         connection.execute(
             "INSERT INTO access.api_key (id, key_sha256, prefix, tenant_id, subject, scopes)"
             " VALUES (%s, sha256(%s::bytea), left(%s, 12), %s, 'somebody', %s)",
-            (key_id, key_id, key_id, tenant_id, [*SCOPES, OPERATOR]),
+            (key_id, secret, secret, tenant_id, [*SCOPES, OPERATOR]),
         )
     return key_id
 
