@@ -15,8 +15,8 @@ DEVELOPMENT := --group dev -e clients/python -e clients/console \
 MANIFESTS := pyproject.toml clients/python/pyproject.toml clients/console/pyproject.toml constraints.txt
 PG ?= 18
 # Each worker runs whole files, in their order, with its own Postgres and emulators.
-# Three workers keep two cores busy, since tests wait for a quarter of their time.
-WORKERS ?= 3
+# Four workers keep two cores busy, since tests wait for a quarter of their time.
+WORKERS ?= 4
 # A worker that dies, or hangs and is killed, is replaced twice at most, and its test runs again.
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
@@ -58,7 +58,7 @@ demo: runtime ## run the main use case on real input and show it (CHAPTER=mappin
 run: runtime ## start Postgres, both services and the console until Ctrl-C (DEMO=1: with the demo's data)
 	@$(RUN) $(if $(filter 1,$(DEMO)),examples/demo.py --stay,-m context_service dev)
 
-test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one; DATABASES=2: tenants over two; WORKERS=4; TESTS=folder)
+test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one; DATABASES=2: tenants over two; WORKERS=2; TESTS=folder)
 	@CONTEXTKEEP_TEST_PG=$(PG) CONTEXTKEEP_TEST_DATABASES=$(DATABASES) $(PYTEST) $(TESTS)
 
 contract: install ## run every case of the contract over gRPC, HTTP and the Python client

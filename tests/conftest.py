@@ -113,10 +113,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the file that takes longest: at the end two workers would wait for the third.
+    """Run files that wait more than they compute among the many that compute.
 
-    What waits more than it computes runs among the many files that compute. Side by side as their folders are, three
-    such files would leave both cores idle.
+    Side by side as their folders are, some such files would leave both cores idle.
     """
     rooms = {_file(item): item.nodeid.split("/")[:2][-1] for item in items}
     places: dict[str, float] = {file: place for place, file in enumerate(rooms)}
@@ -125,7 +124,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if among:
         for number, file in enumerate(waiting):
             places[file] = places[among[number * len(among) // len(waiting)]] + 0.5
-    items.sort(key=lambda item: (rooms[_file(item)] != "soak", places[_file(item)]))
+    items.sort(key=lambda item: places[_file(item)])
 
 
 def _file(item: pytest.Item) -> str:
