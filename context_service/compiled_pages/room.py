@@ -12,20 +12,24 @@ from context_service.compiled_pages.rules.compile_node import PageMaking
 from context_service.compiled_pages.rules.definitions import Definitions
 from context_service.compiled_pages.rules.forget import Forgetting
 from context_service.compiled_pages.rules.pages import CompiledPages
+from context_service.compiled_pages.rules.search import AskedFacets
 from context_service.compiled_pages.store.definitions import DefinitionRows
 from context_service.compiled_pages.store.pages import CompiledRows
 from context_service.compiled_pages.store.progress import CompileStates
 from context_service.history.room import history_limits_of
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.model import BRAIN
-from context_service.retrieval.room import keep_making_passage_vectors
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages, keep_making_passage_vectors
 from contextkeep.context.v1.compiled_pages_pb2_grpc import add_CompiledPagesServicer_to_server
 from contextkeep.context.v1.definitions_pb2_grpc import add_DefinitionsServicer_to_server
 from service_runtime.grpc_server.server import Service
 from service_runtime.postgres import Database
 
-__all__ = ["forgetting_of", "open_compiled_pages"]
+__all__ = [
+    "AskedFacets",
+    "forgetting_of",
+    "open_compiled_pages",
+]
 
 
 def forgetting_of(database: Database) -> Forgetting:

@@ -10,11 +10,22 @@ from context_service.contexts.api.artifacts import ArtifactsServicer
 from context_service.contexts.api.contexts import ContextsServicer
 from context_service.contexts.api.tasks import TasksServicer
 from context_service.contexts.pure.checks import MessageChecks
+from context_service.contexts.rules import artifacts
 from context_service.contexts.rules.artifacts import Artifacts
 from context_service.contexts.rules.index_state import IndexStates, VectorsOwed
-from context_service.contexts.rules.messages import Messaging
+from context_service.contexts.rules.messages import Messaging, not_found
 from context_service.contexts.rules.pointed_state import RecordsOwed
-from context_service.contexts.rules.recall import Recalling
+from context_service.contexts.rules.recall import (
+    ITEMS_DEFAULT,
+    NOTHING_RECALLED,
+    ByMeaning,
+    Filter,
+    Recalled,
+    RecalledItem,
+    Recalling,
+    RecallQuery,
+)
+from context_service.contexts.rules.recall import RecallQuery as RecallAsked
 from context_service.contexts.rules.references import References
 from context_service.contexts.rules.sync_history import Syncing
 from context_service.contexts.rules.tasks import Tasks
@@ -37,12 +48,9 @@ from context_service.contexts.store.pointed_records import PointedRecords, queue
 from context_service.contexts.store.tasks import TaskRows, read_message
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.model import CONTEXT
-from context_service.retrieval.room import keep_making_passage_vectors, meaning_of
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages, keep_making_passage_vectors, meaning_of
 from context_service.settings import Settings
-from context_service.working_memory.room import purges_of
-from context_service.working_memory.rules.fetch import RecordName
-from context_service.working_memory.rules.retention import SWEEPER
+from context_service.working_memory.room import SWEEPER, RecordName, purges_of
 from contextkeep.context.v1.artifacts_pb2_grpc import add_ArtifactsServicer_to_server
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
 from contextkeep.context.v1.tasks_pb2_grpc import add_TasksServicer_to_server
@@ -54,18 +62,30 @@ from service_runtime.rpc.principal import Authenticator, Principal
 # The rules that other packages use; windows, forks and folds write in the log's transaction.
 __all__ = [
     "ERASURES_SQL",
+    "ITEMS_DEFAULT",
     "LOG_SQL",
     "MESSAGES_JSON",
+    "NOTHING_RECALLED",
     "OF_SUBJECTS",
     "SEQ_MAX",
     "ArtifactRows",
+    "ByMeaning",
     "Eraser",
+    "Filter",
     "Log",
+    "Messaging",
+    "RecallAsked",
+    "RecallQuery",
+    "Recalled",
+    "RecalledItem",
+    "Recalling",
+    "artifacts",
     "context_eraser_of",
     "count_owned_rows",
     "erase_contexts_of",
     "message_checks_of",
     "messages_of",
+    "not_found",
     "on_hold",
     "open_contexts",
     "queue_of_pointed_records",

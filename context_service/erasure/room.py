@@ -13,10 +13,9 @@ from context_service.erasure.rules.holds import Holds
 from context_service.erasure.rules.register import Register
 from context_service.erasure.rules.subjects import SubjectEraser, Subjects
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from context_service.settings import Settings
-from context_service.working_memory.room import RecordPassages, sweeper_of
-from context_service.working_memory.rules.retention import Purges, Retention
+from context_service.working_memory.room import Purges, RecordPassages, Retention, sweeper_of
 from contextkeep.context.v1.erasures_pb2_grpc import add_ErasuresServicer_to_server
 from service_runtime.background_work import background
 from service_runtime.grpc_server.server import Service

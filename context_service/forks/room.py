@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from context_service.contexts.rules.messages import Messaging
+from context_service.contexts.room import Messaging
 from context_service.forks.api import ForksServicer
 from context_service.forks.rules.fork import Forks
 from context_service.forks.rules.merge import Merges

@@ -8,13 +8,25 @@ from context_service.entity_history.graph import GraphEvents
 from context_service.entity_history.rules import EntityHistory
 from context_service.history.api import ChatHistoryServicer
 from context_service.history.pure.limits import HistoryLimits
+from context_service.history.rules.assemble_context import AssembledNode, AssemblyQuestion, ContextAssembly
 from context_service.history.rules.chat_history import ChatHistories
+from context_service.history.rules.compile_pool import CompilePool
 from context_service.history.rules.trial import MappingTrials
 from context_service.kernel.cel import ExpressionLimits
 from context_service.kernel.dependencies import Dependencies, Room
 from context_service.settings import Settings
 from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from service_runtime.grpc_server.server import Service
+
+# What other rooms use.
+__all__ = [
+    "AssembledNode",
+    "AssemblyQuestion",
+    "CompilePool",
+    "ContextAssembly",
+    "chat_history_of",
+    "history_limits_of",
+]
 
 
 def history_limits_of(settings: Settings) -> HistoryLimits:

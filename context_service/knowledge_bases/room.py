@@ -10,6 +10,7 @@ from context_service.knowledge_bases.api import KnowledgeBasesServicer
 from context_service.knowledge_bases.rules.bases import KnowledgeBases
 from context_service.knowledge_bases.rules.documents import DocumentTexts
 from context_service.knowledge_bases.rules.drop import BaseDropping
+from context_service.knowledge_bases.rules.search import AskedBases
 from context_service.knowledge_bases.store.bases import DOCUMENT_TOPIC, BaseRows
 from context_service.knowledge_bases.store.documents import DocumentRows
 from context_service.knowledge_bases.store.passages import document_source
@@ -20,7 +21,12 @@ from service_runtime.background_work import background
 from service_runtime.grpc_server.server import Service
 
 # The rules that other packages use.
-__all__ = ["DOCUMENT_TOPIC", "document_source", "open_knowledge_bases"]
+__all__ = [
+    "DOCUMENT_TOPIC",
+    "AskedBases",
+    "document_source",
+    "open_knowledge_bases",
+]
 
 
 async def open_knowledge_bases(deps: Dependencies, stack: AsyncExitStack) -> Room[KnowledgeBasesServicer]:

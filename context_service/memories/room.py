@@ -18,7 +18,13 @@ from contextkeep.context.v1.memories_pb2_grpc import add_MemoriesServicer_to_ser
 from service_runtime.grpc_server.server import Service
 
 # What other rooms use.
-__all__ = ["memories_of", "memory_source", "open_memories"]
+__all__ = [
+    "MemoryRecalling",
+    "memories_of",
+    "memory_rows_of",
+    "memory_source",
+    "open_memories",
+]
 
 
 def memory_rows_of(deps: Dependencies) -> MemoryRows:

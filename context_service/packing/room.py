@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from context_service.checkpoints.store import CheckpointRows
-from context_service.contexts.rules.recall import Recalling
+from context_service.contexts.room import Recalling
 from context_service.folding.rules.plan_fold import FoldPlanning
 from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.dependencies import Dependencies, Room

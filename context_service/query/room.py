@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 
-from context_service.agents.rules import Agents
-from context_service.compiled_pages.rules.search import AskedFacets
-from context_service.contexts.room import ArtifactRows
-from context_service.contexts.rules.recall import Recalling
+from context_service.agents.room import Agents
+from context_service.compiled_pages.room import AskedFacets
+from context_service.contexts.room import ArtifactRows, Recalling
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.knowledge_bases import bedrock
-from context_service.knowledge_bases.rules.search import AskedBases
-from context_service.memories.rules.recall import MemoryRecalling
+from context_service.knowledge_bases.room import AskedBases
+from context_service.memories.room import MemoryRecalling
 from context_service.query.api.query import ContextQueryServicer
 from context_service.query.api.source_tests import SourceTestsServicer
 from context_service.query.model import State
@@ -37,15 +36,21 @@ from context_service.query.rules.fan_out import Reaper
 from context_service.query.rules.meaning import HitsByMeaning
 from context_service.query.rules.policies import Policies
 from context_service.query.rules.query import ContextQueries
-from context_service.query.rules.source_tests import SourceTests
+from context_service.query.rules.source_tests import LABEL_CHARS_MAX, SourceTests
 from context_service.query.store.source_tests import SourceTestRows
 from context_service.retrieval.room import meaning_of
 from context_service.settings import Settings
-from context_service.wiki.rules.search import AskedPages
+from context_service.wiki.room import AskedPages
 from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
 from contextkeep.context.v1.source_tests_pb2_grpc import add_SourceTestsServicer_to_server
 from service_runtime.grpc_server.server import Service
 from service_runtime.network.destinations import Destinations
+
+# What other rooms use.
+__all__ = [
+    "LABEL_CHARS_MAX",
+    "open_query",
+]
 
 _REAPED_S = 1.0  # for searches that are still running when the service stops
 

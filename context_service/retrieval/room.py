@@ -8,11 +8,45 @@ from functools import partial
 from context_service.kernel.dependencies import Dependencies
 from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.rules.meaning import Meaning
-from context_service.retrieval.rules.vectors import Worker
+from context_service.retrieval.rules.search import best, few_of_each
+from context_service.retrieval.rules.vectors import VectorMaking, Worker
+from context_service.retrieval.rules.verify import Verifying
+from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from context_service.retrieval.store.nearest import Nearest
 from context_service.retrieval.store.passage_vectors import PassageVectorMaking
+from context_service.retrieval.store.passages import SQL as PASSAGES_SQL
+from context_service.retrieval.store.passages import Passages, portions, putting, putting_bytes
+from context_service.retrieval.store.text_owners import TextVector
+from context_service.retrieval.store.user_scopes import users_of
+from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
+from context_service.retrieval.store.vector_outbox import owing_topic
 from context_service.settings import Settings
 from service_runtime.background_work import background
+
+# What other rooms use.
+__all__ = [
+    "PASSAGES_SQL",
+    "VECTOR_OUTBOX_SQL",
+    "IndexedText",
+    "Meaning",
+    "Owners",
+    "PassageFeed",
+    "Passages",
+    "TextVector",
+    "VectorMaking",
+    "Verifying",
+    "best",
+    "document_reader_of",
+    "few_of_each",
+    "keep_making",
+    "keep_making_passage_vectors",
+    "meaning_of",
+    "owing_topic",
+    "portions",
+    "putting",
+    "putting_bytes",
+    "users_of",
+]
 
 
 def document_reader_of(settings: Settings, *, bytes_max: int | None = None) -> DocumentReader:

@@ -6,9 +6,18 @@ from functools import partial
 
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.specialists.api import SpecialistsServicer
-from context_service.specialists.rules import Specialists
+from context_service.specialists.rules import ID_CHARS_MAX, INSTRUCTIONS_CHARS_MAX, NAME_CHARS_MAX, Specialists
 from contextkeep.context.v1.specialists_pb2_grpc import add_SpecialistsServicer_to_server
 from service_runtime.grpc_server.server import Service
+
+# What other rooms use.
+__all__ = [
+    "ID_CHARS_MAX",
+    "INSTRUCTIONS_CHARS_MAX",
+    "NAME_CHARS_MAX",
+    "Specialists",
+    "specialists_of",
+]
 
 
 def specialists_of(deps: Dependencies) -> tuple[Room[SpecialistsServicer], Specialists]:

@@ -11,15 +11,14 @@ from context_service.kernel.dependencies import Dependencies, Room
 from context_service.knowledge_bases.room import document_source
 from context_service.memories.room import memory_source
 from context_service.retrieval.model import OF_USERS, PassageScope
-from context_service.retrieval.rules.verify import Verifying
+from context_service.retrieval.room import Verifying
 from context_service.transfer.api import TransferServicer
 from context_service.transfer.rules.export import Exporting
 from context_service.transfer.rules.imports import Importing
 from context_service.transfer.rules.row_checks import RowChecks
 from context_service.transfer.store.followups import ImportFollowups
 from context_service.wiki.room import page_source
-from context_service.working_memory.room import Limits, field_checks_of
-from context_service.working_memory.rules.blobs import BlobWriter
+from context_service.working_memory.room import BlobWriter, Limits, field_checks_of
 from contextkeep.context.v1.transfer_pb2_grpc import add_TransferServicer_to_server
 from contextkeep.errors import NotFound
 from service_runtime.background_work import background

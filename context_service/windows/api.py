@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import partial
 
-from context_service.contexts.rules.recall import ITEMS_DEFAULT, RecallQuery
+from context_service.contexts.room import ITEMS_DEFAULT, RecallQuery
 from context_service.contexts.wire.recall import by_meaning, recalled_item, which_of
 from context_service.contexts.wire.requests import check_same_caller, principal_of
 from context_service.forks.rules.fork import Forks

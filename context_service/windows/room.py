@@ -10,8 +10,7 @@ from typing import Any
 
 from context_service.checkpoints.api import CheckpointsServicer
 from context_service.checkpoints.room import CheckpointRows, checkpoints_of
-from context_service.contexts.rules.messages import Messaging
-from context_service.contexts.rules.recall import Recalling
+from context_service.contexts.room import Messaging, Recalling
 from context_service.folding.api import FoldingServicer
 from context_service.folding.room import fold_rules_of, folding_of, segment_writing_of
 from context_service.folding.rules.fold import Folding

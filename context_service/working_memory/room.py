@@ -7,22 +7,31 @@ from functools import partial
 
 from context_service.blobs.storage import BlobStorage
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.retrieval.room import keep_making
-from context_service.retrieval.rules.vectors import VectorMaking
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages, VectorMaking, keep_making
 from context_service.settings import Settings
 from context_service.working_memory.api.find import Finders
 from context_service.working_memory.api.records import WorkingMemoryServicer
 from context_service.working_memory.pure.fields import FieldChecks
-from context_service.working_memory.rules.blobs import BlobWriter
-from context_service.working_memory.rules.fetch import RecordReader
-from context_service.working_memory.rules.file_texts import FileTexts
+from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob, upload_expired
+from context_service.working_memory.rules.fetch import RecordName, RecordReader
+from context_service.working_memory.rules.file_texts import (
+    ATTEMPTS_MAX,
+    DELAY_S,
+    DELAY_S_MAX,
+    INTERVAL_S,
+    PASSAGES_OF_STEP,
+    READ_AT_ONCE,
+    STEP_S,
+    FileTexts,
+)
 from context_service.working_memory.rules.lifecycle import LifeCycle
-from context_service.working_memory.rules.manifest import Manifests
+from context_service.working_memory.rules.manifest import EDGE_TYPES, Manifests
+from context_service.working_memory.rules.passages import FILES_COUNTED, RecordQuote, RecordQuotes
 from context_service.working_memory.rules.query import RecordQueries
+from context_service.working_memory.rules.record_texts import RecordTexts
 from context_service.working_memory.rules.records import WorkingMemory
-from context_service.working_memory.rules.retention import Purges, Retention
-from context_service.working_memory.rules.search import Searches
+from context_service.working_memory.rules.retention import SWEEPER, Purges, Retention
+from context_service.working_memory.rules.search import ENTITIES_MAX, Searches
 from context_service.working_memory.rules.uploads import ResumableUploads
 from context_service.working_memory.store.actions import ActionLog, ActionPlace, EntityAction
 from context_service.working_memory.store.blobs import blob_rows
@@ -42,15 +51,34 @@ from service_runtime.values.copying import copied
 
 # What other rooms use.
 __all__ = [
+    "ATTEMPTS_MAX",
+    "DELAY_S",
+    "DELAY_S_MAX",
+    "EDGE_TYPES",
     "EMBEDDING_TOPIC",
+    "ENTITIES_MAX",
+    "FILES_COUNTED",
+    "INTERVAL_S",
+    "PASSAGES_OF_STEP",
+    "READ_AT_ONCE",
     "RECORD_FILTERS_SQL",
+    "STEP_S",
+    "SWEEPER",
     "TEXT_TOPIC",
     "ActionLog",
     "ActionPlace",
+    "BlobWriter",
     "EntityAction",
     "Limits",
+    "Purges",
+    "RecordName",
     "RecordPassages",
+    "RecordQuote",
+    "RecordQuotes",
+    "RecordTexts",
+    "Retention",
     "TenantLimits",
+    "WrittenBlob",
     "blob_rows",
     "field_checks_of",
     "fsck_of",
@@ -59,6 +87,7 @@ __all__ = [
     "open_working_memory",
     "purges_of",
     "sweeper_of",
+    "upload_expired",
 ]
 
 

@@ -26,7 +26,7 @@ from context_service.compiled_pages.pure.definition import (
 from context_service.compiled_pages.rules.compile_node import PageMaking
 from context_service.compiled_pages.store.definitions import DefinitionRows
 from context_service.history.pure.limits import HistoryLimits
-from context_service.history.rules.compile_pool import CompilePool
+from context_service.history.room import CompilePool
 from context_service.kernel.catalog import check_unbound
 from context_service.kernel.graph import EntityGraph
 from contextkeep.errors import (

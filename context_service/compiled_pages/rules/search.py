@@ -18,9 +18,7 @@ from context_service.compiled_pages.pure.definition import FacetKind
 from context_service.compiled_pages.store.pages import facet_stale, page_stale, scope_of
 from context_service.compiled_pages.store.search import COUNT, SHOWN, WHOLE
 from context_service.retrieval.pure.ranking import Ranked
-from context_service.retrieval.rules.meaning import Meaning
-from context_service.retrieval.rules.search import best, few_of_each
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Meaning, Passages, best, few_of_each
 from service_runtime.postgres import Database, Row
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.copying import copied

@@ -32,7 +32,7 @@ from context_service.retrieval.model import Audience as PassageAudience
 from context_service.retrieval.pure.sections import Section, cut
 from context_service.retrieval.pure.terms import masks
 from context_service.retrieval.pure.text_pieces import TextPiece
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Database, Row, Tenant, Transaction, json_rows
 from service_runtime.rpc.principal import Principal

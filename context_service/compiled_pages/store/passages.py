@@ -8,7 +8,7 @@ from functools import partial
 
 from context_service.compiled_pages.store.pages import KIND, audience_of, cut_of, passage, take_turn, walls_of
 from context_service.retrieval.model import BRAIN, PassageScope
-from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
+from context_service.retrieval.room import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
 

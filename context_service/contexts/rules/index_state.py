@@ -23,7 +23,7 @@ from context_service.contexts.rules.messages import not_found
 from context_service.contexts.store.index_state import OWED_FROM, STATE
 from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.retrieval.model import CONTEXT
-from context_service.retrieval.store.vector_outbox import owing_topic
+from context_service.retrieval.room import owing_topic
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.postgres import Across, Database, Tenant
 from service_runtime.rpc.calls import answer_s, remaining_s

@@ -26,9 +26,7 @@ from context_service.retrieval.pure.budget import Item, fitting, quoted_lines, w
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
 from context_service.retrieval.pure.rows import Row
 from context_service.retrieval.pure.terms import terms_of
-from context_service.retrieval.rules.meaning import Meaning
-from context_service.retrieval.rules.search import best
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Meaning, Passages, best
 from contextkeep.errors import ContextKeepError, InvalidArgument
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal

@@ -24,7 +24,7 @@ from context_service.contexts.rules.messages import Messaging, SendTarget, SentM
 from context_service.history.model import ChatMessage, size_bytes
 from context_service.history.pure.mappings import DEFAULT_NAME
 from context_service.history.pure.node_mapper import RuleMessage, SkipReason
-from context_service.history.rules.assemble_context import AssembledNode, AssemblyQuestion, ContextAssembly
+from context_service.history.room import AssembledNode, AssemblyQuestion, ContextAssembly
 from context_service.kernel.parts import to_json
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded, RecordNotFound
 from service_runtime.inputs.documents import beside_the_loop

@@ -8,7 +8,7 @@ from context_service.contexts.pure.passages import passages_of_artifact
 from context_service.contexts.store.artifacts import KIND, artifact_of, placed
 from context_service.contexts.store.log_passages import CONTEXTS, audience_of
 from context_service.retrieval.model import CONTEXT, PassageScope
-from context_service.retrieval.store.feeds import IndexedText, PassageFeed
+from context_service.retrieval.room import IndexedText, PassageFeed
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
 

@@ -17,7 +17,7 @@ from context_service.contexts.store.log import Log
 from context_service.contexts.store.log_passages import audience_of
 from context_service.kernel.parts import of_json, to_json
 from context_service.retrieval.model import Passage, PassageScope
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from service_runtime.postgres import Across, Row, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile

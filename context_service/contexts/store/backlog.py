@@ -7,7 +7,7 @@ import logging
 from functools import partial
 
 from context_service.retrieval.model import CONTEXT, OF_USERS
-from context_service.retrieval.store.vector_outbox import owing_topic
+from context_service.retrieval.room import owing_topic
 from contextkeep.errors import ContextKeepError
 from service_runtime.background_work import background
 from service_runtime.postgres import Across, Database

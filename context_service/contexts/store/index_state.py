@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
+from context_service.retrieval.room import VECTOR_OUTBOX_SQL
 from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__, vector_outbox=VECTOR_OUTBOX_SQL)

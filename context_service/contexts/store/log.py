@@ -33,8 +33,7 @@ from context_service.contexts.pure.passages import placed
 from context_service.contexts.store import pointed_records
 from context_service.kernel.parts import Part, of_json, to_json
 from context_service.retrieval.model import CONTEXT, PassageScope
-from context_service.retrieval.store.passages import SQL as PASSAGES_SQL
-from context_service.retrieval.store.passages import Passages, portions, putting, putting_bytes
+from context_service.retrieval.room import PASSAGES_SQL, Passages, portions, putting, putting_bytes
 from service_runtime.background_work.queue_room import QUEUED_MAX
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.inputs.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX

@@ -9,7 +9,7 @@ from context_service.contexts.pure.passages import passages_of, placed
 from context_service.kernel.parts import of_json
 from context_service.retrieval.model import CONTEXT, Audience, PassageScope
 from context_service.retrieval.pure.part_texts import KINDS, RECORD
-from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
+from context_service.retrieval.room import IndexedText, Owners, PassageFeed
 from service_runtime.inputs.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Row, Transaction
 from service_runtime.statements.sql_files import SqlFile

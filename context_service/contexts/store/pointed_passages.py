@@ -15,7 +15,7 @@ from context_service.retrieval.model import CONTEXT, Passage, PassageScope
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.terms import terms_of
-from context_service.retrieval.store.feeds import IndexedText, PassageFeed
+from context_service.retrieval.room import IndexedText, PassageFeed
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied

@@ -27,7 +27,7 @@ from context_service.retrieval.documents.reading import RecordText
 from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure.part_texts import RECORD, is_indexed
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece, numbered
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from contextkeep.errors import Unavailable
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background

@@ -28,7 +28,7 @@ from context_service.contexts.room import (
 from context_service.erasure.rules import holds
 from context_service.erasure.rules.holds import Hold, check_unbound
 from context_service.erasure.store import erasures as rows
-from context_service.working_memory.rules.retention import SWEEPER, Purges
+from context_service.working_memory.room import SWEEPER, Purges
 from contextkeep.errors import ErasureNotFound
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background

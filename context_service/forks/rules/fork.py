@@ -19,8 +19,7 @@ from uuid import UUID
 import orjson
 
 from context_service.contexts.model import Context, ContextInput, MessageInput, Sent
-from context_service.contexts.room import Log
-from context_service.contexts.rules.messages import Messaging
+from context_service.contexts.room import Log, Messaging
 from context_service.folding.pure.folds import Limits
 from context_service.forks.model import Fork, Inherited
 from context_service.forks.store import ForkRows

@@ -13,8 +13,7 @@ from uuid import UUID
 import orjson
 
 from context_service.contexts.model import Message, MessageInput, Sent
-from context_service.contexts.room import Log
-from context_service.contexts.rules.messages import Messaging
+from context_service.contexts.room import Log, Messaging
 from context_service.forks.model import Fork
 from context_service.forks.pure import FOUND, ForkResult, LastReply, result_of
 from context_service.forks.store import ForkRows

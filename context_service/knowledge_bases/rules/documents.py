@@ -19,7 +19,7 @@ from context_service.knowledge_bases.store.documents import GONE, DocumentRows
 from context_service.retrieval.documents.kinds import BY_CHANCE, Reason, Unread, charset_of, kind_of
 from context_service.retrieval.documents.reading import DocumentReader, FileText
 from context_service.working_memory.pure.fields import content_type_of_name
-from context_service.working_memory.rules.file_texts import (
+from context_service.working_memory.room import (
     ATTEMPTS_MAX,
     DELAY_S,
     DELAY_S_MAX,
@@ -27,8 +27,8 @@ from context_service.working_memory.rules.file_texts import (
     PASSAGES_OF_STEP,
     READ_AT_ONCE,
     STEP_S,
+    RecordTexts,
 )
-from context_service.working_memory.rules.record_texts import RecordTexts
 from contextkeep.errors import Unavailable
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background

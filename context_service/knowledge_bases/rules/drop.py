@@ -7,7 +7,7 @@ from functools import partial
 
 from context_service.knowledge_bases.store.bases import DROP_TOPIC
 from context_service.knowledge_bases.store.documents import scope_of
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background
 from service_runtime.background_work.outbox import Outbox

@@ -27,9 +27,7 @@ from context_service.knowledge_bases.store.documents import scope_of
 from context_service.knowledge_bases.store.search import ASKED, ASKED_BEDROCK, SHOWN, WHOLE
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from context_service.retrieval.pure.ranking import Ranked
-from context_service.retrieval.rules.meaning import Meaning
-from context_service.retrieval.rules.search import best, few_of_each
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Meaning, Passages, best, few_of_each
 from service_runtime.postgres import Database, Row
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.copying import copied

@@ -16,7 +16,7 @@ from context_service.knowledge_bases.pure import CutDocument, DocumentPiece
 from context_service.knowledge_bases.store.bases import DOCUMENT_TOPIC, walls_named, walls_of
 from context_service.retrieval.documents.reading import FileText
 from context_service.retrieval.model import KNOWLEDGE_BASE, Audience, Passage, PassageScope
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from context_service.working_memory.room import RECORD_FILTERS_SQL
 from service_runtime.background_work.outbox import Outbox
 from service_runtime.background_work.queue_room import QUEUED_MAX

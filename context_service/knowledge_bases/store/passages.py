@@ -10,7 +10,7 @@ from context_service.knowledge_bases.pure import cut_document
 from context_service.knowledge_bases.store.bases import DROP_TOPIC
 from context_service.knowledge_bases.store.documents import KIND, audience_of, passage, scope_of, take_turn
 from context_service.retrieval.model import KNOWLEDGE_BASE, PassageScope
-from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
+from context_service.retrieval.room import IndexedText, Owners, PassageFeed
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
 

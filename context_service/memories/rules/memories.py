@@ -17,7 +17,7 @@ from context_service.memories.pure.texts import pieces_of, placed, statement_of
 from context_service.memories.store.memories import MemoryRows, scope_of
 from context_service.retrieval.model import Audience
 from context_service.retrieval.pure.text_pieces import TextPiece
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from contextkeep.errors import InvalidArgument, MemoryNotFound, VersionConflict
 from service_runtime.inputs import pages
 from service_runtime.inputs.documents import beside_the_loop

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from context_service.memories.model import Experience, MemoryKind
 from context_service.memories.pure.texts import pieces_of, placed
 from context_service.retrieval.model import MEMORY, Audience, PassageScope
-from context_service.retrieval.store.feeds import IndexedText, PassageFeed
-from context_service.retrieval.store.user_scopes import users_of
+from context_service.retrieval.room import IndexedText, PassageFeed, users_of
 from service_runtime.postgres import Row, Transaction
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from context_service.contexts.rules.recall import (
-    NOTHING_RECALLED,
-    Filter,
-    Recalled,
-    RecalledItem,
-    Recalling,
-    RecallQuery,
-)
+from context_service.contexts.room import NOTHING_RECALLED, Filter, Recalled, RecalledItem, Recalling, RecallQuery
 from context_service.packing.pure import prefetch
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window

@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from context_service.contexts.model import Message
-from context_service.contexts.room import Log
-from context_service.contexts.rules.recall import Filter, RecalledItem, Recalling, RecallQuery
+from context_service.contexts.room import Filter, Log, RecalledItem, Recalling, RecallQuery
 from context_service.kernel.parts import texts_of
 from context_service.packing.model import NOTE, RECALLED, STEP, NewBlock, RecallRequest, ViewPart
 from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from context_service.knowledge_bases.bedrock import BedrockClient, BedrockPassage
 from context_service.knowledge_bases.model import AskedBedrock
-from context_service.knowledge_bases.rules.search import AskedBases
+from context_service.knowledge_bases.room import AskedBases
 from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from contextkeep.errors import ContextKeepError

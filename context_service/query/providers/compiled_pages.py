@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.compiled_pages.model import SaidByFacet
-from context_service.compiled_pages.rules.search import AskedFacets
+from context_service.compiled_pages.room import AskedFacets
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import BRAIN
 from service_runtime.rpc.principal import Principal

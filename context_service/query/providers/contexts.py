@@ -7,9 +7,7 @@ from uuid import UUID
 
 from context_service.contexts.model import Context
 from context_service.contexts.pure.refs import place_of
-from context_service.contexts.room import ArtifactRows, Log
-from context_service.contexts.rules.recall import Filter, RecalledItem, Recalling
-from context_service.contexts.rules.recall import RecallQuery as RecallAsked
+from context_service.contexts.room import ArtifactRows, Filter, Log, RecallAsked, RecalledItem, Recalling
 from context_service.kernel.parts import Part
 from context_service.query.model import CONTEXT
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State

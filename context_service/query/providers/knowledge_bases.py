@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.knowledge_bases.model import AskedBase, SaidByDocument
-from context_service.knowledge_bases.rules.search import AskedBases
+from context_service.knowledge_bases.room import AskedBases
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from service_runtime.rpc.principal import Principal

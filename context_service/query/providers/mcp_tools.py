@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from context_service.mcp_servers.model import ServerReply, Tool, ToolRefused
-from context_service.mcp_servers.rules import McpServers
+from context_service.mcp_servers.room import McpServers
 from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, QueryScope, State, native
 from context_service.query.pure.hit_checks import REASON_CHARS_MAX, line_of
 from context_service.query.pure.provider_table import ProviderEntry

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from context_service.memories.model import LIMIT_MAX, Memory, MemoryFilter, ReflectedMemories
 from context_service.memories.model import MemoryQuery as MemoriesAsked
-from context_service.memories.rules.recall import MemoryRecalling
+from context_service.memories.room import MemoryRecalling
 from context_service.query.model import MEMORY, MemoryMode, without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope
 from context_service.query.pure.hit_checks import SNIPPET_CHARS_MAX

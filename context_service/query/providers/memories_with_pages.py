@@ -18,7 +18,7 @@ from context_service.query.providers import Answered, Expanded, Hit, ProviderQue
 from context_service.query.providers.memories import UserMemories
 from context_service.query.providers.wiki import WIKI, expanded_pages, hit_of
 from context_service.wiki.model import SaidByPage
-from context_service.wiki.rules.search import AskedPages
+from context_service.wiki.room import AskedPages
 from contextkeep.errors import ContextKeepError
 from service_runtime.rpc.calls import current_call, remaining_s
 from service_runtime.rpc.principal import Principal

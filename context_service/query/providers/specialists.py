@@ -30,7 +30,7 @@ from context_service.query.pure import specialist_prompts
 from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
 from context_service.query.pure.provider_table import ProviderEntry
 from context_service.specialists.model import Specialist
-from context_service.specialists.rules import Specialists
+from context_service.specialists.room import Specialists
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.calls import answer_s, remaining_s
 from service_runtime.rpc.principal import Principal

@@ -9,7 +9,7 @@ from context_service.query.model import without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import WIKI
 from context_service.wiki.model import SaidByPage
-from context_service.wiki.rules.search import AskedPages
+from context_service.wiki.room import AskedPages
 from service_runtime.rpc.principal import Principal
 
 TRUST = 3

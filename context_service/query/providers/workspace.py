@@ -13,9 +13,7 @@ from context_service.kernel.graph import EntityGraph
 from context_service.kernel.graph_values import Walk
 from context_service.query.model import WORKSPACE, SearchRoots
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
-from context_service.working_memory.rules.manifest import EDGE_TYPES
-from context_service.working_memory.rules.passages import FILES_COUNTED, RecordQuote, RecordQuotes
-from context_service.working_memory.rules.search import ENTITIES_MAX
+from context_service.working_memory.room import EDGE_TYPES, ENTITIES_MAX, FILES_COUNTED, RecordQuote, RecordQuotes
 from contextkeep.errors import NodeNotFound
 from service_runtime.rpc.principal import Principal
 

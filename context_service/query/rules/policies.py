@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from context_service.agents.model import Agent, AgentInput, ProviderNames
-from context_service.agents.rules import ID_CHARS_MAX, Agents, no_agent
+from context_service.agents.room import ID_CHARS_MAX, Agents, no_agent
 from context_service.query.model import MemoryMode
 from context_service.query.pure.policy import FIELDS, Policy, ProviderSelector, Rules, Setting
 from context_service.query.pure.provider_table import OwnProviders, ProviderEntry, Providers

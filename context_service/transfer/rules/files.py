@@ -11,8 +11,7 @@ from contextlib import aclosing
 
 from context_service.blobs.storage import Declared
 from context_service.transfer.pure import ArchivePiece
-from context_service.working_memory.room import blob_rows
-from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob
+from context_service.working_memory.room import BlobWriter, WrittenBlob, blob_rows
 from contextkeep.errors import ContextKeepError
 from service_runtime.background_work import background
 from service_runtime.postgres import Tenant

@@ -46,8 +46,7 @@ from context_service.transfer.store.tables import (
 )
 from context_service.wiki.model import Owner, compared, names_of
 from context_service.wiki.room import scope_of
-from context_service.working_memory.room import Limits, TenantLimits, blob_rows
-from context_service.working_memory.rules.blobs import BlobWriter, upload_expired
+from context_service.working_memory.room import BlobWriter, Limits, TenantLimits, blob_rows, upload_expired
 from contextkeep.errors import (
     ArchiveRefused,
     ContextKeepError,

@@ -12,23 +12,22 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from context_service.agents import rules as agents
+from context_service.agents import room as agents
 from context_service.checkpoints.rules import checkpoints
 from context_service.compiled_pages.pure import definition
 from context_service.contexts.model import MessageInput
 from context_service.contexts.pure import checks as contexts
 from context_service.contexts.pure.checks import MessageChecks, size_of
-from context_service.contexts.room import read_message
-from context_service.contexts.rules import artifacts
+from context_service.contexts.room import artifacts, read_message
 from context_service.kernel.parts import of_json
 from context_service.knowledge_bases import model as knowledge_base
-from context_service.mcp_servers import rules as mcp_servers
+from context_service.mcp_servers import room as mcp_servers
 from context_service.mcp_servers.pure import DEFINITION_BYTES_MAX
 from context_service.memories.pure import checks as memories
 from context_service.profiles.rules import learning, profiles
-from context_service.query.rules.source_tests import LABEL_CHARS_MAX
+from context_service.query.room import LABEL_CHARS_MAX
 from context_service.retrieval.documents.reading import TEXT_CHARS_MAX as DOCUMENT_CHARS_MAX
-from context_service.specialists import rules as specialists
+from context_service.specialists import room as specialists
 from context_service.wiki import model as page
 from context_service.windows.rules import heads
 from context_service.working_memory.pure.fields import FieldChecks, RecordInput

@@ -14,9 +14,7 @@ from uuid import UUID
 import orjson
 
 from context_service.retrieval.pure.rows import Row as MatchedRow
-from context_service.retrieval.rules.meaning import Meaning
-from context_service.retrieval.rules.search import best, few_of_each
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Meaning, Passages, best, few_of_each
 from context_service.wiki.model import AskedOfPages, Page, PageName, SaidByPage
 from context_service.wiki.store.pages import PageRows, scope_of, stale_of
 from context_service.wiki.store.search import CITING, SHOWN

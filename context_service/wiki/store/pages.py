@@ -16,7 +16,7 @@ import orjson
 from context_service.retrieval.model import WIKI, Audience, Passage, PassageScope
 from context_service.retrieval.pure.sections import PagePiece, Section, cut
 from context_service.retrieval.pure.terms import masks
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from context_service.wiki.model import (
     VERSIONS_BYTES_MAX,
     VERSIONS_MAX,

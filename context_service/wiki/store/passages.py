@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from context_service.retrieval.model import WIKI, Audience, PassageScope
 from context_service.retrieval.pure.sections import sections
-from context_service.retrieval.store.feeds import IndexedText, PassageFeed
-from context_service.retrieval.store.user_scopes import users_of
+from context_service.retrieval.room import IndexedText, PassageFeed, users_of
 from context_service.wiki.store import pages
 from context_service.wiki.store.pages import KIND, cut_of, passage
 from service_runtime.postgres import Row

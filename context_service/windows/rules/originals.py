@@ -10,8 +10,7 @@ from itertools import accumulate
 from uuid import UUID
 
 from context_service.contexts.model import Message
-from context_service.contexts.room import SEQ_MAX, Log
-from context_service.contexts.rules.recall import ByMeaning, Filter, RecalledItem, Recalling, RecallQuery
+from context_service.contexts.room import SEQ_MAX, ByMeaning, Filter, Log, RecalledItem, Recalling, RecallQuery
 from context_service.forks.store import ForkRows
 from context_service.kernel.parts import Part
 from context_service.packing.model import STEP, SUMMARY, ViewPart
@@ -20,7 +19,7 @@ from context_service.packing.store.views import ViewRows
 from context_service.profiles.pure.profiles import ROLES
 from context_service.profiles.rules.learning import Learning
 from context_service.retrieval.model import PassageScope
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure import refs
 from context_service.windows.pure.refs import Ref

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from context_service.contexts.room import Log
-from context_service.contexts.rules.messages import not_found
+from context_service.contexts.room import Log, not_found
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.rendering import Format
 from context_service.profiles.rules.learning import Learning

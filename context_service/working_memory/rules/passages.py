@@ -17,8 +17,7 @@ import orjson
 from context_service.retrieval.pure.ranking import Ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX
 from context_service.retrieval.pure.terms import asked_words, masks
-from context_service.retrieval.rules.search import best, few_of_each
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages, best, few_of_each
 from context_service.working_memory.rules.search import TEXT_CHARS_MAX as QUERY_CHARS_MAX
 from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion
 from context_service.working_memory.store.texts import file_passages

@@ -13,7 +13,7 @@ from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.terms import masks, terms_of
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece, TextPiece
-from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
+from context_service.retrieval.room import IndexedText, Owners, PassageFeed
 from context_service.working_memory.store.texts.passages import NODE, passage, scope_of, take_turn
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile

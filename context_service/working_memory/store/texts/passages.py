@@ -13,7 +13,7 @@ from uuid import UUID
 from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure.part_texts import RECORD
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from service_runtime.postgres import Row, Transaction
 from service_runtime.statements.sql_files import SqlFile
 

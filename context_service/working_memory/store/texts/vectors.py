@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 from pgvector import HalfVector
 
-from context_service.retrieval.store.text_owners import TextVector
+from context_service.retrieval.room import TextVector
 from context_service.working_memory.store.records import EMBEDDING_TOPIC
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.statements.sql_files import SqlFile

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX
 from context_service.retrieval.pure.terms import asked_words
-from context_service.retrieval.store.passages import Passages
+from context_service.retrieval.room import Passages
 from context_service.working_memory.store.texts.passages import NODE, scope_of
 from service_runtime.rpc.principal import Principal
 
