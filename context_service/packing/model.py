@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT
-from context_service.kernel.rendering import Rendered
+from context_service.kernel.rendering import Rendered, Span
 from context_service.packing.pure.breakpoints import Breakpoint
 from context_service.packing.pure.tallies import ToolUse
 from context_service.packing.pure.task_state import (
@@ -240,6 +240,7 @@ class Pack:
         omitted_refs: Refs of the messages that the pack shows only in excerpts.
         recalled_refs: Refs of the recalled passages in their order, each once.
         annotations: The annotations that the middleware added.
+        spans: Who wrote each piece of the pack, or lines of it, in their order.
     """
 
     window: Window
@@ -257,6 +258,7 @@ class Pack:
     omitted_refs: Sequence[str] = ()
     recalled_refs: Sequence[str] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
+    spans: Sequence[Span] = ()
 
 
 class Prefix(NamedTuple):

@@ -32,6 +32,7 @@ def pack_response(pack: Pack) -> pb.PackResponse:
         wrap_up=pack.wraps_up,
         calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
         breakpoints=[pb.CacheBreakpoint(**breakpoint._asdict()) for breakpoint in pack.breakpoints],
+        spans=[pb.PackSpan(pointer=span.pointer, **span.source._asdict()) for span in pack.spans],
     )
 
 

@@ -32,4 +32,5 @@ export { Rows } from "./rows.js";
 export type { Task, TaskState, WrittenArtifact } from "./tasks.js";
 export { BlobReader } from "./transfer.js";
 export type { ByteStream, OnProgress } from "./transfer.js";
+export { sourcesOf } from "./windows.js";
 export type { Forked, Outcome, Recovered, WindowWithForks } from "./windows.js";

@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 
 import {
   type Pack,
+  type PackSpan,
   type RolledBack,
   type Window,
   type WindowConfig,
@@ -58,6 +59,35 @@ export function toolsInput(tools: readonly unknown[], path: string): string {
 
 export function packIdOf(pack: Pick<Pack, "packId">, _path: string): string {
   return pack.packId;
+}
+
+/**
+ * Return the spans of a pack that have a text: who wrote it. Refuse a tool call if only data has its arguments.
+ *
+ * @param text - an argument of a tool call, such as an address or a command, as it was written
+ */
+export function sourcesOf(pack: Pick<Pack, "body" | "spans">, text: string): PackSpan[] {
+  return pack.spans.filter((span) => textOf(pieceAt(pack.body, span.pointer), span).includes(text));
+}
+
+function pieceAt(body: unknown, pointer: string): unknown {
+  let piece: any = body;
+  for (const name of pointer.split("/").slice(1)) piece = piece[name];
+  return piece;
+}
+
+/** Return the text of a piece, or the lines of it that a span names. */
+function textOf(piece: unknown, { firstLine, lastLine }: PackSpan): string {
+  const text = stringsIn(piece).join("\n");
+  return firstLine ? text.split("\n").slice(firstLine - 1, lastLine).join("\n") : text;
+}
+
+/** Return the texts of a piece, without the names of its fields, its role and its type. */
+function stringsIn(piece: unknown): string[] {
+  if (typeof piece === "string") return [piece];
+  if (Array.isArray(piece)) return piece.flatMap(stringsIn);
+  if (typeof piece !== "object" || piece === null) return [];
+  return Object.entries(piece).flatMap(([name, value]) => (name === "role" || name === "type" ? [] : stringsIn(value)));
 }
 
 /** A window and its forks. */

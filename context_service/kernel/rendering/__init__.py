@@ -12,7 +12,7 @@ from types import ModuleType
 
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import anthropic, gemini, openai_chat, openai_responses
-from context_service.kernel.rendering.bodies import Body, Rendered
+from context_service.kernel.rendering.bodies import Body, Rendered, Source, Span
 from context_service.kernel.rendering.formats import Format
 from context_service.kernel.rendering.speakers import in_place, roles_shared, with_speaker
 from context_service.kernel.rendering.turns import Call, RequestPart, Result, Turn
@@ -26,6 +26,8 @@ __all__ = [
     "Rendered",
     "RequestPart",
     "Result",
+    "Source",
+    "Span",
     "Turn",
     "beginning",
     "body",

@@ -35,12 +35,30 @@ class Shape:
     results_apart: bool = False
 
 
+class Source(NamedTuple):
+    """Who wrote a piece, or some lines of its text. Lines count from 1; 0 is the whole piece."""
+
+    author: str
+    ref: str
+    trust: str
+    first_line: int = 0
+    last_line: int = 0
+
+
+class Span(NamedTuple):
+    """A source, and the piece that it wrote, as a JSON Pointer into the body."""
+
+    pointer: str
+    source: Source
+
+
 class Rendered(NamedTuple):
     """A piece as it was rendered; later requests repeat it byte for byte."""
 
     role: str
     json: str
     is_result: bool
+    sources: tuple[Source, ...] = ()
 
     @classmethod
     def of(cls, piece: RequestPart) -> Rendered:
@@ -55,10 +73,12 @@ class Body:
     Attributes:
         shape: The shape of the vendor's request body.
         start: The text with which the JSON object begins, before the messages.
+        spans: The sources of the pieces, in their order.
     """
 
     shape: Shape
     start: bytes = b""
+    spans: tuple[Span, ...] = ()
     _system: bytes = b""
     _messages: bytes = b""
     _last: tuple[str, bool] | None = None  # the role whose message is still open
@@ -69,10 +89,12 @@ class Body:
         shape, last = self.shape, self._last
         system, messages = [self._system] if self._system else [], [self._messages]
         systems, count, within = self._counts
-        for role, json, is_result in pieces:
+        spans: list[Span] = []
+        for role, json, is_result, sources in pieces:
             if role == "system" and shape.system[0]:
                 system.append(json.encode())
                 systems += 1
+                spans += [Span(f"{shape.system_at}/{systems - 1}", source) for source in sources]
                 continue
             whose = (role, is_result and shape.results_apart)
             if not shape.pieces:
@@ -85,17 +107,30 @@ class Body:
             is_another = not shape.pieces or whose != last
             count, within = (count + 1, 1) if is_another else (count, within + 1)
             last = whose
-        counts = systems, count, within
-        return replace(self, _system=b",".join(system), _messages=b"".join(messages), _last=last, _counts=counts)
+            if sources:
+                pointer = self._pointer_of(count, within)
+                spans += [Span(pointer, source) for source in sources]
+        return replace(
+            self,
+            spans=(*self.spans, *spans),
+            _system=b",".join(system),
+            _messages=b"".join(messages),
+            _last=last,
+            _counts=(systems, count, within),
+        )
 
     @property
     def pointer(self) -> str:
         """The JSON Pointer (RFC 6901) of the last piece; empty if there is none."""
         systems, count, within = self._counts
         if count:
-            place = f"/{self.shape.messages}/{count - 1}"
-            return f"{place}/{self.shape.pieces}/{within - 1}" if self.shape.pieces else place
+            return self._pointer_of(count, within)
         return f"{self.shape.system_at}/{systems - 1}" if systems else ""
+
+    def _pointer_of(self, count: int, within: int) -> str:
+        """Return the JSON Pointer of the piece of this number within the message of this number, both from 1."""
+        place = f"/{self.shape.messages}/{count - 1}"
+        return f"{place}/{self.shape.pieces}/{within - 1}" if self.shape.pieces else place
 
     @property
     def prefix(self) -> bytes:

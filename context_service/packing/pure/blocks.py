@@ -12,6 +12,7 @@ from itertools import groupby, takewhile
 
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Format, Rendered, Turn, in_place
+from context_service.packing.pure.sources import of_step, of_text
 from context_service.packing.pure.steps import Step
 from context_service.packing.pure.turns import pieces
 
@@ -47,7 +48,7 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
         answered = list(takewhile(lambda call: call.result is not None, turn.calls))
         calls = answered + [replace(call, result=None) for call in turn.calls[len(answered) :]]
         turn = Turn(turn.role, turn.name, turn.parts, calls)
-    rendered = tuple(map(Rendered.of, pieces(turn, to)))
+    rendered = tuple(of_step(list(map(Rendered.of, pieces(turn, to))), step))
     return Block(
         seq_from=step.seqs[0],
         seq_to=step.seqs[-1],
@@ -64,4 +65,5 @@ def tokens_of(rendered: Sequence[Rendered], to: Format, count: Callable[[str], i
 
 def text_pieces(text: str, to: Format) -> list[Rendered]:
     """Return a text of the service, such as a note, as pieces that a model reads."""
-    return [Rendered.of(piece) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]
+    written = of_text(text)
+    return [Rendered.of(piece)._replace(sources=written) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]

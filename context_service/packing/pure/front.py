@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from context_service.kernel.parts import Part
-from context_service.kernel.rendering import Body, Rendered, Turn, empty
+from context_service.kernel.rendering import Body, Rendered, Source, Turn, empty
+from context_service.packing.pure.quotation import Trust
 from context_service.packing.pure.turns import pieces
 from context_service.windows.model import Window, WindowInput
 
@@ -18,7 +19,8 @@ def front_of(window: WindowInput) -> Body:
     text = "\n\n".join(filter(None, [window.system_prompt, goal]))
     tools = f'"tools":{window.tools_json},' if window.tools_json else ""
     head = pieces(Turn("system", parts=[Part(text=text)]), window.format) if text else []
-    return empty(window.format, tools).with_pieces(map(Rendered.of, head))
+    by_operator = (Source("system", "", Trust.USER.value),)
+    return empty(window.format, tools).with_pieces(Rendered.of(piece)._replace(sources=by_operator) for piece in head)
 
 
 def body_of(window: WindowInput, seen: Sequence[Rendered]) -> bytes:

@@ -56,6 +56,7 @@ def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
         is_waiting=waiting is not None,
         breakpoints=_breakpoints(caught_up, zones, stays, is_cut=is_cut),
         omitted_refs=[refs_between(part.seq_from, part.seq_to) for part in seen.parts if part.kind == SUMMARY],
+        spans=body.spans,
         recalled_refs=list(dict.fromkeys(ref for part in seen.parts for ref in part.refs)),
     )
 

@@ -30,7 +30,7 @@ class Trust(Enum):
 
 
 _QUOTED = frozenset({Trust.TOOL, Trust.DOCUMENT, Trust.IMPORTED})
-_TRUST_OF = {"assistant": Trust.ASSISTANT} | {trust.value: trust for trust in _QUOTED} | {"fork": Trust.TOOL}
+_TRUST_OF = {trust.value: trust for trust in Trust} | {"fork": Trust.TOOL}
 
 
 def speaker_of(role: str, name: str = "") -> str:

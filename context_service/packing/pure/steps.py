@@ -39,6 +39,7 @@ class Step:
         said_refs: The ref of each part of the turn, in order.
         call_refs: The ref of each call, by the id of the call.
         result_refs: The ref of the result of each call, by the id of the call.
+        speaker: Who speaks, if that is not who the role of the turn says: the tool of a late result.
     """
 
     seqs: list[int]
@@ -46,6 +47,7 @@ class Step:
     said_refs: list[str] = field(default_factory=list)
     call_refs: dict[str, str] = field(default_factory=dict)
     result_refs: dict[str, str] = field(default_factory=dict)
+    speaker: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -174,8 +176,8 @@ class _Cutting:
             else []
         )
         if not self.open or not waiting:
-            late = Part(text=_late_result(message, result, text))
-            self._put(Step([message.seq], Turn("user", parts=[late]), [ref]))
+            speaker, said = _late_result(message, result, text)
+            self._put(Step([message.seq], Turn("user", parts=[Part(text=said)]), [ref], speaker=speaker))
             return
         waiting[0].result = Result(text, result.is_error)
         self.open.result_refs[waiting[0].id] = ref
@@ -185,10 +187,11 @@ class _Cutting:
             self.close()
 
 
-def _late_result(message: Message, result: ToolResult, text: str) -> str:
-    """Return a result without a waiting call as the text of a user's turn, quoted with its speaker."""
+def _late_result(message: Message, result: ToolResult, text: str) -> tuple[str, str]:
+    """Return the speaker of a result without a waiting call, and the result as a user's text, quoted."""
     if is_fork(result.tool_call_id):
-        return with_notice(attributed(text, speaker_of("fork", result.tool_call_id)))
+        speaker = speaker_of("fork", result.tool_call_id)
+        return speaker, with_notice(attributed(text, speaker))
     of = f" of the call {result.tool_call_id}" if result.tool_call_id else ""
     speaker = speaker_of("tool", message.name if message.role == "tool" else "")
-    return f"[A result{of} that came late, or twice]\n{with_notice(attributed(text, speaker))}"
+    return speaker, f"[A result{of} that came late, or twice]\n{with_notice(attributed(text, speaker))}"

@@ -6,14 +6,17 @@ from collections.abc import Iterable
 
 import orjson
 
-from context_service.kernel.rendering import Rendered
+from context_service.kernel.rendering import Rendered, Source
 
 
 def pieces_json(pieces: Iterable[Rendered]) -> str:
     """Return pieces as JSON to store: the exact bytes that are sent, whatever a later release would render."""
-    return orjson.dumps([tuple(piece) for piece in pieces]).decode()
+    return orjson.dumps([(*piece[:3], list(map(tuple, piece.sources))) for piece in pieces]).decode()
 
 
 def parsed_pieces(text: str) -> list[Rendered]:
     """Return the pieces that `pieces_json` wrote."""
-    return [Rendered(*load) for load in orjson.loads(text)]
+    return [
+        Rendered(role, json, is_result, tuple(Source(*source) for source in sources))
+        for role, json, is_result, sources in orjson.loads(text)
+    ]

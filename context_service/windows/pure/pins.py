@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from context_service.contexts.model import Message
 from context_service.kernel.parts import Part
-from context_service.kernel.rendering import Rendered
+from context_service.kernel.rendering import Rendered, Source
 from context_service.kernel.rendering.turns import part_text, result_text
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.quotation import is_quoted, quoted, speaker_of, trust_of, with_notice
+from context_service.packing.pure.sources import CALLER
 from context_service.packing.pure.task_state import Entry
 from context_service.windows.model import WindowInput
 
@@ -29,7 +30,11 @@ class Pinned(NamedTuple):
 def pinned(pins: Iterable[Entry], window: WindowInput) -> Pinned:
     """Return the rendered pins, oldest first."""
     to = window.format
-    seen = [piece for pin in pins for piece in text_pieces(_shown(pin), to)]
+    seen = [
+        piece._replace(sources=(Source(pin.speaker or CALLER, pin.ref, trust_of(pin.speaker).value),))
+        for pin in pins
+        for piece in text_pieces(_shown(pin), to)
+    ]
     return Pinned(seen, tokens_of(seen, to, TokenCounter(window.tokens_family).count))
 
 

@@ -68,6 +68,7 @@ from contextkeep._gen.values_context_windows import Outcome
 from contextkeep._gen.values_context_windows import Pack
 from contextkeep._gen.values_context_windows import PackCost
 from contextkeep._gen.values_context_windows import PackPart
+from contextkeep._gen.values_context_windows import PackSpan
 from contextkeep._gen.values_context_windows import RolledBack
 from contextkeep._gen.values_context_windows import ShownLine
 from contextkeep._gen.values_context_windows import StateChange
@@ -255,6 +256,7 @@ __all__ = [
     "Pack",
     "PackCost",
     "PackPart",
+    "PackSpan",
     "PageSource",
     "PageState",
     "PageVersion",

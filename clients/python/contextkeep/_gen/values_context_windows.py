@@ -660,6 +660,37 @@ class CacheBreakpoint(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PackSpan(Value):
+    """A part of a pack that has one author: a piece of it, or some lines of the piece."""
+
+    # The piece, as a JSON Pointer into the whole `messages_json`, as in CacheBreakpoint.
+    pointer: str = ""
+    # The first and the last line of the piece's text, from 1. 0 means the whole piece.
+    first_line: int = 0
+    last_line: int = 0
+    # "user Ann", "assistant", "tool run_tests", "system", "fork f3", "model" (which wrote a summary) or "caller" (which
+    # set an entry or a pin).
+    author: str = ""
+    # Refs of the original. Empty if the log does not have it.
+    ref: str = ""
+    # "user" (also "system" and "caller"), "assistant", "tool", "document" or "imported". A line that rests on several
+    # authors has the lowest trust.
+    trust: str = ""
+
+    @classmethod
+    def from_proto(cls, message: pb.PackSpan) -> PackSpan:
+        """Return the value of a message."""
+        return cls(
+            pointer=message.pointer,
+            first_line=message.first_line,
+            last_line=message.last_line,
+            author=message.author,
+            ref=message.ref,
+            trust=message.trust,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Pack(PackBase):
     """The messages for the next call of the model."""
 
@@ -704,6 +735,10 @@ class Pack(PackBase):
     recalled_refs: tuple[str, ...] = ()
     # Annotations of an extension of the operator: see docs/windows.md.
     annotations: dict[str, str] = field(default_factory=dict, hash=False)
+    # Who wrote each part of the pack, in order. Refuse a tool call if its arguments stand only in parts of "tool",
+    # "document" or "imported" trust: `Pack.sources_of` of the Python client and `sourcesOf` of the TypeScript client
+    # find them. Texts of the service itself, such as headings, have no span.
+    spans: tuple[PackSpan, ...] = ()
     _messages: Any = kept()
 
     @property
@@ -734,6 +769,7 @@ class Pack(PackBase):
             pack_id=message.pack_id,
             recalled_refs=tuple(message.recalled_refs),
             annotations=dict(message.annotations),
+            spans=tuple(map(PackSpan.from_proto, message.spans)),
         )
 
 

@@ -363,6 +363,7 @@ class PackBase(Value):
     __slots__ = ()
     messages_json: str
     breakpoints: tuple[values.CacheBreakpoint, ...]
+    spans: tuple[values.PackSpan, ...]
 
     @property
     def body(self) -> dict[str, Any]:
@@ -377,16 +378,46 @@ class PackBase(Value):
         """Return `body` for Anthropic, with a `cache_control` at each of `breakpoints`; of other formats as it is."""
         body = self.body
         for item in self.breakpoints:
-            piece: Any = body
-            for name in item.pointer.split("/")[1:]:
-                piece = piece[int(name) if isinstance(piece, list) else name]
+            piece = _piece_at(body, item.pointer)
             is_block = item.pointer.startswith("/system/") or "/content/" in item.pointer  # of Anthropic
             if is_block and piece["type"] not in ("thinking", "redacted_thinking"):  # which take none
                 piece["cache_control"] = {"type": "ephemeral"}
         return body
 
+    def sources_of(self, text: str) -> tuple[values.PackSpan, ...]:
+        """Return the spans that have a text: who wrote it. Refuse a tool call if only data has its arguments.
+
+        Args:
+            text: An argument of a tool call, such as an address or a command, as it was written.
+        """
+        body = self.body
+        return tuple(span for span in self.spans if text in _text_of(_piece_at(body, span.pointer), span))
+
     def __str__(self) -> str:
         return self.messages_json
+
+
+def _piece_at(body: Any, pointer: str) -> Any:
+    """Return the part of a body that a JSON Pointer names."""
+    piece = body
+    for name in pointer.split("/")[1:]:
+        piece = piece[int(name) if isinstance(piece, list) else name]
+    return piece
+
+
+def _text_of(piece: Any, span: values.PackSpan) -> str:
+    """Return the text of a piece, or the lines of it that a span names."""
+    text = "\n".join(_strings(piece))
+    return "\n".join(text.split("\n")[span.first_line - 1 : span.last_line]) if span.first_line else text
+
+
+def _strings(piece: Any) -> list[str]:
+    """Return the texts of a piece, without the names of its fields, its role and its type."""
+    if isinstance(piece, dict):
+        return [text for name, value in piece.items() if name not in ("role", "type") for text in _strings(value)]
+    if isinstance(piece, list):
+        return [text for value in piece for text in _strings(value)]
+    return [piece] if isinstance(piece, str) else []
 
 
 class AssembledNodeBase(Value):

@@ -510,6 +510,12 @@ export interface Pack {
   recalledRefs: string[];
   /** Annotations of an extension of the operator: see docs/windows.md. */
   annotations: Record<string, string>;
+  /**
+   * Who wrote each part of the pack, in order. Refuse a tool call if its arguments stand only in parts of "tool",
+   * "document" or "imported" trust: `Pack.sources_of` of the Python client and `sourcesOf` of the TypeScript client find
+   * them. Texts of the service itself, such as headings, have no span.
+   */
+  spans: PackSpan[];
   /** The body of the request: `messages`, and for Anthropic `system`; for Gemini `contents`; for Responses `input`; and `tools`. */
   body: JsonObject;
 }
@@ -533,7 +539,40 @@ export function packOf(message: pb.PackResponse): Pack {
     packId: message.packId,
     recalledRefs: message.recalledRefs,
     annotations: message.annotations,
+    spans: message.spans.map(packSpanOf),
     body: bodyOf(message),
+  };
+}
+
+/** A part of a pack that has one author: a piece of it, or some lines of the piece. */
+export interface PackSpan {
+  /** The piece, as a JSON Pointer into the whole `messagesJson`, as in CacheBreakpoint. */
+  pointer: string;
+  /** The first and the last line of the piece's text, from 1. 0 means the whole piece. */
+  firstLine: number;
+  lastLine: number;
+  /**
+   * "user Ann", "assistant", "tool run_tests", "system", "fork f3", "model" (which wrote a summary) or "caller" (which
+   * set an entry or a pin).
+   */
+  author: string;
+  /** Refs of the original. Empty if the log does not have it. */
+  ref: string;
+  /**
+   * "user" (also "system" and "caller"), "assistant", "tool", "document" or "imported". A line that rests on several
+   * authors has the lowest trust.
+   */
+  trust: string;
+}
+
+export function packSpanOf(message: pb.PackSpan): PackSpan {
+  return {
+    pointer: message.pointer,
+    firstLine: message.firstLine,
+    lastLine: message.lastLine,
+    author: message.author,
+    ref: message.ref,
+    trust: message.trust,
   };
 }
 

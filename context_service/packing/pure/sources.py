@@ -1,0 +1,91 @@
+"""Sources: who wrote each piece of a pack, and each line of a text of the service.
+
+Texts of the service (summaries, the state, notes, recalled passages) name the speakers of their lines. The marks that
+say so are made by `quotation`, which no text can forge, so they can be read back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from context_service.kernel.rendering import Rendered, Source
+from context_service.packing.pure.quotation import Trust, speaker_of, trust_of
+from context_service.packing.pure.steps import Step
+from context_service.windows.pure.refs import parsed as refs_of
+from context_service.windows.pure.refs import refs_between
+
+CALLER = "caller"  # of entries, pins and goals that a caller set
+MODEL = "model"  # of lines that a model wrote, which rest on any of their sources
+# Of passages of these kinds, whoever sent them.
+_TRUST_OF_KIND = dict.fromkeys(("file", "record", "artifact"), Trust.DOCUMENT) | {"tool result": Trust.TOOL}
+# Roles of speakers; those whose text is quoted end before the quotation, whatever their names hold.
+_LINE = re.compile(
+    r"- (?:\[\w+\] |now: |no longer: )?"
+    r"(?:(?P<quoted>(?:tool|fork|document|imported)\b.*?): «|(?P<own>(?:user|assistant|system|developer)\b[^:]*): )?"
+)
+_REF = re.compile(r"\(([^()]*)\)$")
+_RECALLED = re.compile(r"\[(?P<ref>[^\]]+)\] (?P<who>[^,]*?)(?:, (?P<kind>[a-z ]+))?, \d{4}-\d\d-\d\d")
+_HEAD = re.compile(r"(?P<who>(?:tool|fork|document|imported)\b.*):")
+_BY_MODEL = ", summarized]"
+
+
+def of_step(rendered: Sequence[Rendered], step: Step) -> list[Rendered]:
+    """Return the pieces of a step, each with its source: the speaker of texts and calls, or the tool of a result."""
+    turn = step.turn
+    speaker = step.speaker or speaker_of(turn.role, turn.name)
+    refs = sorted({parsed.seq for ref in step.said_refs if (parsed := refs_of(ref))}) or [step.seqs[0]]
+    said = Source(speaker, refs_between(refs[0], refs[-1]), trust_of(speaker).value)
+    answered = iter([call for call in turn.calls if call.result is not None])
+    made = []
+    for piece in rendered:
+        source = said
+        if piece.is_result:
+            call = next(answered, None)  # an installed renderer may make more of them
+            name = speaker_of("tool", call.call.name if call else "")
+            source = Source(name, step.result_refs.get(call.id, "") if call else "", Trust.TOOL.value)
+        made.append(piece._replace(sources=(source,)))
+    return made
+
+
+def of_text(text: str) -> tuple[Source, ...]:
+    """Return the sources of the lines of a text of the service; lines of the service itself have none."""
+    found = []
+    lines = list(_of_lines(text.split("\n")))
+    for source, group in groupby(enumerate(lines, 1), key=lambda line: line[1]):
+        numbers = [number for number, _ in group]
+        if source:
+            found.append(source._replace(first_line=numbers[0], last_line=numbers[-1]))
+    return tuple(found)
+
+
+def _of_lines(lines: Sequence[str]) -> Iterator[Source | None]:
+    """Yield the source of each line. A quoted line belongs to the head above it, or else to a tool."""
+    is_by_model = bool(lines) and lines[0].endswith(_BY_MODEL)
+    head = Source(Trust.TOOL.value, "", Trust.TOOL.value)
+    for line in lines:
+        if line.startswith("> "):
+            yield head
+        elif line.startswith("- "):
+            yield _of_line(line, is_by_model=is_by_model)
+        else:
+            if recalled := _RECALLED.match(line):
+                trust = _TRUST_OF_KIND.get(recalled["kind"], trust_of(recalled["who"]))
+                head = Source(recalled["who"], recalled["ref"], trust.value)
+            elif quoted := _HEAD.fullmatch(line):
+                head = Source(quoted["who"], "", trust_of(quoted["who"]).value)
+            yield None
+
+
+def _of_line(line: str, *, is_by_model: bool) -> Source:
+    """Return the source of a line of a summary, the state or a note."""
+    found, ref = _LINE.match(line), _REF.search(line)
+    speaker = found and (found["quoted"] or found["own"])
+    refs = ref[1] if ref else ""
+    if speaker:
+        return Source(speaker, refs, trust_of(speaker).value)
+    if is_by_model:  # it may rest on a tool
+        return Source(MODEL, refs, Trust.TOOL.value)
+    # An error with its solution begins with the speaker of the error, and an entry without a speaker is the caller's.
+    return Source(CALLER, refs, Trust.USER.value)
