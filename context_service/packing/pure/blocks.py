@@ -12,6 +12,7 @@ from itertools import groupby, takewhile
 
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Format, Rendered, Turn, in_place
+from context_service.packing.pure.quotation import attributed, with_notice
 from context_service.packing.pure.sources import of_step, of_text
 from context_service.packing.pure.steps import Step
 from context_service.packing.pure.turns import pieces
@@ -44,7 +45,9 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
         count: Returns the number of tokens of a text.
     """
     turn = in_place(step.turn, to)
-    if step.is_open:
+    if step.speaker:  # quoted here and not before, so that no cut can take the marks away
+        turn = replace(turn, parts=[replace(part, text=_quoted(part.text or "", step)) for part in turn.parts])
+    elif step.is_open:
         answered = list(takewhile(lambda call: call.result is not None, turn.calls))
         calls = answered + [replace(call, result=None) for call in turn.calls[len(answered) :]]
         turn = Turn(turn.role, turn.name, turn.parts, calls)
@@ -55,6 +58,11 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
         tokens=tokens_of(rendered, to, count),
         pieces=rendered,
     )
+
+
+def _quoted(text: str, step: Step) -> str:
+    said = with_notice(attributed(text, step.speaker))
+    return f"{step.note}\n{said}" if step.note else said
 
 
 def tokens_of(rendered: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:

@@ -21,7 +21,7 @@ from context_service.contexts.model import Message
 from context_service.kernel.parts import Part, ToolResult, texts_of
 from context_service.kernel.rendering import Call, Result, Turn
 from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
-from context_service.packing.pure.quotation import attributed, speaker_of, with_notice
+from context_service.packing.pure.quotation import speaker_of
 from context_service.windows.pure.refs import is_fork, ref_of, refs_between
 
 # Messages that may come while a step waits, with the step itself: a call that continues at its beginning reads no more.
@@ -39,7 +39,8 @@ class Step:
         said_refs: The ref of each part of the turn, in order.
         call_refs: The ref of each call, by the id of the call.
         result_refs: The ref of the result of each call, by the id of the call.
-        speaker: Who speaks, if that is not who the role of the turn says: the tool of a late result.
+        speaker: Who speaks, if that is not who the role of the turn says: the tool of a late result. The text of the
+            turn is then quoted when it is rendered, below `note`.
     """
 
     seqs: list[int]
@@ -48,6 +49,7 @@ class Step:
     call_refs: dict[str, str] = field(default_factory=dict)
     result_refs: dict[str, str] = field(default_factory=dict)
     speaker: str = ""
+    note: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -176,8 +178,9 @@ class _Cutting:
             else []
         )
         if not self.open or not waiting:
-            speaker, said = _late_result(message, result, text)
-            self._put(Step([message.seq], Turn("user", parts=[Part(text=said)]), [ref], speaker=speaker))
+            speaker, note = _late_result(message, result)
+            late = Turn("user", parts=[Part(text=text)])
+            self._put(Step([message.seq], late, [ref], speaker=speaker, note=note))
             return
         waiting[0].result = Result(text, result.is_error)
         self.open.result_refs[waiting[0].id] = ref
@@ -187,11 +190,10 @@ class _Cutting:
             self.close()
 
 
-def _late_result(message: Message, result: ToolResult, text: str) -> tuple[str, str]:
-    """Return the speaker of a result without a waiting call, and the result as a user's text, quoted."""
+def _late_result(message: Message, result: ToolResult) -> tuple[str, str]:
+    """Return the speaker of a result that no call waits for, and a note on it; the result of a fork has none."""
     if is_fork(result.tool_call_id):
-        speaker = speaker_of("fork", result.tool_call_id)
-        return speaker, with_notice(attributed(text, speaker))
+        return speaker_of("fork", result.tool_call_id), ""
     of = f" of the call {result.tool_call_id}" if result.tool_call_id else ""
     speaker = speaker_of("tool", message.name if message.role == "tool" else "")
-    return speaker, f"[A result{of} that came late, or twice]\n{with_notice(attributed(text, speaker))}"
+    return speaker, f"[A result{of} that came late, or twice]"

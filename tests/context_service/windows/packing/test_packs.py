@@ -199,8 +199,10 @@ def test_a_result_that_comes_when_nobody_waits_for_it_is_said():
 
     assert [step.seqs for step in done.closed] == [[1], [2]]
     assert done.closed[0].turn.calls[0].result is not None
-    head = "[A result of the call c1 that came late, or twice]"
-    assert late.closed[0].turn.parts[0].text == f"{head}\n{NOTICE}\ntool: «seen»"
+    (piece,) = block_of(late.closed[0], Format.OPENAI, count).pieces
+    assert orjson.loads(piece.json)["content"] == (
+        f"[A result of the call c1 that came late, or twice]\n{NOTICE}\ntool: «seen»"
+    )
 
 
 @pytest.mark.parametrize("to", [Format.ANTHROPIC, Format.GEMINI])
