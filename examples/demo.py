@@ -246,6 +246,52 @@ def mappings(graph: EntityClient, context: ContextClient, _folder: Path) -> None
     with step("read the history through it"):
         messages = context.history.stream(session.id, app_id="demo", mapping_name="typed_chat")
     show(messages)
+    agents_at_once(graph, context)
+
+
+def agents_at_once(graph: EntityClient, context: ContextClient) -> None:
+    """Write two sub-agents that work at the same time and an answer that another replaces; read them through groups."""
+    title("Agents at the same time, and an answer that another replaces")
+    rules = {
+        "filter": "has(entity.data.says) && !edges.exists(e, e.type == 'Replaces' && e.direction == 'in')",
+        "messages": [
+            {
+                "role": "'assistant'",
+                "content": "entity.data.says",
+                "name": "size(path) > 1 ? path[0].node.name : 'lead'",
+            }
+        ],
+        "group_by": "size(path) > 1 ? path[0].node.id : ''",
+    }
+    context.mappings.register("agents", rules, app_id="demo")
+    with step("write their notes, which mix in time"):
+        run = NodeInput("Run")
+        agents = [NodeInput("SubAgent", name="north"), NodeInput("SubAgent", name="south")]
+        notes = [
+            NodeInput("Note", data={"says": text})
+            for text in ("80 for the pump.", "95 for the pump.", "Freight is extra.", "Freight is included.")
+        ]
+        total = NodeInput("Note", data={"says": "South is cheaper, with freight."})
+        north, south = agents
+        graph.graph.write(
+            [run, *agents, *notes, total],
+            [
+                *(EdgeInput(run.id, node.id, "Contains") for node in (north, south, total)),
+                *(
+                    EdgeInput(agent.id, note.id, "Contains")
+                    for agent, note in zip((north, south) * 2, notes, strict=True)
+                ),
+            ],
+        )
+        corrected = NodeInput("Note", data={"says": "88 for the pump: the price was an old one."})
+        graph.graph.write(
+            [corrected],
+            [EdgeInput(south.id, corrected.id, "Contains"), EdgeInput(corrected.id, notes[1].id, "Replaces")],
+        )
+    with step("read them: each agent's notes together, without the replaced one"):
+        messages = context.history.stream(run.id, app_id="demo", mapping_name="agents")
+    for message in messages:
+        print(f"    {message.name:>10}: {message.content}")
 
 
 def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:

@@ -43,13 +43,14 @@ class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is ma
     name: str = ""
     parts: tuple[Part, ...] = ()
     metadata_json: str = ""
+    turn: str = ""  # messages of the assistant with the same one are one turn; empty: not known
 
 
 def size_bytes(message: ChatMessage) -> int:
     """Return about how many bytes a message takes in an answer; never less than it takes."""
     size = _MESSAGE_BYTES + utf8_bytes(message.content)
-    if message.name or message.metadata_json:
-        size += utf8_bytes(message.name) + utf8_bytes(message.metadata_json)
+    if message.name or message.metadata_json or message.turn:
+        size += utf8_bytes(message.name) + utf8_bytes(message.metadata_json) + utf8_bytes(message.turn)
     for part in message.parts:
         size += _MESSAGE_BYTES + sum(map(utf8_bytes, [*part.texts, part.working_memory_id or ""]))
     return size

@@ -362,7 +362,15 @@ class _Rows:
             pb.TRAVERSE_COLUMN_EDGE_TYPE,
             pb.TRAVERSE_COLUMN_FROM_NODE_ID,
         )
-        self._plain = not (self._times or walk.with_edges or walk.with_reached or walk.with_origin)
+        self._last = {
+            name: column
+            for name, column, is_read in (
+                ("edges", pb.TRAVERSE_COLUMN_EDGES, walk.with_all_edges),
+                ("path", pb.TRAVERSE_COLUMN_PATH, walk.with_path),
+            )
+            if is_read
+        }
+        self._plain = not (self._times or walk.with_edges or walk.with_reached or walk.with_origin or self._last)
         self.columns: tuple[pb.TraverseColumn, ...] = (*(_COLUMNS[key] for key in self._keys), *place)
         if not self._plain:
             self.columns += (*reached, pb.TRAVERSE_COLUMN_EDGE_DATA)
@@ -374,6 +382,7 @@ class _Rows:
                 pb.TRAVERSE_COLUMN_EDGE_VERSION,
                 pb.TRAVERSE_COLUMN_OWNER_USER_ID,
             )
+        self.columns += tuple(self._last.values())
 
     def nodes(self, rows: list[list[Any]]) -> list[GraphNode]:
         """Return the nodes of some rows."""
@@ -386,10 +395,11 @@ class _Rows:
         return [self._node(row) for row in rows]
 
     def _node(self, row: list[Any]) -> GraphNode:
-        """Return the node of a row, with the parts that the walk asked for: times, edge, and how it was reached."""
+        """Return the node of a row, with the parts that the walk asked for: times, edges, and how it was reached."""
+        last = dict(zip(self._last, row[len(row) - len(self._last) :], strict=True))
         entity = dict(zip(self._keys, row, strict=False))
         created_at_us, seq, modified_at_us, depth, edge_id, edge_type, from_node_id, edge_data, *origin = row[
-            len(self._keys) :
+            len(self._keys) : len(row) - len(self._last)
         ]
         is_reached = self._walk.with_reached or self._walk.with_origin
         for key, time_us in zip(_TIMES, (created_at_us, modified_at_us), strict=True):
@@ -403,6 +413,7 @@ class _Rows:
             {"type": edge_type, "depth": depth, "data": edge_data} if self._walk.with_edges else {},
             Reached(modified_at_us, depth, edge_id, edge_type, from_node_id) if is_reached else None,
             Origin(*origin) if origin else None,
+            **last,
         )
 
 

@@ -43,6 +43,8 @@ class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is
     edge: dict[str, Any]  # empty unless the walk asks for it
     reached: Reached | None = None  # None unless the walk asks for it
     origin: Origin | None = None  # None unless the walk asks for it
+    edges: list[dict[str, Any]] | None = None  # None unless the walk asks for it, or if the node has too many
+    path: list[dict[str, Any]] | None = None  # None unless the walk asks for it
 
 
 class WholeNode(NamedTuple):
@@ -99,6 +101,8 @@ class Walk:
     with_edges: bool  # fill `GraphNode.edge`
     with_reached: bool = False  # fill `GraphNode.reached`
     with_origin: bool = False  # fill `GraphNode.origin`, and `reached`
+    with_all_edges: bool = False  # fill `GraphNode.edges`
+    with_path: bool = False  # fill `GraphNode.path`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,7 +97,7 @@ WITHOUT: Mapping[str, str] = {"PackResponse": "offset_bytes", "QueryContextRespo
 FLAT: Mapping[str, str] = {"Agent": "policy", "AgentTemplate": "policy"}
 
 # JSON that need not be an object. `tools_json` is a list.
-ANY_JSON = frozenset({"error_json", "input_json", "output_json", "value_json"})
+ANY_JSON = frozenset({"edges_json", "error_json", "input_json", "output_json", "path_json", "value_json"})
 
 # Messages of requests that callers give as one value. A method has the fields of all others itself.
 GIVEN = (

@@ -65,32 +65,65 @@ class FakeEntityGraph:
     ) -> AsyncGenerator[WalkPage, None]:
         if walk.node_id not in self._nodes:
             raise NodeNotFound(f"there is no node {walk.node_id}")
+        wanted = {"node_types": list(walk.entity_types), "include_archived": walk.include_archived}
         rows = [
             (self._nodes[reached.id], reached)
-            for reached in model.walk(
-                {node.id: _as_model(node) for node in self._nodes.values()},
-                [ModelEdge(edge.id, edge.from_id, edge.to_id, edge.type, edge.order) for edge in self._edges.values()],
-                [walk.node_id],
-                edge_types=list(walk.edge_types),
-                direction=walk.direction,
-                depth_max=walk.depth_max,
-                node_types=list(walk.entity_types),
-                include_archived=walk.include_archived,
-                include_start=walk.include_start,
-                include_io=False,
-                order_path="",
-                descending=descending,
-            )
+            for reached in self._walked(walk, **wanted, include_start=walk.include_start, descending=descending)
         ]
+        visited = self._walked(walk, node_types=[], include_archived=True, include_start=True, descending=False)
+        steps = {reached.id: reached for reached in visited}
         if after is not None:
             rows = [row for row in rows if (_place(row[0]) < after if descending else _place(row[0]) > after)]
         start = int(page_token or 0)
         page = rows[start : start + limit] if limit else rows[start:]
         more = str(start + limit) if limit and start + limit < len(rows) else ""
-        nodes = [self._as_graph_node(node, reached, walk) for node, reached in page]
+        nodes = [self._as_graph_node(node, reached, walk, steps) for node, reached in page]
         yield WalkPage(nodes=nodes, next_page_token=more)
 
-    def _as_graph_node(self, node: FakeNode, reached: model.Reached, walk: Walk) -> GraphNode:
+    def _walked(self, walk: Walk, **more: Any) -> list[model.Reached]:
+        return model.walk(
+            {node.id: _as_model(node) for node in self._nodes.values()},
+            [ModelEdge(edge.id, edge.from_id, edge.to_id, edge.type, edge.order) for edge in self._edges.values()],
+            [walk.node_id],
+            edge_types=list(walk.edge_types),
+            direction=walk.direction,
+            depth_max=walk.depth_max,
+            include_io=False,
+            order_path="",
+            **more,
+        )
+
+    def _edges_of(self, node: FakeNode) -> list[dict[str, Any]]:
+        ends = [
+            (edge, direction, far_id)
+            for edge in sorted(self._edges.values(), key=lambda edge: edge.order)
+            for direction, near_id, far_id in (
+                ("in", edge.to_id, edge.from_id),
+                ("out", edge.from_id, edge.to_id),
+            )
+            if near_id == node.id
+        ]
+        return [
+            {"type": edge.type, "direction": direction, "data": edge.data, "node": self._far(far_id)}
+            for edge, direction, far_id in ends
+        ]
+
+    def _path_to(self, node_id: str, steps: dict[str, model.Reached]) -> list[dict[str, Any]]:
+        reached = steps[node_id]
+        if reached.edge_id is None or reached.near_id is None:
+            return []
+        edge = self._edges[reached.edge_id]
+        step = {"type": edge.type, "direction": "out" if edge.to_id == node_id else "in", "node": self._far(node_id)}
+        return [*self._path_to(reached.near_id, steps), step]
+
+    def _far(self, node_id: str) -> dict[str, Any]:
+        entity = self._entity(self._nodes[node_id], with_io=False)
+        names = ("id", "name", "type", "general_type", "status")
+        return {name: entity[name] for name in names} | {"is_archived": self._nodes[node_id].archived}
+
+    def _as_graph_node(
+        self, node: FakeNode, reached: model.Reached, walk: Walk, steps: dict[str, model.Reached]
+    ) -> GraphNode:
         created_at_us, seq = _place(node)
         edge = self._edges[reached.edge_id] if reached.edge_id else None
         edge_type = edge.type if edge else ""
@@ -101,6 +134,8 @@ class FakeEntityGraph:
             entity={key: value for key, value in self._entity(node, with_io=True).items() if key in walk.fields},
             edge={"type": edge_type, "depth": reached.depth, "data": edge.data if edge else {}},
             reached=Reached(created_at_us, reached.depth, reached.edge_id or "", edge_type, reached.near_id or ""),
+            edges=self._edges_of(node) if walk.with_all_edges else None,
+            path=self._path_to(node.id, steps) if walk.with_path else None,
         )
 
     @staticmethod

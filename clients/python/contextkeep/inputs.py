@@ -9,7 +9,7 @@ Ids of rows are made here, so that an edge can name a node of the same call:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -69,6 +69,8 @@ class SampleNode:
     edge_type: str = ""  # how it was reached, as the next two
     depth: int = 1
     edge_data: Mapping[str, Any] | None = None
+    edges: Sequence[Mapping[str, Any]] | None = None  # what expressions see as `edges` and `path`
+    path: Sequence[Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,8 @@ export interface MessageRule {
   name?: string;
   parts?: string;
   metadata?: string;
+  /** Text: messages of the assistant with the same one are one turn. */
+  turn?: string;
 }
 
 /** How a mapping walks, which nodes count, and which messages they give, in which order; docs/mappings.md has examples.
@@ -81,6 +83,8 @@ export interface MappingRules {
   /** CEL or a path; else the time. */
   orderBy?: string;
   order?: "ascending" | "descending";
+  /** CEL or a path: nodes with the same text, number or list stand together. */
+  groupBy?: string;
   /** Shorthands, equal to the long form: paths. */
   roleField?: string;
   contentField?: string;

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from context_service.history.model import ChatMessage
-from context_service.kernel.parts import ToolCall
+from context_service.kernel.parts import Part, ToolCall
 from context_service.kernel.rendering import (
     Call,
     Format,
@@ -31,6 +31,13 @@ from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ID_DIGITS = 32
+
+
+class _Joining(NamedTuple):
+    """A turn of the assistant that may go on."""
+
+    turn: Turn
+    key: str  # of the message that began it; empty: it had none
 
 
 class Formatted(NamedTuple):
@@ -77,7 +84,8 @@ class _Conversation:
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
-        self._joins = False  # a call that comes next belongs to the last turn
+        self._joining: _Joining | None = None  # what comes next of the assistant may belong to it
+        self._of_key: dict[str, Turn] = {}  # turns of the assistant by the key that their messages have
         self._calling: Turn | None = None  # the last turn with calls
         self._ids: set[str] = set()
         # By the id in the history. If an app uses an id again, it means the last turn that has a call with it.
@@ -97,13 +105,9 @@ class _Conversation:
         calls = [part.tool_call for part in message.parts if part.tool_call]
         results = [part.tool_result for part in message.parts if part.tool_result]
         if message.role != "tool" and texts:
-            if message.role == "assistant" and self._joins and self._thinks():
-                before = self.turns.pop()  # reasoning goes with what follows it; other reasoning does not
-                texts = texts if texts[0].reasoning else [*before.parts, *texts]
-            self.turns.append(Turn(message.role, message.name, texts))
-            self._joins = message.role == "assistant"
+            self._add_texts(message, texts)
         for call in calls:
-            self._add_call(call, message.name)
+            self._add_call(call, message)
         result_texts = texts if message.role == "tool" else []  # is of the result, or is the result
         for result in results:
             text = "\n\n".join(filter(None, [text_of(result_texts), result_text(result.content_json)]))
@@ -111,7 +115,7 @@ class _Conversation:
             result_texts = []
         if result_texts:
             self._unnamed.append((self._calling, Result(text_of(result_texts), is_error=False)))
-            self._joins = False
+            self._joining = None
 
     def pair(self) -> int:
         """Pair calls without results with early or unnamed results; return how many results belong to no call."""
@@ -129,16 +133,30 @@ class _Conversation:
                 left_out += 1
         return left_out
 
-    def _thinks(self) -> bool:
-        """Return whether the last turn has only reasoning."""
-        return not self.turns[-1].calls and is_only_reasoning(self.turns[-1].parts)
+    def _add_texts(self, message: ChatMessage, texts: list[Part]) -> None:
+        """Add what a message says: to the turn that has its key, else as a new turn."""
+        if message.role == "assistant":
+            if turn := self._of_key.get(message.turn):
+                turn.parts += texts
+                self._go_on(turn, message)
+                return
+            turn = self._joined(message)
+            if turn is not None and not turn.calls and is_only_reasoning(turn.parts):
+                # Reasoning goes with what follows it; other reasoning does not.
+                turn.parts = texts if texts[0].reasoning else [*turn.parts, *texts]
+                self._go_on(turn, message)
+                return
+        self._begin(Turn(message.role, message.name, texts), message)
 
-    def _add_call(self, call: ToolCall, name: str) -> None:
-        """Add a call to the assistant's last turn, or to a new one, and remember that it waits for its result."""
-        if not self._joins or (name and self.turns[-1].name not in ("", name)):  # agents that work at the same time
-            self.turns.append(Turn("assistant", name))
-            self._joins = True
-        turn = self._calling = self.turns[-1]
+    def _add_call(self, call: ToolCall, message: ChatMessage) -> None:
+        """Add a call to the turn of its message, or to a new one, and remember that it waits for its result."""
+        turn = self._of_key.get(message.turn) or self._joined(message)
+        if turn is None:
+            turn = Turn("assistant", message.name)
+            self._begin(turn, message)
+        else:
+            self._go_on(turn, message)
+        self._calling = turn
         added = Call(call, self._own_id(call.id))
         turn.calls.append(added)
         self._last[call.id] = added
@@ -148,8 +166,31 @@ class _Conversation:
         waiting.append(added)
         self._open[call.id] = turn, waiting
 
+    def _begin(self, turn: Turn, message: ChatMessage) -> None:
+        """Begin a turn."""
+        self.turns.append(turn)
+        self._joining = None
+        if turn.role == "assistant":
+            self._go_on(turn, message)
+
+    def _go_on(self, turn: Turn, message: ChatMessage) -> None:
+        """Remember that a message belongs to a turn of the assistant, and that the next one may."""
+        key = message.turn or (self._joining.key if self._joining and self._joining.turn is turn else "")
+        self._joining = _Joining(turn, key)
+        turn.name = turn.name or message.name
+        if message.turn:
+            self._of_key[message.turn] = turn
+
+    def _joined(self, message: ChatMessage) -> Turn | None:
+        """Return the turn right before a message if the message may belong to it: agents may work at the same time."""
+        if self._joining is None:
+            return None
+        turn, key = self._joining
+        is_other = message.turn and key and message.turn != key
+        return None if is_other or (message.name and turn.name not in ("", message.name)) else turn
+
     def _add_result(self, call_id: str, result: Result) -> None:
-        self._joins = False
+        self._joining = None
         if call_id not in self._last:
             self._early[call_id].append(result)
             return

@@ -47,8 +47,8 @@ def check_evident(mapping: CompiledMapping, budget: CompileBudget) -> None:
 
     Raises:
         InvalidArgument: a role is unknown, or a part has an unknown type, has a field that its type does not have, or
-            lacks one, or the order is the same for all nodes. The violation names the field; for an expression it says
-            line and column.
+            lacks one, or the order or the group is the same for all nodes. The violation names the field; for an
+            expression it says line and column.
     """
     for value, role in mapping.rules.role_mapping.items():
         if role not in ROLES:
@@ -60,13 +60,13 @@ def check_evident(mapping: CompiledMapping, budget: CompileBudget) -> None:
         _check(rule.role, outcomes, _role_fault, budget)
         if rule.parts is not None:
             _check(rule.parts, elements, _part_fault, budget)
-    order_by = mapping.order_by
-    if order_by is not None and all(path[0] == "root" for path in order_by.expression.paths):
-        message = (
-            f"{order_by.place} reads no field of the nodes, so it orders nothing (got"
-            f" {_shown(order_by.expression.source)}); give a path such as created_at or data.turn.index"
-        )
-        raise InvalidArgument(message, field=order_by.place)
+    for ordering in (mapping.order_by, mapping.group_by):
+        if ordering is not None and all(path[0] == "root" for path in ordering.expression.paths):
+            message = (
+                f"{ordering.place} reads no field of the nodes, so it is the same for all (got"
+                f" {_shown(ordering.expression.source)}); give a path such as created_at or data.turn.index"
+            )
+            raise InvalidArgument(message, field=ordering.place)
 
 
 def _check(

@@ -1,7 +1,8 @@
 """Rules: a mapping as its author writes it, and the long form that every shorthand stands for.
 
-Expressions are CEL over `entity`, `edge` and `root` (and `item`, `index` below a `for_each`). The shorthands are only
-another way of writing: `Rules.expanded` turns them into expressions, so that one compiler and one meaning serve both.
+Expressions are CEL over `entity`, `edge`, `edges`, `path` and `root` (and `item`, `index` below a `for_each`). The
+shorthands are only another way of writing: `Rules.expanded` turns them into expressions, so that one compiler and one
+meaning serve both.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Order = Literal["ascending", "descending"]
 Ordering = Literal["", "timestamp_asc", "timestamp_desc"]
 
 DEPTH_DEFAULT = 3
-_VARIABLES = frozenset({"entity", "edge", "root", "item", "index"})
+_VARIABLES = frozenset({"entity", "edge", "edges", "path", "root", "item", "index"})
 _PATH = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # Texts that name a direction: other systems write it with the value to order by.
@@ -44,6 +45,7 @@ class MessageRule:
     name: str = ""  # text
     parts: str = ""  # list
     metadata: str = ""  # object
+    turn: str = ""  # text; messages of the assistant with the same one are one turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,7 @@ class Rules:
     messages: tuple[MessageRule, ...] = ()
     order_by: str = ""  # CEL or a path; empty: created_at
     order: Order = "ascending"
+    group_by: str = ""  # CEL or a path, a text or a list of texts; nodes with the same one stand together
     # Shorthands.
     role_field: str = ""  # path
     content_field: str = ""  # path
@@ -79,18 +82,17 @@ class Rules:
         messages = self.messages
         if self.content_field or self.role_field or self.role_mapping:
             messages = (_message_rule(self),)
-        order_by, order = self.order_by or self.order_field, self.order
+        order_by, order = self.order_by, self.order
         if self.ordering:
             order = "descending" if self.ordering == "timestamp_desc" else "ascending"
-        if not order_by:
-            order_by = "created_at"
-        if _is_path(order_by):
-            order_by = path_expression("order_by", order_by)
+        if self.order_field:
+            order_by = path_expression("order_field", self.order_field)
         return replace(
             self,
             messages=messages,
-            order_by=order_by,
+            order_by=_expression("order_by", order_by or "created_at"),
             order=order,
+            group_by=_expression("group_by", self.group_by),
             role_field="",
             content_field="",
             order_field="",
@@ -129,6 +131,11 @@ def path_expression(field_name: str, path: str) -> str:
         plain = _IDENTIFIER.fullmatch(step) and step not in NO_IDENTIFIERS
         expression += f".{step}" if plain else f"[{_quoted(step)}]"
     return expression
+
+
+def _expression(field_name: str, text: str) -> str:
+    """Return the expression of a field that may also be a path."""
+    return path_expression(field_name, text) if _is_path(text) else text
 
 
 def _message_rule(rules: Rules) -> MessageRule:

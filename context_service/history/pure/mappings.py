@@ -26,7 +26,7 @@ from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
 
 DEFAULT_NAME = "simple_chat"
 
-_NODE = frozenset({"entity", "edge", "root"})
+_NODE = frozenset({"entity", "edge", "edges", "path", "root"})
 _ELEMENT = _NODE | {"item", "index"}
 _FIELDS = {"entity": ENTITY_FIELDS, "root": ENTITY_FIELDS, "edge": frozenset({"type", "depth", "data"})}
 _BY_TIME = "entity.created_at"
@@ -70,6 +70,7 @@ class CompiledMessageRule:
     name: Rule | None
     parts: Rule | None
     metadata: Rule | None
+    turn: Rule | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +82,14 @@ class Mapping:
     filter: Rule | None
     messages: tuple[CompiledMessageRule, ...]
     order_by: Rule | None  # None means by created_at, which the walk itself gives
+    group_by: Rule | None  # None: no groups
     descending: bool
     read: frozenset[tuple[str, ...]]  # variables, or fields of them, that the expressions read
+
+    @property
+    def sorts(self) -> bool:
+        """Whether its order is another than that of the walk, so that all nodes have to be read first."""
+        return self.order_by is not None or self.group_by is not None
 
     def reads(self, variable: str, field: str) -> bool:
         """Return whether an expression may read a field of a variable."""
@@ -112,16 +119,18 @@ def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS, budget: Comp
     filter_rule = _compile("filter", walk.filter, "bool", budget)
     messages = tuple(_compile_rule(f"messages[{i}]", rule, budget) for i, rule in enumerate(walk.messages))
     order_by = None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any", budget)
-    compiled = [filter_rule, order_by]
+    group_by = _compile("group_by", walk.group_by, "any", budget)
+    compiled = [filter_rule, order_by, group_by]
     for message in messages:
         compiled += [message.role, message.content, message.when, message.for_each]
-        compiled += [message.name, message.parts, message.metadata]
+        compiled += [message.name, message.parts, message.metadata, message.turn]
     return Mapping(
         rules=rules,
         walk=walk,
         filter=filter_rule,
         messages=messages,
         order_by=order_by,
+        group_by=group_by,
         descending=walk.order == "descending",
         read=frozenset(path[:2] for rule in compiled if rule is not None for path in rule.expression.paths),
     )
@@ -141,6 +150,7 @@ def _compile_rule(place: str, rule: MessageRule, budget: CompileBudget) -> Compi
         name=_compile(f"{place}.name", rule.name, "string", budget, variables),
         parts=_compile(f"{place}.parts", rule.parts, "list", budget, variables),
         metadata=_compile(f"{place}.metadata", rule.metadata, "map", budget, variables),
+        turn=_compile(f"{place}.turn", rule.turn, "string", budget, variables),
     )
 
 

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import heapq
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import Enum
-from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from context_service.history.model import ROLES, ChatMessage, content_text, metadata_json, parts
 from context_service.history.pure.mappings import CompiledMessageRule, Mapping, Rule
-from context_service.kernel.cel import CallBudget, EvaluationError, JsonWriter, Timestamp
+from context_service.history.pure.places import Group, OrderKey, Place, group_of, in_order, order_key
+from context_service.kernel.cel import CallBudget, EvaluationError, JsonWriter
 from context_service.kernel.graph_values import GraphNode
 from context_service.kernel.parts import Part
 from contextkeep.errors import MappingFailed
 from service_runtime.rpc.calls import give_way
 from service_runtime.rpc.fair_queue import SLICE_S
 
-_T = TypeVar("_T")
-OrderKey = tuple[Any, ...]
 Variables = dict[str, object]
 
 _ROLE_CHARS_SHOWN = 100
 _LOOK_STEPS = 250  # are paid between two looks at the clock; a step is worth a third of a microsecond at most
 _ELEMENT_STEPS = 4  # cost of one element of a list, in addition to its expressions
 _ELEMENTS_AT_ONCE = 64  # are paid before they are seen
-_ORDER_CHARS_MAX = 512  # characters of a sort key; all keys are in memory until the nodes are sorted
-_SORTED_AT_ONCE = 2048  # rows, between two turns of the loop: some ms
 
 
 class SkipReason(Enum):
@@ -114,6 +107,8 @@ class NodeMapper:
         self._budget = budget
         self._filter = self._optional(mapping.filter)
         self._order_by = self._optional(mapping.order_by)
+        self._group_by = self._optional(mapping.group_by)
+        self._sees_links = mapping.reads_any("edges") or mapping.reads_any("path")
         self.order_error = ""  # of the first node on which `order_by` failed
         self._progress = progress = _Progress()
         self._readers = [_reader(rule, self._optional, budget, progress) for rule in mapping.messages]
@@ -134,6 +129,8 @@ class NodeMapper:
         for node in nodes:
             count_before = len(messages)
             variables: Variables = {"entity": node.entity, "edge": node.edge, "root": self._root}
+            if self._sees_links:
+                _add_links(variables, node)
             try:
                 # The same as `_results`, but without a generator for each node, which is slower.
                 for _, elements, result_of in self._readers if self._filter is None or self._keeps(variables) else ():
@@ -178,16 +175,16 @@ class NodeMapper:
         return MappedNode(messages, list(skips.values()))
 
     async def ordered(self, nodes: Sequence[GraphNode]) -> list[GraphNode]:
-        """Return nodes in the order of the mapping's `order_by`; without one, in the order of the walk.
+        """Return nodes in the order of the mapping, with its groups.
 
         Raises:
             CallBudgetExceeded: the call has used up its budget.
         """
         rows = []
         for node in nodes:
-            rows.append((self.order_key(node), node))
+            rows.append((self.place(node), node))
             await self._look()
-        return await sorted_by_key(rows, descending=self._mapping.descending)
+        return await in_order(rows, descending=self._mapping.descending)
 
     async def object_text(self, values: dict[str, Any]) -> str:
         """Return an object as JSON. Each value costs as much budget as a value of an expression.
@@ -204,19 +201,34 @@ class NodeMapper:
             await self._look()
         return "{" + ",".join(entries) + "}"
 
-    def order_key(self, node: GraphNode) -> OrderKey | None:
-        """Return the sort key of a node, or None if its order value is missing or has no order.
+    def place(self, node: GraphNode) -> Place:
+        """Return the place of a node. Equal values to order by are sorted by `created_at`, then `seq`.
 
-        Numbers sort before texts, and texts before times. Of a text, the first 512 characters count. Equal values are
-        sorted by `created_at`, then `seq`.
+        Raises:
+            CallBudgetExceeded: the call has used up its budget.
         """
-        assert self._mapping.order_by is not None
+        variables = self._variables(node)
+        return Place(self._order_key(node, variables), self._group(variables))
+
+    def _order_key(self, node: GraphNode, variables: Variables) -> OrderKey | None:
+        """Return the sort key of a node, or None if its value is missing or has no order."""
+        if self._order_by is None:
+            return node.created_at_us, node.seq
         try:
-            ranked = _ranked(self._order_by(self._variables(node)))
+            ranked = order_key(self._order_by(variables))
         except EvaluationError as error:
             self.order_error = self.order_error or str(error)
             return None
         return None if ranked is None else (*ranked, node.created_at_us, node.seq)
+
+    def _group(self, variables: Variables) -> Group:
+        """Return the group of a node; empty if its value is missing or names none."""
+        if self._group_by is None:
+            return ()
+        try:
+            return group_of(self._group_by(variables))
+        except EvaluationError:
+            return ()
 
     async def _look(self) -> None:
         """Yield to the event loop if the time slice is over."""
@@ -240,7 +252,10 @@ class NodeMapper:
                 yield rule.place, Skip(SkipReason.EMPTY, _place(rule.for_each))
 
     def _variables(self, node: GraphNode) -> Variables:
-        return {"entity": node.entity, "edge": node.edge, "root": self._root}
+        variables: Variables = {"entity": node.entity, "edge": node.edge, "root": self._root}
+        if self._sees_links:
+            _add_links(variables, node)
+        return variables
 
     def _keeps(self, variables: Variables) -> bool:
         """Return whether the filter of the mapping keeps a node."""
@@ -255,12 +270,20 @@ class NodeMapper:
         return rule.expression.evaluator(self._budget)
 
 
+def _add_links(variables: Variables, node: GraphNode) -> None:
+    """Add the edges of a node and the path to it; an expression that reads edges of which there are too many fails."""
+    if node.edges is not None:
+        variables["edges"] = node.edges
+    if node.path is not None:
+        variables["path"] = node.path
+
+
 def _reader(
     rule: CompiledMessageRule, evaluator: Callable[[Rule | None], Any], budget: CallBudget, progress: _Progress
 ) -> _Reader:
     """Return a reader of nodes for a rule. Missing expressions are handled here once, not for every node."""
     when_of, content_of, parts_of = map(evaluator, (rule.when, rule.content, rule.parts))
-    name_of, metadata_of, role_of = map(evaluator, (rule.name, rule.metadata, rule.role))
+    name_of, metadata_of, role_of, turn_of = map(evaluator, (rule.name, rule.metadata, rule.role, rule.turn))
     unmatched = Skip(_UNMATCHED, _place(rule.when))
     empty = Skip(_EMPTY, _place(rule.parts or rule.content))
 
@@ -303,10 +326,12 @@ def _reader(
                 value = metadata_of(variables)
                 budget.resume(steps_left)
                 metadata = metadata_json(value, JsonWriter(budget))
+            running = rule.turn
+            turn = "" if turn_of is None else turn_of(variables)
         except EvaluationError:
             progress.place = _place(running)
             raise
-        fields = role, content, node.node_id, node.created_at_us, name, message_parts, metadata
+        fields = role, content, node.node_id, node.created_at_us, name, message_parts, metadata, turn
         return _new_message(ChatMessage, fields)
 
     elements = None
@@ -332,39 +357,3 @@ def _elements(place: str, list_of: Callable[[Variables], Any], budget: CallBudge
 
 def _place(rule: Rule | None) -> str:
     return rule.place if rule else ""
-
-
-async def sorted_by_key(rows: Sequence[tuple[OrderKey | None, _T]], *, descending: bool) -> list[_T]:
-    """Return values with keys, sorted by them, then values without keys in their given order.
-
-    Rows are sorted in small groups and then merged, so that the event loop never waits for a long sort.
-    """
-    with_key = [pair for pair in rows if pair[0] is not None]
-    runs = []
-    for start in range(0, len(with_key), _SORTED_AT_ONCE):
-        runs.append(sorted(with_key[start : start + _SORTED_AT_ONCE], key=_key_of_pair, reverse=descending))
-        await give_way()
-    ordered: list[_T] = []
-    for _, row in heapq.merge(*runs, key=_key_of_pair, reverse=descending):
-        ordered.append(row)
-        if len(ordered) % _SORTED_AT_ONCE == 0:
-            await give_way()
-    return ordered + [row for key, row in rows if key is None]
-
-
-_key_of_pair: Callable[[tuple[Any, Any]], Any] = itemgetter(0)
-
-
-def _ranked(value: object) -> OrderKey | None:
-    """Return a sort key: numbers before texts before times. None for a value without an order."""
-    match value:
-        case bool():
-            return None
-        case int() | float():
-            return None if math.isnan(value) else (0, value)
-        case str():
-            return 1, value[:_ORDER_CHARS_MAX]
-        case datetime() | Timestamp():
-            return 2, Timestamp.of(value).ns
-        case _:
-            return None

@@ -96,7 +96,7 @@ class ContextAssembly:
         reading = await begin(self._graph, mapping, question.node_id, self._limits, whole=True, with_io=with_io)
         page = _Page(reading, paths, size)
         with within_budget():
-            if mapping.order_by is not None:
+            if mapping.sorts:
                 last = await self._by_value(page, start, question.max_messages)
             else:
                 last = await self._by_time(page, start, question.max_messages)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from context_service.history.model import ChatMessage
 from context_service.history.pure.limits import DEFAULTS, HistoryLimits
-from context_service.history.pure.node_mapper import OrderKey, Skipped, sorted_by_key
+from context_service.history.pure.node_mapper import Skipped
+from context_service.history.pure.places import Place, in_order
 from context_service.history.rules.newest import Newest, read_back
 from context_service.history.rules.registry import MappingRegistry
 from context_service.history.rules.walk import HistoryRead, begin, within_budget
@@ -97,7 +98,7 @@ class ChatHistories:
             self._graph, mapping, question.node_id, self._limits, skipped=left.skipped, strict=question.strict
         )
         with within_budget():
-            if mapping.order_by is not None:
+            if mapping.sorts:
                 yield await self._ordered(reading, question, left)
             elif question.max_messages or question.tokens_max:
                 yield await self._newest(reading, question, left)
@@ -118,20 +119,23 @@ class ChatHistories:
         return _fitting(newest, left)
 
     async def _ordered(self, reading: HistoryRead, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
-        """Read all nodes, then sort them by the mapping's own order.
+        """Read all nodes, then bring them into the mapping's own order and groups.
 
         Raises:
             MappingFailed: no node with messages has a value to order by.
         """
-        of_nodes: list[tuple[OrderKey | None, list[ChatMessage]]] = []
+        mapper, mapping = reading.mapper, reading.mapping
+        of_nodes: list[tuple[Place, list[ChatMessage]]] = []
         async with aclosing(self._graph.walk(reading.walk)) as pages:
             async for page in pages:
                 for node in page.nodes:
-                    if messages := await reading.mapper.messages([node]):
-                        of_nodes.append((reading.mapper.order_key(node), messages))
-        if len(of_nodes) > 1 and all(key is None for key, _ in of_nodes):
-            raise _unordered(reading, of_nodes[0][1][0].node_id)
-        ordered = await sorted_by_key(of_nodes, descending=reading.mapping.descending)
+                    messages = await mapper.messages([node])
+                    if messages or mapping.group_by is not None:  # a node without messages may begin a group
+                        of_nodes.append((mapper.place(node), messages))
+        with_messages = [(place.key, messages) for place, messages in of_nodes if messages]
+        if len(with_messages) > 1 and all(key is None for key, _ in with_messages):
+            raise _unordered(reading, with_messages[0][1][0].node_id)
+        ordered = await in_order(of_nodes, descending=mapping.descending)
         newest = _newest(question)
         for messages in reversed(ordered):
             if await newest.add(messages):

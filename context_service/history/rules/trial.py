@@ -57,11 +57,14 @@ class Sample:
     edge_type: str
     depth: int
     edge_data_json: str
+    edges_json: str  # an array; empty means there are none; so does `path_json`
+    path_json: str
 
     @property
     def documents_chars(self) -> int:
         """Return how many characters of JSON there are to parse."""
-        return len(self.data_json) + len(self.input_json) + len(self.output_json) + len(self.edge_data_json)
+        documents = (self.data_json, self.input_json, self.output_json, self.edge_data_json, self.edges_json)
+        return sum(map(len, documents)) + len(self.path_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +228,15 @@ class MappingTrials:
             "depth": sample.depth,
             "data": parse_object(f"{field}.edge_data_json", sample.edge_data_json, **limits),
         }
-        return GraphNode(node_id, (created_at - _EPOCH) // timedelta(microseconds=1), index, entity, edge)
+        created_at_us = (created_at - _EPOCH) // timedelta(microseconds=1)
+        edges, path = (
+            parse_json(f"{field}.{name}_json", text or "[]", **limits)
+            for name, text in (("edges", sample.edges_json), ("path", sample.path_json))
+        )
+        for name, value in (("edges", edges), ("path", path)):
+            if not isinstance(value, list):
+                raise InvalidArgument(f"{field}.{name}_json must be a JSON array", field=f"{field}.{name}_json")
+        return GraphNode(node_id, created_at_us, index, entity, edge, edges=edges, path=path)
 
 
 class _WatchedMapper(NodeMapper):
@@ -247,8 +258,8 @@ class _WatchedMapper(NodeMapper):
         if walk.entity_types and not types & set(walk.entity_types):  # a sample: no walk would give it
             return TriedNode(node.node_id, MappedNode([], [Skip(SkipReason.FILTERED, "rules.entity_types")]), [], 0, 0)
         outcome = await self.outcome(node)
-        if self._mapping.order_by is not None:
-            self.order_key(node)
+        if self._mapping.sorts:
+            self.place(node)
         return TriedNode(node.node_id, outcome, self._evaluations, self._left_out, self._duration_ns // 1000)
 
     def _evaluator(self, rule: Rule) -> Callable[[Variables], Any]:

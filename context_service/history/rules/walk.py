@@ -86,6 +86,8 @@ def _walk(mapping: Mapping, node_id: str) -> Walk:
         node_id=node_id,
         fields=frozenset(name for name in ENTITY_FIELDS if mapping.reads("entity", name)),
         with_edges=mapping.reads_any("edge"),
+        with_all_edges=mapping.reads_any("edges"),
+        with_path=mapping.reads_any("path"),
         with_reached=False,
         with_origin=False,
     )

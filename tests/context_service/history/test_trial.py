@@ -214,6 +214,8 @@ async def test_a_trial_is_checked(stubs: Stubs):
     for field, wrong in [
         ("data_json", "[]"),
         ("edge_data_json", "1"),
+        ("edges_json", "{}"),
+        ("path_json", "7"),
         ("input_json", "{"),
         ("output_json", "NaN"),
         ("name", "a\0"),

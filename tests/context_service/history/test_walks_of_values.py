@@ -17,7 +17,8 @@ import pytest
 from context_service.history.model import content_text, metadata_json, parts
 from context_service.history.pure.mapping_rules import MessageRule, Rules
 from context_service.history.pure.mappings import compile_mapping
-from context_service.history.pure.node_mapper import NodeMapper, Skipped, SkipReason, sorted_by_key
+from context_service.history.pure.node_mapper import NodeMapper, Skipped, SkipReason
+from context_service.history.pure.places import sorted_by_key
 from context_service.kernel.cel import (
     CallBudget,
     CallBudgetExceeded,
@@ -178,7 +179,7 @@ async def test_order_is_by_the_beginning_of_a_text():
     """A key is kept for each node until all are read: whole, 100,000 of them could take as many mebibytes."""
     mapper = mapper_of({}, order_by="entity.data.long + entity.id")
 
-    key = mapper.order_key(node(0))
+    key = mapper.place(node(0)).key
 
     assert key is not None
     assert len(key[1]) == 512

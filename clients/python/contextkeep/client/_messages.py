@@ -726,6 +726,8 @@ def sample_node(field: str, node: SampleNode) -> history_pb.SampleNode:
         edge_type=node.edge_type,
         depth=node.depth,
         edge_data_json=to_object(f"{field}.edge_data_json", node.edge_data),
+        edges_json=to_json(f"{field}.edges_json", node.edges) if node.edges is not None else "",
+        path_json=to_json(f"{field}.path_json", node.path) if node.path is not None else "",
         **sides,
     )
 

@@ -305,6 +305,9 @@ export interface SampleNode {
   depth?: number;
   /** A JSON object. Empty means {}. */
   edgeData?: object;
+  /** JSON arrays: the values of `edges` and `path`. Empty means []. */
+  edges?: unknown;
+  path?: unknown;
 }
 
 export function sampleNode(value: SampleNode, path: string): MessageInitShape<typeof chatHistoryPb.SampleNodeSchema> {
@@ -323,6 +326,8 @@ export function sampleNode(value: SampleNode, path: string): MessageInitShape<ty
     edgeType: value.edgeType,
     depth: value.depth,
     edgeDataJson: toObject(value.edgeData, `${path}.edge_data_json`),
+    edgesJson: value.edges === undefined ? undefined : toJson(value.edges, `${path}.edges_json`),
+    pathJson: value.path === undefined ? undefined : toJson(value.path, `${path}.path_json`),
   };
 }
 

@@ -29,6 +29,11 @@ export interface ChatMessage {
   /** `taskId` is the task to which the message belongs; `referenceTaskIds` are other tasks to which it refers. */
   taskId: string;
   referenceTaskIds: string[];
+  /**
+   * The turn of the assistant to which a message of a history belongs, as `turn` of its rule gave it. Messages with the
+   * same turn are one answer of a model. Empty: not known.
+   */
+  turn: string;
 }
 
 export function chatMessageOf(message: pb.ChatMessage): ChatMessage {
@@ -47,6 +52,7 @@ export function chatMessageOf(message: pb.ChatMessage): ChatMessage {
     tokens: message.tokens,
     taskId: message.taskId,
     referenceTaskIds: message.referenceTaskIds,
+    turn: message.turn,
   };
 }
 

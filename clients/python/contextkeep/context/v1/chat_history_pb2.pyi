@@ -228,7 +228,7 @@ class SkippedRule(_message.Message):
     def __init__(self, reason: _Optional[_Union[SkipReason, str]] = ..., rule: _Optional[str] = ..., error: _Optional[str] = ..., elements: _Optional[int] = ...) -> None: ...
 
 class MappingRules(_message.Message):
-    __slots__ = ("edge_types", "direction", "depth_max", "entity_types", "include_start", "include_archived", "filter", "messages", "order_by", "order", "role_field", "content_field", "order_field", "role_mapping", "ordering")
+    __slots__ = ("edge_types", "direction", "depth_max", "entity_types", "include_start", "include_archived", "filter", "messages", "order_by", "order", "role_field", "content_field", "order_field", "role_mapping", "ordering", "group_by")
     class RoleMappingEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -251,6 +251,7 @@ class MappingRules(_message.Message):
     ORDER_FIELD_FIELD_NUMBER: _ClassVar[int]
     ROLE_MAPPING_FIELD_NUMBER: _ClassVar[int]
     ORDERING_FIELD_NUMBER: _ClassVar[int]
+    GROUP_BY_FIELD_NUMBER: _ClassVar[int]
     edge_types: _containers.RepeatedScalarFieldContainer[str]
     direction: str
     depth_max: int
@@ -266,10 +267,11 @@ class MappingRules(_message.Message):
     order_field: str
     role_mapping: _containers.ScalarMap[str, str]
     ordering: str
-    def __init__(self, edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[str] = ..., depth_max: _Optional[int] = ..., entity_types: _Optional[_Iterable[str]] = ..., include_start: _Optional[bool] = ..., include_archived: _Optional[bool] = ..., filter: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[MessageRule, _Mapping]]] = ..., order_by: _Optional[str] = ..., order: _Optional[str] = ..., role_field: _Optional[str] = ..., content_field: _Optional[str] = ..., order_field: _Optional[str] = ..., role_mapping: _Optional[_Mapping[str, str]] = ..., ordering: _Optional[str] = ...) -> None: ...
+    group_by: str
+    def __init__(self, edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[str] = ..., depth_max: _Optional[int] = ..., entity_types: _Optional[_Iterable[str]] = ..., include_start: _Optional[bool] = ..., include_archived: _Optional[bool] = ..., filter: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[MessageRule, _Mapping]]] = ..., order_by: _Optional[str] = ..., order: _Optional[str] = ..., role_field: _Optional[str] = ..., content_field: _Optional[str] = ..., order_field: _Optional[str] = ..., role_mapping: _Optional[_Mapping[str, str]] = ..., ordering: _Optional[str] = ..., group_by: _Optional[str] = ...) -> None: ...
 
 class MessageRule(_message.Message):
-    __slots__ = ("role", "content", "when", "for_each", "name", "parts", "metadata")
+    __slots__ = ("role", "content", "when", "for_each", "name", "parts", "metadata", "turn")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     WHEN_FIELD_NUMBER: _ClassVar[int]
@@ -277,6 +279,7 @@ class MessageRule(_message.Message):
     NAME_FIELD_NUMBER: _ClassVar[int]
     PARTS_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
     role: str
     content: str
     when: str
@@ -284,7 +287,8 @@ class MessageRule(_message.Message):
     name: str
     parts: str
     metadata: str
-    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., when: _Optional[str] = ..., for_each: _Optional[str] = ..., name: _Optional[str] = ..., parts: _Optional[str] = ..., metadata: _Optional[str] = ...) -> None: ...
+    turn: str
+    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., when: _Optional[str] = ..., for_each: _Optional[str] = ..., name: _Optional[str] = ..., parts: _Optional[str] = ..., metadata: _Optional[str] = ..., turn: _Optional[str] = ...) -> None: ...
 
 class Mapping(_message.Message):
     __slots__ = ("app_id", "mapping_name", "rules", "rules_version", "version", "built_in", "error", "created_at", "updated_at", "imported")
@@ -399,7 +403,7 @@ class TestMappingRequest(_message.Message):
     def __init__(self, rules: _Optional[_Union[MappingRules, _Mapping]] = ..., node_id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[SampleNode, _Mapping]]] = ..., root: _Optional[_Union[SampleNode, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class SampleNode(_message.Message):
-    __slots__ = ("id", "external_id", "name", "type", "general_type", "status", "data_json", "input_json", "output_json", "created_at", "modified_at", "edge_type", "depth", "edge_data_json")
+    __slots__ = ("id", "external_id", "name", "type", "general_type", "status", "data_json", "input_json", "output_json", "created_at", "modified_at", "edge_type", "depth", "edge_data_json", "edges_json", "path_json")
     ID_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -414,6 +418,8 @@ class SampleNode(_message.Message):
     EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIELD_NUMBER: _ClassVar[int]
     EDGE_DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    EDGES_JSON_FIELD_NUMBER: _ClassVar[int]
+    PATH_JSON_FIELD_NUMBER: _ClassVar[int]
     id: str
     external_id: str
     name: str
@@ -428,7 +434,9 @@ class SampleNode(_message.Message):
     edge_type: str
     depth: int
     edge_data_json: str
-    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., name: _Optional[str] = ..., type: _Optional[str] = ..., general_type: _Optional[str] = ..., status: _Optional[str] = ..., data_json: _Optional[str] = ..., input_json: _Optional[str] = ..., output_json: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., modified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., edge_type: _Optional[str] = ..., depth: _Optional[int] = ..., edge_data_json: _Optional[str] = ...) -> None: ...
+    edges_json: str
+    path_json: str
+    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., name: _Optional[str] = ..., type: _Optional[str] = ..., general_type: _Optional[str] = ..., status: _Optional[str] = ..., data_json: _Optional[str] = ..., input_json: _Optional[str] = ..., output_json: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., modified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., edge_type: _Optional[str] = ..., depth: _Optional[int] = ..., edge_data_json: _Optional[str] = ..., edges_json: _Optional[str] = ..., path_json: _Optional[str] = ...) -> None: ...
 
 class TestMappingResponse(_message.Message):
     __slots__ = ("nodes", "next_page_token")

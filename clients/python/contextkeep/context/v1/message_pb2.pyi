@@ -11,7 +11,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ChatMessage(_message.Message):
-    __slots__ = ("role", "content", "node_id", "created_at", "name", "parts", "metadata_json", "message_id", "seq", "agent_id", "said_at", "tokens", "task_id", "reference_task_ids")
+    __slots__ = ("role", "content", "node_id", "created_at", "name", "parts", "metadata_json", "message_id", "seq", "agent_id", "said_at", "tokens", "task_id", "reference_task_ids", "turn")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -26,6 +26,7 @@ class ChatMessage(_message.Message):
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
     role: str
     content: str
     node_id: str
@@ -40,7 +41,8 @@ class ChatMessage(_message.Message):
     tokens: int
     task_id: str
     reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., message_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_id: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    turn: str
+    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., message_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_id: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ..., turn: _Optional[str] = ...) -> None: ...
 
 class MessageInput(_message.Message):
     __slots__ = ("message_id", "role", "content", "parts", "name", "agent_id", "metadata_json", "said_at", "session", "task_id", "reference_task_ids")

@@ -61,8 +61,8 @@ export class GeneratedHistory extends Noun<AppClient> {
    * their calls.
    *
    * Throws NodeNotFound, MappingNotFound (metadata `apps`: visible apps that have the name), AnswerTooLarge
-   * (over 4 MiB: use history.stream; with a `format`, `maxMessages` or `tokensMax`), MappingFailed (`strict`;
-   * metadata `nodeId`, `rule`), Unavailable (metadata `dependency`).
+   * (over 4 MiB: use history.stream; with a `format`, `maxMessages` or `tokensMax`), MappingFailed (`strict`,
+   * or no node has a value for `orderBy`; metadata `nodeId`, `rule`), Unavailable (metadata `dependency`).
    *
    * @param nodeId The node of the conversation, at which the walk starts.
    * @param format Return `formattedJson` instead of `messages`.

@@ -475,7 +475,7 @@ class Contexts(Noun):
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             LimitExceeded: A value exceeds a limit.
             AnswerTooLarge: over 4 MiB: use `history.stream`; with a `format`, `max_messages` or `tokens_max`.
-            MappingFailed: `strict`; metadata `node_id`, `rule`.
+            MappingFailed: `strict`, or no node has a value for `order_by`; metadata `node_id`, `rule`.
         """
         request = contexts_pb.SyncHistoryRequest(
             context_id=messages.to_id(context_id),
