@@ -41,8 +41,9 @@ runtime: .venv/.runtime
 .venv/.development: $(MANIFESTS) | .venv/bin/pip
 	@echo "installing the development tools into .venv: about 130 packages, 740 MB."
 	@echo "Half a minute to two minutes, the first time."
-	@SECONDS=0; $(PIP) --quiet --upgrade 'pip>=25.1' uv==0.13.9; \
-		$(UV) $(DEVELOPMENT) || $(PIP) --no-compile $(DEVELOPMENT); \
+	@SECONDS=0; $(PIP) --quiet uv==0.13.9; \
+		$(UV) $(DEVELOPMENT) \
+			|| { $(PIP) --quiet --upgrade 'pip>=25.1'; $(PIP) --no-compile $(DEVELOPMENT); }; \
 		echo "installed in $$SECONDS s"
 	@touch .venv/.runtime $@
 
