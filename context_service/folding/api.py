@@ -29,6 +29,7 @@ class FoldingServicer(context_windows_pb2_grpc.FoldingServicer):
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             dry_run=request.dry_run,
+            instructions=request.instructions,
         )
         return pb.FoldResponse(receipt=receipt_message(receipt))
 
@@ -38,6 +39,7 @@ class FoldingServicer(context_windows_pb2_grpc.FoldingServicer):
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             expected_epoch=request.expected_epoch if request.HasField("expected_epoch") else None,
+            instructions=request.instructions,
         )
         return pb.PrepareFoldResponse(receipt=receipt_message(receipt), epoch=epoch)
 

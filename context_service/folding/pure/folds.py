@@ -199,6 +199,7 @@ def fold(
     own: Mapping[Unit, float] = _NOTHING_OWN,
     is_close: bool = False,
     waiting: int = 0,
+    wish: str = "",
 ) -> Fold:
     """Return the fold of a view that is over the high mark.
 
@@ -215,6 +216,7 @@ def fold(
         is_close: The last fold was only a few steps ago: results are masked, largest first, and nothing is merged
             unless that is not enough.
         waiting: The tokens of the step that waits for results: it is not folded.
+        wish: The instructions of a caller for this fold: lines that concern them come first.
     """
     done = _Folding(
         view,
@@ -227,6 +229,7 @@ def fold(
         own=own,
         waiting=waiting,
         state_tokens=state_tokens,
+        wish=wish,
     )
     if is_close and view.summaries:
         done.rewrite_state()
@@ -273,6 +276,7 @@ class _Folding:
         own: Mapping[Unit, float],
         waiting: int,
         state_tokens: int,
+        wish: str,
     ) -> None:
         self._head, self._state, self._waiting = view.head, view.state, waiting
         self._summaries, self._blocks = list(view.summaries), list(view.blocks)
@@ -292,7 +296,13 @@ class _Folding:
         units += [item.unit for summary in view.summaries for item in summary.kept]
         forms = Counter(form_of(unit.text) for unit in units)
         self._seen = ImportanceInputs(
-            step=last, goal_terms=shares_of(goal, units), mentions=mentions, forms=forms, endings=endings, own=own
+            step=last,
+            goal_terms=shares_of(goal, units),
+            wish_terms=shares_of(wish, units, are_known=True),
+            mentions=mentions,
+            forms=forms,
+            endings=endings,
+            own=own,
         )
 
     @property

@@ -19,6 +19,7 @@ from context_service.retrieval.pure.terms import terms_of
 from context_service.usage.pure.endings import NOTHING, Endings
 
 HALF_LIFE_STEPS = 30
+WISH_WEIGHT = 1.0  # of the instructions of a caller: a line that concerns them comes before all that does not
 _RARE_LEAST = 0.1  # added to the weight of each term, so that one that every unit has still counts
 _MENTIONS_FULL = 3  # later steps that speak of it: more count no more
 _REFERENCE = re.compile(r"[\w.-]+/[\w./-]+|https?://|#[0-9]+|\b\w+\.\w{1,4}\b|\b[0-9a-f]{7,}\b")
@@ -43,6 +44,7 @@ class ImportanceInputs:
     Attributes:
         step: The number of the newest step.
         goal_terms: The terms of the goal, each with its share; terms that most units have count little (`shares_of`).
+        wish_terms: The same of the instructions of a caller for this fold, of terms that some unit has.
         mentions: For each name, the number of steps that mention it.
         forms: For each form (`units.form_of`), the number of units that have it.
         endings: The recorded outcomes of steps.
@@ -53,15 +55,21 @@ class ImportanceInputs:
     goal_terms: Mapping[str, float]
     mentions: Mapping[str, int]
     forms: Mapping[str, int] = field(default_factory=dict)
+    wish_terms: Mapping[str, float] = field(default_factory=dict)
     endings: Endings = NOTHING
     own: Mapping[Unit, float] = field(default_factory=dict)
 
 
-def shares_of(goal: str, units: Iterable[Unit]) -> dict[str, float]:
-    """Return the terms of a goal, each with its share; the shares add up to 1. The fewer units have it, the larger."""
+def shares_of(goal: str, units: Iterable[Unit], *, are_known: bool = False) -> dict[str, float]:
+    """Return the terms of a goal, each with its share; the shares add up to 1. The fewer units have it, the larger.
+
+    With `are_known`, only terms count that some unit has.
+    """
     terms = set(terms_of(goal))
-    texts = [unit.text for unit in units]
+    texts = [unit.text for unit in units] if terms else []
     often = Counter(term for text in texts for term in terms.intersection(terms_of(text)))
+    if are_known:
+        terms &= often.keys()
     rare = {term: math.log((1 + len(texts)) / (1 + often[term])) + _RARE_LEAST for term in terms}
     return {term: one / sum(rare.values()) for term, one in rare.items()}
 
@@ -71,13 +79,14 @@ def importance(unit: Unit, *, step: int, is_error: bool, seen: ImportanceInputs,
     if (own := seen.own.get(unit)) is not None:
         return own
     mentions = max((seen.mentions.get(name, 1) - 1 for name in names_of(unit.text)), default=0)
-    terms = set(terms_of(unit.text)) if seen.goal_terms else set()
+    terms = set(terms_of(unit.text)) if seen.goal_terms or seen.wish_terms else set()
     ended = seen.endings.of(step)
     success = (0.0 if is_error else 1.0) if ended is None else ended
     recency: float = 0.5 ** ((seen.step - step) / HALF_LIFE_STEPS)
     return (
         weights.recency * recency
         + weights.relevance * sum(seen.goal_terms[term] for term in terms & seen.goal_terms.keys())
+        + WISH_WEIGHT * sum(seen.wish_terms[term] for term in terms & seen.wish_terms.keys())
         + weights.causal * min(mentions / _MENTIONS_FULL, 1.0)
         + weights.references * (1.0 if _REFERENCE.search(unit.text) else 0.0)
         + weights.success * success

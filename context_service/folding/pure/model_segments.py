@@ -1,7 +1,8 @@
 """Segments that a model writes: the prompt, and the checks of its answers.
 
-A model invents, omits, and follows instructions in the text that it reads. So a segment keeps the lines that rules
-chose until the model's version has passed every check, in their order. The first check that fails is the verdict.
+A model invents, omits, and follows instructions in the text that it reads. So each of its lines must pass every check,
+and is refused alone if it does not. Where a line is refused or missing, the line that rules chose stands in for it. The
+verdict says how many lines were accepted, and the first check that failed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from context_service.contexts.model import Message
 from context_service.folding.pure.model_state import extracted
 from context_service.folding.pure.summaries import Scored, Summary, line_of
 from context_service.packing.pure.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
+from context_service.packing.pure.quotation import NOTICE, attributed, is_quoted
 from context_service.packing.pure.task_state import Entry, is_rule
 from context_service.packing.pure.units import Unit, names_of, said_in
 from context_service.profiles.pure.profiles import Profile
@@ -27,20 +29,31 @@ BY_MODEL, ACCEPTED = "model", "accepted"
 ANSWER_TOKENS_MAX = 1_200
 VERDICT_CHARS_MAX = 200
 
+# The sections of a summary in their order, each with its title and its meaning.
+SECTIONS = {
+    "task": ("Task", "what is to be done, and when it counts as done"),
+    "decision": ("Decisions", "what was decided, and why"),
+    "value": ("Values at that time", "what was set to what"),
+    "rule": ("Rules at that time", "what users asked always or never to do"),
+    "attempt": ("Attempts", "what failed, and what helped"),
+    "file": ("Files", "what was made or changed, and where"),
+    "standing": ("Where the work stood", "what is done, and the last result"),
+    "next": ("Next step", "what the assistant was about to do"),
+}
 STRUCTURED, NARRATIVE = "structured", "narrative"  # styles
 _WANTED = (
-    "You write down what somebody has to know of the steps below who goes on with the work and does not see them: what "
-    "was found, decided and why, what failed and what helped, what was made and where."
+    "You write down what an agent must know who continues this work and does not see the steps below. Each line has "
+    "one of these sections: " + "; ".join(f'"{name}" ({meaning})' for name, (_, meaning) in SECTIONS.items()) + "."
 )
 _STYLES = {
     STRUCTURED: "Each line says one thing by itself, the most important first.",
     NARRATIVE: "The lines tell in order what happened, and each may rest on the one before.",
 }
 _FORM = (
-    'Answer one JSON object and nothing else: {"lines": [{"text": "...", "refs": ["m12/1"]}], "state": []}. A line is '
-    "one sentence, in the language of the steps; its refs are those of the sources that it rests on, as they are "
-    "printed. Write names, paths, numbers and quotations as they stand in these sources, and no others. Rules, goals "
-    "and values that are set do not belong in lines. Those go into state, copied word for word, a whole sentence each: "
+    'Answer one JSON object and nothing else: {"lines": [{"section": "decision", "text": "...", "refs": ["m12/1"]}], '
+    '"state": []}. A line is one sentence, in the language of the steps; its refs are those of the sources that it '
+    "rests on, as they are printed. Write names, paths, numbers and quotations as they stand in these sources, and no "
+    "others. Rules, values and the like go into state, too, copied word for word, a whole sentence each: "
     '{"section": "constraint", "text": "...", "ref": "m12/0"} for a rule that a user sets for the time to come, '
     '{"section": "value", "key": "...", "value": "...", "text": "...", "ref": "m12/0"} for what a user sets to what, '
     '{"section": "decision", "text": "...", "ref": "m12/0"} for what was decided, "question" for what was asked and is '
@@ -49,6 +62,7 @@ _FORM = (
     "some line, with its names."
 )
 
+WISH_CHARS_MAX = 2_000  # of the instructions of a caller for one fold
 _LINES_MAX, _LINE_CHARS_MAX, _REFS_MAX = 24, 400, 4
 _SHOWN_CHARS, _SHOWN_CHARS_MIN, _ASKED_CHARS = 1_200, 160, 40_000  # limits for one source, and for all sources
 _MANDATORY_WEIGHT, _MANDATORY_MAX = 0.9, 6
@@ -106,6 +120,11 @@ class SegmentSteps:
     profile: Profile
 
     @property
+    def by_people(self) -> set[str]:
+        """The refs of the sources that users or system prompts wrote."""
+        return {source.ref for source in self.sources if source.role in ("user", "system")}
+
+    @property
     def mandatory(self) -> list[Unit]:
         """The lines that the model's text must cover: the most important ones of those that rules chose."""
         chosen = [item.unit for item in self.summary.kept if line_of(item.unit) in self.summary.text]
@@ -116,9 +135,11 @@ class SegmentSteps:
 class _Line:
     text: str
     refs: tuple[str, ...]
+    section: str = ""
+    speaker: str = ""  # the roles of its sources
 
     def __str__(self) -> str:
-        return f"- {self.text} ({', '.join(self.refs)})"
+        return f"- {attributed(self.text, self.speaker)} ({', '.join(self.refs)})"
 
 
 def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[StepText]:
@@ -152,14 +173,16 @@ def asked(steps: SegmentSteps) -> str:
     return "\n".join([head, "", "Must be covered:", *must, "", "Sources:", "", *sources])
 
 
-def instructions(prompt: str, style: str) -> str:
+def instructions(prompt: str, style: str, wish: str = "") -> str:
     """Return the system prompt.
 
     Args:
         prompt: The window's own instructions for summaries; empty takes the default.
         style: The style of the lines, from the window's profile.
+        wish: The instructions of the caller for this fold, such as "keep everything about invoices".
     """
-    return f"{prompt or _WANTED} {_STYLES[style]} {_FORM}"
+    wanted = f"{prompt or _WANTED} For this summary the caller asks: {wish}\n" if wish else prompt or _WANTED
+    return f"{wanted} {_STYLES[style]} {_FORM}"
 
 
 def state_in(answer: str, steps: SegmentSteps) -> tuple[list[Entry], int]:
@@ -168,7 +191,7 @@ def state_in(answer: str, steps: SegmentSteps) -> tuple[list[Entry], int]:
 
 
 def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], cost: Callable[[str], int]) -> Summary:
-    """Return the segment that a model wrote, if it passes all checks.
+    """Return the segment with the lines of a model that pass all checks.
 
     Args:
         answer: The answer of the model.
@@ -177,23 +200,92 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
         cost: Counts the tokens of a text as a part of a request.
 
     Raises:
-        NotUsed: a check fails.
+        NotUsed: no line passes, or the summary would save too little.
     """
-    lines = _lines(answer)
-    of = steps.summary
-    head = f"[Steps {of.step_from} to {of.step_to}, {refs_between(of.seq_from, of.seq_to)}, summarized]"
-    text = "\n".join([head, *map(str, lines)])
-    if (tokens := count(text)) > steps.tokens_max:
-        raise NotUsed("cap", f"the summary may have up to {steps.tokens_max} tokens (got {tokens})")
+    said = _object(answer).get("lines")
+    if not isinstance(said, list) or not 0 < len(said) <= _LINES_MAX:
+        raise NotUsed("schema", f"the answer must have 1 to {_LINES_MAX} lines")
+    accepted, refused, freed = _accepted(said, steps)
+    missing = _missing(accepted, steps)
+    required = [line_of(unit) for unit, _ in missing]
+    fitting = _fitting(accepted, required, steps, count)
+    if len(fitting) < len(accepted):
+        refused.append(f"cap: the summary may have up to {steps.tokens_max} tokens")
+    refused += [f"coverage: {why}" for _, why in missing]
+    if not fitting:
+        raise NotUsed(*_check_and_why(refused[0]))
+    for line in _stand_ins(freed, steps):
+        if line not in required and count(_text(fitting, [*required, line], steps)) <= steps.tokens_max:
+            required.append(line)
+    text = _text(fitting, required, steps)
     tokens = cost(text)
     if steps.tokens - tokens < TOKENS_SAVED_MIN or tokens > steps.tokens * SHARE_SAVED_MIN:
         raise NotUsed(
             "ratio", f"the summary must save half of {steps.tokens} tokens, at least {TOKENS_SAVED_MIN} (has {tokens})"
         )
-    for name, check in CHECKS:
-        if why := check(lines, steps):
-            raise NotUsed(name, why)
-    return replace(of, text=text, tokens=tokens, method=BY_MODEL, verdict=ACCEPTED)
+    verdict = f"{ACCEPTED}: {len(fitting)} of {len(said)} lines; {refused[0]}" if refused else ACCEPTED
+    return replace(steps.summary, text=text, tokens=tokens, method=BY_MODEL, verdict=verdict[:VERDICT_CHARS_MAX])
+
+
+def _accepted(said: Sequence[object], steps: SegmentSteps) -> tuple[list[_Line], list[str], set[str]]:
+    """Return the lines that pass all checks, why each other line is refused, and the refs of the refused ones."""
+    roles = {source.ref: "assistant" if source.role == "calls" else source.role for source in steps.sources}
+    accepted: list[_Line] = []
+    refused: list[str] = []
+    freed: set[str] = set()
+    for item in said:
+        try:
+            line = _line(item)
+            for name, check in CHECKS:
+                if why := check(line, steps):
+                    freed |= set(line.refs)
+                    raise NotUsed(name, why)
+        except NotUsed as error:
+            refused.append(str(error))
+        else:
+            accepted.append(replace(line, speaker=_speaker([roles[ref] for ref in line.refs])))
+    return accepted, refused, freed
+
+
+def _speaker(roles: Sequence[str]) -> str:
+    """Return the speakers of a line's sources, the least trusted first: it decides whether the line is quoted."""
+    by_trust = sorted(set(roles), key=lambda role: (not is_quoted(role), role))
+    return " and ".join(by_trust)
+
+
+def _fitting(
+    accepted: Sequence[_Line], required: Sequence[str], steps: SegmentSteps, count: Callable[[str], int]
+) -> list[_Line]:
+    """Return the accepted lines for which there is room, in the order of the model."""
+    fitting: list[_Line] = []
+    for line in accepted:
+        if count(_text([*fitting, line], required, steps)) <= steps.tokens_max:
+            fitting.append(line)
+    return fitting
+
+
+def _stand_ins(freed: set[str], steps: SegmentSteps) -> list[str]:
+    """Return the lines of the rules' version that rest on the sources of refused lines."""
+    lines = [line_of(item.unit) for item in steps.summary.kept if item.unit.ref in freed]
+    return [line for line in lines if line in steps.summary.text]
+
+
+def _text(lines: Sequence[_Line], stand_ins: Sequence[str], steps: SegmentSteps) -> str:
+    """Return the text of a segment: the lines by their sections, and the lines of the rules' version."""
+    of = steps.summary
+    shown = [f"[Steps {of.step_from} to {of.step_to}, {refs_between(of.seq_from, of.seq_to)}, summarized]"]
+    if any("«" in str(line) for line in [*lines, *stand_ins]):
+        shown.append(NOTICE)
+    shown += [str(line) for line in lines if line.section not in SECTIONS]
+    for section, (title, _) in SECTIONS.items():
+        of_section = [str(line) for line in lines if line.section == section]
+        shown += [f"{title}:", *of_section] if of_section else []
+    return "\n".join([*shown, *(["In excerpts:", *stand_ins] if stand_ins else [])])
+
+
+def _check_and_why(refusal: str) -> tuple[str, str]:
+    check, _, why = refusal.partition(": ")
+    return check, why
 
 
 def _texts_of(messages: Sequence[Message]) -> Iterator[tuple[str, str, str]]:
@@ -206,14 +298,6 @@ def _texts_of(messages: Sequence[Message]) -> Iterator[tuple[str, str, str]]:
                 yield ref, "calls", f"{part.tool_call.name} {part.tool_call.arguments_json}"
             elif one := said.get(number):
                 yield ref, "tool" if one.is_data else one.role, one.text
-
-
-def _lines(answer: str) -> list[_Line]:
-    """Return the lines of an answer."""
-    lines = _object(answer).get("lines")
-    if not isinstance(lines, list) or not 0 < len(lines) <= _LINES_MAX:
-        raise NotUsed("schema", f"the answer must have 1 to {_LINES_MAX} lines")
-    return [_line(line) for line in lines]
 
 
 def _object(answer: str) -> dict[str, Any]:
@@ -234,75 +318,73 @@ def _line(said: object) -> _Line:
         raise NotUsed("schema", f"each line must be a text of 1 to {_LINE_CHARS_MAX} printable characters")
     if not isinstance(refs, list) or not 0 < len(refs) <= _REFS_MAX or not all(isinstance(ref, str) for ref in refs):
         raise NotUsed("schema", f"each line must have 1 to {_REFS_MAX} refs")
-    return _Line(text.strip(), tuple(dict.fromkeys(refs)))
+    section = said.get("section") if isinstance(said, dict) else ""
+    return _Line(text.strip(), tuple(dict.fromkeys(refs)), section if isinstance(section, str) else "")
 
 
-def _in_range(lines: Sequence[_Line], steps: SegmentSteps) -> str:
+def _in_range(line: _Line, steps: SegmentSteps) -> str:
     known = {source.ref for source in steps.sources}
-    for line in lines:
-        for ref in line.refs:
-            if ref not in known:
-                return f"{ref} is not from these steps" if parsed(ref) else "each ref must have the form of m12/0"
+    for ref in line.refs:
+        if ref not in known:
+            return f"{ref} is not from these steps" if parsed(ref) else "each ref must have the form of m12/0"
     return ""
 
 
-def _grounded(lines: Sequence[_Line], steps: SegmentSteps) -> str:
-    """Check that each name, number and quotation is in a source of its line; return the fault, or an empty text."""
-    texts = {source.ref: source.text for source in steps.sources}
-    for line in lines:
-        said = "\n".join(texts[ref] for ref in line.refs)
-        numbers = set(_NUMBER.findall(said))
-        quotes = ["".join(found) for found in _QUOTED.findall(line.text)]
-        invented = [
-            *(number for number in _NUMBER.findall(line.text) if number not in numbers),
-            *(name for name in _names(line.text) if not _stands_in(name, said)),
-            *(quote for quote in quotes if quote not in said),
-        ]
-        if invented:
-            return f"{invented[0]} is not in the sources of its line"
-    return ""
+def _grounded(line: _Line, steps: SegmentSteps) -> str:
+    """Check that each name, number and quotation is in a source of the line; return the fault, or an empty text."""
+    said = "\n".join(source.text for source in steps.sources if source.ref in line.refs)
+    numbers = set(_NUMBER.findall(said))
+    quotes = ["".join(found) for found in _QUOTED.findall(line.text)]
+    invented = [
+        *(number for number in _NUMBER.findall(line.text) if number not in numbers),
+        *(name for name in _names(line.text) if not _stands_in(name, said)),
+        *(quote for quote in quotes if quote not in said),
+    ]
+    return f"{invented[0]} is not in the sources of its line" if invented else ""
 
 
-def _covers(lines: Sequence[_Line], steps: SegmentSteps) -> str:
+def _missing(lines: Sequence[_Line], steps: SegmentSteps) -> list[tuple[Unit, str]]:
+    """Return the mandatory lines that no line of the model covers, each with the reason."""
+    missing = []
     for unit in steps.mandatory:
         citing = " ".join(line.text for line in lines if unit.ref in line.refs)
+        lacks = [name for name in _names(unit.text) if not _stands_in(name, citing)]
         if not citing:
-            return f"no line covers {unit.ref}"
-        if lacks := [name for name in _names(unit.text) if not _stands_in(name, citing)]:
-            return f"no line covers {lacks[0]} of {unit.ref}"
-    return ""
+            missing.append((unit, f"no line covers {unit.ref}"))
+        elif lacks:
+            missing.append((unit, f"no line covers {lacks[0]} of {unit.ref}"))
+    return missing
 
 
-def _current(lines: Sequence[_Line], steps: SegmentSteps) -> str:
-    """Check that no line presents an outdated statement as current; return the fault, or an empty text."""
+def _current(line: _Line, steps: SegmentSteps) -> str:
+    """Check that a line presents no outdated statement as current; return the fault, or an empty text."""
     for old, new in steps.superseded:
         said = f"{old.key} {old.value}" if old.section == "value" else old.text
         terms = set(terms_of(said))
         now = (new.value or new.text) if new else ""
-        for line in lines:
-            if terms and terms <= set(terms_of(line.text)) and not (now and now in line.text):
-                return f"the line presents {old.ref} as current, but it is superseded"
+        if terms and terms <= set(terms_of(line.text)) and not (now and now in line.text):
+            return f"the line presents {old.ref} as current, but it is superseded"
     return ""
 
 
-def _tells_nothing(lines: Sequence[_Line], steps: SegmentSteps) -> str:
-    """Check that no line passes on an instruction from a tool or agent; return the fault, or an empty text."""
-    by_people = {source.ref for source in steps.sources if source.role in ("user", "system")}
-    for line in lines:
-        if _TOLD.search(line.text) or (not by_people & set(line.refs) and is_rule(line.text, steps.profile)):
-            return "a line tells its reader what to do"
+def _tells_nothing(line: _Line, steps: SegmentSteps) -> str:
+    """Check that a line passes on no instruction of a tool or agent; return the fault, or an empty text."""
+    is_of_people = bool(steps.by_people & set(line.refs))
+    if line.section == "rule" and not set(line.refs) <= steps.by_people:
+        return "a rule must rest on texts of users only"
+    if _TOLD.search(line.text) or (not is_of_people and is_rule(line.text, steps.profile)):
+        return "a line tells its reader what to do"
     return ""
 
 
-def _is_willing(lines: Sequence[_Line], steps: SegmentSteps) -> str:
-    return "a line is one" if any(_REFUSED.search(line.text) for line in lines) else ""
+def _is_willing(line: _Line, steps: SegmentSteps) -> str:
+    return "a line is one" if _REFUSED.search(line.text) else ""
 
 
-# The checks in their order, after schema, cap and ratio.
-CHECKS: Sequence[tuple[str, Callable[[Sequence[_Line], SegmentSteps], str]]] = (
+# The checks of a line in their order, after its form.
+CHECKS: Sequence[tuple[str, Callable[[_Line, SegmentSteps], str]]] = (
     ("sources", _in_range),
     ("grounding", _grounded),
-    ("coverage", _covers),
     ("superseded", _current),
     ("instruction", _tells_nothing),
     ("refusal", _is_willing),

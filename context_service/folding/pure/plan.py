@@ -50,6 +50,7 @@ class FoldInputs:
         worth: The worth of lines, if an extension scored them.
         prepared: The prepared fold to commit; None plans a new one.
         state_update: Entries that a model found in the steps, and the entries that they end.
+        instructions: What a caller wants this fold to keep; lines that concern it come first.
     """
 
     blocks: Sequence[FoldableBlock]
@@ -60,6 +61,7 @@ class FoldInputs:
     worth: Mapping[Unit, float] = field(default_factory=dict)
     prepared: Prepared | None = None
     state_update: StateUpdate = NO_STATE_UPDATE
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,7 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
             limits_of(window),
             state_tokens=state_tokens,
             goal=window.goal,
+            wish=inputs.instructions,
             count=count,
             cost=cost,
             weights=window.config.weights,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
+from context_service.folding.pure.model_segments import WISH_CHARS_MAX
 from context_service.folding.pure.plan import PlannedFold, receipt_of
 from context_service.folding.pure.prepare import Prepared, committed, prepared
 from context_service.folding.rules.model_segments import Writing
@@ -19,6 +20,7 @@ from contextkeep.errors import FoldNoProgress, FoldNotPrepared, FoldStale
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged, until_written
 from service_runtime.statements.requests import Request
+from service_runtime.values.checks import check_text
 
 
 class Folding:
@@ -50,19 +52,40 @@ class Folding:
         self._writing = writing
         self._segments = segments
 
-    async def fold(self, window_id: UUID, *, principal: Principal, dry_run: bool, reason: str = "requested") -> Receipt:
+    async def fold(
+        self,
+        window_id: UUID,
+        *,
+        principal: Principal,
+        dry_run: bool,
+        reason: str = "requested",
+        instructions: str = "",
+    ) -> Receipt:
         """Fold a window now, or return the receipt that a fold would have.
+
+        With instructions, a model writes the segments if the window has one.
 
         Raises:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             FoldNoProgress: there is nothing to fold.
+            InvalidArgument, LimitExceeded: the instructions are malformed, or too long.
             Aborted: too many concurrent writes to the window.
         """
         principal = principal.without_admin()
+        check_text("instructions", instructions, chars_max=WISH_CHARS_MAX)
+        by_model = bool(instructions and self._segments and not dry_run)
+        if by_model:
+            await self.prepare(window_id, principal=principal, instructions=instructions)
 
         async def folded() -> Receipt:
-            planned = await self._planning.plan(await self._catching_up.window(window_id, principal), principal)
+            caught_up = await self._catching_up.window(window_id, principal)
+            prepared = None
+            if by_model:
+                prepared, epoch = await self._views.prepared(caught_up.window, principal=principal)
+                if epoch != caught_up.window.epoch:  # another call folded the window meanwhile
+                    prepared = None
+            planned = await self._planning.plan(caught_up, principal, prepared, instructions=instructions)
             _check_progress(planned)
             return receipt_of(planned, reason) if dry_run else await self._writing.write(planned, reason, principal)
 
@@ -70,7 +93,12 @@ class Folding:
             return await until_written(folded, what="the window")
 
     async def prepare(
-        self, window_id: UUID, *, principal: Principal, expected_epoch: int | None = None
+        self,
+        window_id: UUID,
+        *,
+        principal: Principal,
+        expected_epoch: int | None = None,
+        instructions: str = "",
     ) -> tuple[Receipt, int]:
         """Prepare a fold and store it, and return its receipt as of now, and the epoch for which it is valid.
 
@@ -79,14 +107,16 @@ class Folding:
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             FoldStale: the window has another epoch than `expected_epoch`.
             FoldNoProgress: there is nothing to fold.
+            InvalidArgument, LimitExceeded: the instructions are malformed, or too long.
             Aborted: too many concurrent writes to the window.
         """
         principal = principal.without_admin()
+        check_text("instructions", instructions, chars_max=WISH_CHARS_MAX)
 
         async def stored_fold() -> tuple[PlannedFold, Prepared]:
             caught_up = await self._catching_up.window(window_id, principal)
             _check_epoch(caught_up.window, expected_epoch)
-            planned = await self._planning.plan(caught_up, principal)
+            planned = await self._planning.plan(caught_up, principal, instructions=instructions)
             _check_progress(planned)
             fold = prepared(planned.before, planned.fold, last_seq=caught_up.window.reached_seq)
             if not await self._views.prepare(caught_up.window, fold, principal=principal):
@@ -97,7 +127,7 @@ class Folding:
             planned, fold = await until_written(stored_fold, what="the window")
         planned = replace(planned, prepared_seq=fold.last_seq)
         if self._segments:  # without the lock, so that packs can be made meanwhile
-            planned = await self._with_model_segments(planned, fold, self._segments, principal)
+            planned = await self._with_model_segments(planned, fold, self._segments, instructions, principal)
         return receipt_of(planned, "prepared"), planned.caught_up.window.epoch
 
     async def commit(
@@ -132,12 +162,17 @@ class Folding:
             return await until_written(folded, what="the window")
 
     async def _with_model_segments(
-        self, planned: PlannedFold, fold: Prepared, segments: Writing, principal: Principal
+        self, planned: PlannedFold, fold: Prepared, segments: Writing, instructions: str, principal: Principal
     ) -> PlannedFold:
         """Return a prepared fold with the segments that a model wrote, if it wrote any."""
         state_tokens = planned.fold.view.state
         better = await segments.written(
-            planned.caught_up.window, planned.before, fold, state_tokens=state_tokens, principal=principal
+            planned.caught_up.window,
+            planned.before,
+            fold,
+            state_tokens=state_tokens,
+            wish=instructions,
+            principal=principal,
         )
         if better is None:
             return planned

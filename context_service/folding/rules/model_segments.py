@@ -93,7 +93,7 @@ class Writing:
         self._profiles = profiles
 
     async def written(
-        self, window: Window, before: View, fold: Prepared, *, state_tokens: int, principal: Principal
+        self, window: Window, before: View, fold: Prepared, *, state_tokens: int, principal: Principal, wish: str = ""
     ) -> Prepared | None:
         """Store a prepared fold with segments that a model wrote, and return it, or None if it stays as it is.
 
@@ -103,6 +103,7 @@ class Writing:
             fold: The prepared fold with segments that rules wrote.
             state_tokens: The tokens of the state text that the fold writes.
             principal: The caller; its tenant and bounds limit the rows.
+            wish: The instructions of the caller for this fold.
         """
         segments = [summary for summary in fold.made if summary.level == SEGMENT][-SEGMENTS_MAX:]
         if not segments or window.config.summarization_model == NO_MODEL:
@@ -113,7 +114,7 @@ class Writing:
         limits = Limits.of(window.counted_limit, window.config)
         model = self._model(window)
         answers = await asyncio.gather(
-            *(self._segment(window, before, limits, segment, model, principal) for segment in segments)
+            *(self._segment(window, before, limits, segment, (model, wish), principal) for segment in segments)
         )
         done = [answer.summary for answer in answers]
         for result in done:
@@ -149,9 +150,13 @@ class Writing:
         return next(able, self._chat.models[0])
 
     async def _segment(
-        self, window: Window, before: View, limits: Limits, of: Summary, model: str, principal: Principal
+        self, window: Window, before: View, limits: Limits, of: Summary, ask: tuple[str, str], principal: Principal
     ) -> _Answer:
-        """Return a segment with the text of a model, or unchanged, with the reason."""
+        """Return a segment with the text of a model, or unchanged, with the reason.
+
+        `ask` has the name of the model, and the instructions of the caller for this fold.
+        """
+        model, wish = ask
         messages = await self._messages(window, of, principal)
         steps = [block for block in before.blocks if of.step_from <= block.step <= of.step_to and not block.is_appended]
         tokens = sum(min(step.tokens, step.masked_tokens) for step in steps)
@@ -173,7 +178,7 @@ class Writing:
 
         try:
             answer = await self._chat.text(
-                system=instructions(window.config.summarization_prompt, window.config.summarization_style),
+                system=instructions(window.config.summarization_prompt, window.config.summarization_style, wish),
                 user=asked(what),
                 tokens_max=ANSWER_TOKENS_MAX,
                 model=model,

@@ -57,7 +57,13 @@ class FoldPlanning:
         self._scoring = scoring
 
     async def plan(
-        self, caught_up: CaughtUpWindow, principal: Principal, prepared: Prepared | None = None, *, cuts: bool = True
+        self,
+        caught_up: CaughtUpWindow,
+        principal: Principal,
+        prepared: Prepared | None = None,
+        *,
+        cuts: bool = True,
+        instructions: str = "",
     ) -> PlannedFold:
         """Return the fold of a window, by the newest token factor.
 
@@ -66,13 +72,14 @@ class FoldPlanning:
             principal: The caller; its tenant and bounds limit the rows.
             prepared: The prepared fold to commit; None plans a new one.
             cuts: Cut the newest step if it does not fit. False if more steps of the log follow it.
+            instructions: What a caller wants this fold to keep.
 
         Raises:
             RowsChanged: the window changed meanwhile.
         """
         factor = await self._usage.factor(caught_up.window, principal=principal)
         caught_up = replace(caught_up, window=replace(caught_up.window, token_factor=factor))
-        inputs = await self._inputs(caught_up.window, principal, prepared)
+        inputs = replace(await self._inputs(caught_up.window, principal, prepared), instructions=instructions)
         work = (_COMMITTING if prepared else _FOLDING) * caught_up.tokens
         planned = await beside_the_loop(work, plan, caught_up, inputs)
         if planned.before.tokens + caught_up.waiting_tokens != caught_up.tokens:

@@ -29,7 +29,7 @@ REASONS = (
 ZONES = ("system", "pins", "digests", "segments", "state", "masked", "verbatim", "recalled", "notes")
 VERDICTS = (
     *("accepted", "model", "schema", "cap", "ratio", "sources", "grounding"),
-    *("coverage", "superseded", "instruction", "refusal"),
+    *("superseded", "instruction", "refusal"),
 )
 _WINDOWS_MAX = 10_000  # windows whose last pack is known
 _REFUSALS = (BudgetTooSmall, TokensSpent, WindowBehind, AnswerTooLarge)

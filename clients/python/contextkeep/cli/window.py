@@ -339,13 +339,20 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **opti
     _draw(packed.tokens_by_zone)
 
 
+_INSTRUCTIONS = click.option("--instructions", default="", help="What the fold must keep, in words.")
+
+
 @command(
     _WINDOW,
     click.option("--dry-run", is_flag=True, help="Print what a fold would do; change nothing."),
+    _INSTRUCTIONS,
     subject_option,
     name="fold",
     group=window,
-    example="contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --dry-run",
+    example="""
+contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --dry-run
+contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --instructions 'Keep what concerns the invoices.'
+""",
 )
 def fold(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Compact a window now.
@@ -363,6 +370,7 @@ _EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Fail unless t
 @command(
     _WINDOW,
     _EPOCH,
+    _INSTRUCTIONS,
     subject_option,
     name="prepare",
     group=window,

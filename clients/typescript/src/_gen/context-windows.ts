@@ -841,8 +841,9 @@ export interface PackPart {
   /** For summaries: "extractive" for lines of the originals, or "model" for the text of a model. */
   method: string;
   /**
-   * If a model was asked for the summary: "accepted", or the check that failed, such as "grounding: 8443 is in no
-   * source of its line"; a text that failed is not used. Empty if no model was asked.
+   * If a model was asked for the summary: "accepted", with the number of accepted lines and the first refusal if lines
+   * were refused; otherwise the check that failed. The lines of the rules stand in for refused lines. Empty if no model
+   * was asked.
    */
   verdict: string;
 }

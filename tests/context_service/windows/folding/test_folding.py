@@ -419,3 +419,28 @@ def _answered(call_id: str, text: str) -> message_pb2.Part:
     return message_pb2.Part(
         tool_result=message_pb2.ToolResult(tool_call_id=call_id, content_json=orjson.dumps(text).decode())
     )
+
+
+async def test_a_fold_keeps_more_lines_of_what_its_instructions_name(caller: Caller):
+    """Of two windows on one log, the same number of tokens goes to other lines."""
+    subjects = ["invoice of Okafor", "greenhouse in Leeds", "ferry to Bergen", "choir rehearsal"]
+    messages = []
+    for n in range(120):
+        line = f"We decided that the {subjects[n % 4]} gets number {n * 37}, because that was free."
+        messages.append({"role": "assistant", "content": f"{line} {'Nothing else happened there. ' * 12}"})
+    context_id = await said(caller, "", {"content": "Please look after my errands."}, *messages)
+    shown = {}
+    for instructions in ("", "Keep what concerns the invoices: each invoice of Okafor."):
+        window = await opened(caller, context_id, limit=14_000, config={"low_mark": 0.2})
+        await packed(caller, window, without_recall=True)
+        await said(caller, context_id, {"content": "Go on."})
+        before = await caller.call("ExplainPack", window_id=window.window_id)
+        assert before.parts
+        await caller.call("Fold", window_id=window.window_id, instructions=instructions)
+        parts = (await caller.call("ExplainPack", window_id=window.window_id)).parts
+        text = orjson.loads((await packed(caller, window, without_recall=True)).messages_json)["messages"]
+        summaries = [one["content"] for one in text if str(one["content"]).startswith("[Steps")]
+        assert parts and summaries
+        shown[instructions] = "\n".join(summaries).count("invoice of Okafor")
+    usual, wanted = shown.values()
+    assert wanted > usual

@@ -835,14 +835,16 @@ class StateChange(_message.Message):
     def __init__(self, section: _Optional[str] = ..., ref: _Optional[str] = ...) -> None: ...
 
 class FoldRequest(_message.Message):
-    __slots__ = ("window_id", "subject_user_id", "dry_run")
+    __slots__ = ("window_id", "subject_user_id", "dry_run", "instructions")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    INSTRUCTIONS_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     subject_user_id: str
     dry_run: bool
-    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+    instructions: str
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., dry_run: _Optional[bool] = ..., instructions: _Optional[str] = ...) -> None: ...
 
 class FoldResponse(_message.Message):
     __slots__ = ("receipt",)
@@ -851,14 +853,16 @@ class FoldResponse(_message.Message):
     def __init__(self, receipt: _Optional[_Union[FoldReceipt, _Mapping]] = ...) -> None: ...
 
 class PrepareFoldRequest(_message.Message):
-    __slots__ = ("window_id", "expected_epoch", "subject_user_id")
+    __slots__ = ("window_id", "expected_epoch", "subject_user_id", "instructions")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_EPOCH_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    INSTRUCTIONS_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     expected_epoch: int
     subject_user_id: str
-    def __init__(self, window_id: _Optional[str] = ..., expected_epoch: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    instructions: str
+    def __init__(self, window_id: _Optional[str] = ..., expected_epoch: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., instructions: _Optional[str] = ...) -> None: ...
 
 class PrepareFoldResponse(_message.Message):
     __slots__ = ("receipt", "epoch")

@@ -941,8 +941,13 @@ class FoldingServicer:
 
     def Fold(self, request, context):
         """Fold a window now, as `Pack` does when it must, and return the receipt. With `dry_run` it changes nothing and
-        returns the receipt that a fold would have. Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS
-        (FAILED_PRECONDITION: there is nothing to fold), ABORTED, WINDOW_BEHIND.
+        returns the receipt that a fold would have.
+
+        With `instructions`, summaries show lines that concern them first. If a model writes the segments of the window, it
+        gets the instructions too, and the call waits for its text. Packs continue meanwhile.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS (FAILED_PRECONDITION: there is nothing to fold),
+        LIMIT_EXCEEDED (`instructions`), INVALID_ARGUMENT, ABORTED, WINDOW_BEHIND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -955,7 +960,8 @@ class FoldingServicer:
         or a retracted message.
 
         Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS (there is nothing to fold), FOLD_STALE (ABORTED: the
-        epoch of the window is not `expected_epoch`; metadata `epoch`), ABORTED, WINDOW_BEHIND.
+        epoch of the window is not `expected_epoch`; metadata `epoch`), LIMIT_EXCEEDED (`instructions`), ABORTED,
+        WINDOW_BEHIND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

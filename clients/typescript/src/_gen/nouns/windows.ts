@@ -422,16 +422,26 @@ export class GeneratedWindows extends Noun<AppClient> {
 
   /**
    * Fold a window now, as `windows.pack` does when it must, and return the receipt. With `dryRun` it changes nothing and
-   * returns the receipt that a fold would have. Throws WindowNotFound, WindowClosed, FoldNoProgress
-   * (FailedPrecondition: there is nothing to fold), Aborted, WindowBehind.
+   * returns the receipt that a fold would have.
+   *
+   * With `instructions`, summaries show lines that concern them first. If a model writes the segments of the window, it
+   * gets the instructions too, and the call waits for its text. Packs continue meanwhile.
+   *
+   * Throws WindowNotFound, WindowClosed, FoldNoProgress (FailedPrecondition: there is nothing to fold),
+   * LimitExceeded (`instructions`), InvalidArgument, Aborted, WindowBehind.
    *
    * @param options.dryRun Return the receipt that a fold would have, and change nothing.
+   * @param options.instructions What this fold must keep, such as "keep everything about the invoices".
    */
-  async fold(windowId: string, options: { dryRun?: boolean } & ContextOptions = {}): Promise<FoldReceipt> {
+  async fold(
+    windowId: string,
+    options: { dryRun?: boolean; instructions?: string } & ContextOptions = {},
+  ): Promise<FoldReceipt> {
     const request = {
       windowId,
       subjectUserId: options.subjectUserId,
       dryRun: options.dryRun,
+      instructions: options.instructions,
     };
     const answer = await this.client.call(contextWindowsPb.Folding.method.fold, request, options);
     return foldReceiptOf(answer.receipt!);
@@ -444,15 +454,21 @@ export class GeneratedWindows extends Noun<AppClient> {
    * or a retracted message.
    *
    * Throws WindowNotFound, WindowClosed, FoldNoProgress (there is nothing to fold), FoldStale (Aborted: the
-   * epoch of the window is not `expectedEpoch`; metadata `epoch`), Aborted, WindowBehind.
+   * epoch of the window is not `expectedEpoch`; metadata `epoch`), LimitExceeded (`instructions`), Aborted,
+   * WindowBehind.
    *
    * @param options.expectedEpoch Epoch of the pack, as `windows.pack` returned it, for which to prepare the fold. Unset means any epoch.
+   * @param options.instructions What this fold must keep: see FoldRequest.
    */
-  async prepareFold(windowId: string, options: { expectedEpoch?: number } & ContextOptions = {}): Promise<FoldReceipt> {
+  async prepareFold(
+    windowId: string,
+    options: { expectedEpoch?: number; instructions?: string } & ContextOptions = {},
+  ): Promise<FoldReceipt> {
     const request = {
       windowId,
       expectedEpoch: options.expectedEpoch,
       subjectUserId: options.subjectUserId,
+      instructions: options.instructions,
     };
     const answer = await this.client.call(contextWindowsPb.Folding.method.prepareFold, request, options);
     return foldReceiptOf(answer.receipt!);

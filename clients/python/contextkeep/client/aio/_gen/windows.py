@@ -528,14 +528,24 @@ class Windows(Noun):
         return MessageTrace.from_proto(answer)
 
     async def fold(
-        self, window_id: Id, *, dry_run: bool = False, subject_user_id: str = "", timeout_s: float | None = None
+        self,
+        window_id: Id,
+        *,
+        dry_run: bool = False,
+        instructions: str = "",
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
     ) -> FoldReceipt:
         """Fold a window now, as `windows.pack` does when it must, and return the receipt.
 
         With `dry_run` it changes nothing and returns the receipt that a fold would have.
 
+        With `instructions`, summaries show lines that concern them first. If a model writes the segments of the window,
+        it gets the instructions too, and the call waits for its text. Packs continue meanwhile.
+
         Args:
             dry_run: Return the receipt that a fold would have, and change nothing.
+            instructions: What this fold must keep, such as "keep everything about the invoices".
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -543,12 +553,17 @@ class Windows(Noun):
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
             WindowClosed: The window is closed and makes no more packs.
             FoldNoProgress: there is nothing to fold.
+            LimitExceeded: `instructions`.
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             Aborted: Another call changed the same object first, several times in a row.
             WindowBehind: The window has more messages to read than the call had time for. The messages that it read
                 stay read.
         """
         request = context_windows_pb.FoldRequest(
-            window_id=messages.to_id(window_id), subject_user_id=subject_user_id, dry_run=dry_run
+            window_id=messages.to_id(window_id),
+            subject_user_id=subject_user_id,
+            dry_run=dry_run,
+            instructions=instructions,
         )
         answer: context_windows_pb.FoldResponse = await self._call("Fold", request, timeout_s=timeout_s)
         return FoldReceipt.from_proto(answer.receipt)
@@ -558,6 +573,7 @@ class Windows(Noun):
         window_id: Id,
         *,
         expected_epoch: int | None = None,
+        instructions: str = "",
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> FoldReceipt:
@@ -570,6 +586,7 @@ class Windows(Noun):
         Args:
             expected_epoch: Epoch of the pack, as `windows.pack` returned it, for which to prepare the fold. None means
                 any epoch.
+            instructions: What this fold must keep: see FoldRequest.
             subject_user_id: The user for whom a key without a user calls.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -578,12 +595,16 @@ class Windows(Noun):
             WindowClosed: The window is closed and makes no more packs.
             FoldNoProgress: there is nothing to fold.
             FoldStale: the epoch of the window is not `expected_epoch`; metadata `epoch`.
+            LimitExceeded: `instructions`.
             Aborted: Another call changed the same object first, several times in a row.
             WindowBehind: The window has more messages to read than the call had time for. The messages that it read
                 stay read.
         """
         request = context_windows_pb.PrepareFoldRequest(
-            window_id=messages.to_id(window_id), expected_epoch=expected_epoch, subject_user_id=subject_user_id
+            window_id=messages.to_id(window_id),
+            expected_epoch=expected_epoch,
+            subject_user_id=subject_user_id,
+            instructions=instructions,
         )
         answer: context_windows_pb.PrepareFoldResponse = await self._call("PrepareFold", request, timeout_s=timeout_s)
         return FoldReceipt.from_proto(answer.receipt)
