@@ -22,7 +22,7 @@ import orjson
 from bench.document import save
 from bench.long_run.workload import message_at
 from context_service.kernel.parts import Part, ToolResult
-from context_service.packing.pure.task_state import Entry, after, entries_of
+from context_service.packing.pure.task_state import CONTESTED, Entry, after, entries_of
 from context_service.profiles.pure.profiles import profile
 
 FOLDER = Path(__file__).parents[1] / "tests" / "cases" / "statements"
@@ -71,9 +71,11 @@ def rule(item: Item) -> str:
 
 
 def replaced_value(item: Item) -> str:
-    """Return whether the new value, and not the old one, is shown as current."""
+    """Return whether the old value is not shown as current: the new one is, or both are listed, the newest first."""
     entries = state_of((item["speaker_first"], item["first"]), (item["speaker_later"], item["later"]))
     texts = _texts(entries, "value")
+    if not texts and any(item["first"] in text for text in _texts(entries, CONTESTED)):
+        return "right" if item["is_replaced"] else "silent"  # both statements are listed, the newest first
     has_old = any(item["old"] in text and item["new"] not in text for text in texts)
     has_new = any(item["new"] in text for text in texts)
     if item["is_replaced"]:
@@ -89,6 +91,8 @@ def lifted_rule(item: Item) -> str:
         return "silent"  # it was never read
     entries = state_of(("user", item["rule"]), (item["speaker_later"], item["later"]))
     stands = any(rule_text in text for text in _texts(entries, "constraint"))
+    if not stands and item["effect"] == "none" and any(rule_text in text for text in _texts(entries, CONTESTED)):
+        return "silent"  # it is listed after the later sentence, as one that may have changed
     return "right" if stands == (item["effect"] == "none") else "wrong"
 
 
@@ -129,6 +133,8 @@ def error(item: Item) -> str:
         return "wrong" if entries else "silent"
     later = [entry for entry in state_of((speaker, output), ("assistant", item["later"])) if entry.section == "error"]
     is_resolved = any(entry.value for entry in later)
+    if item["effect"] == "resolved" and not is_resolved:
+        return "silent"
     return "right" if is_resolved == (item["effect"] == "resolved") else "wrong"
 
 

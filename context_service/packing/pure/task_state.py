@@ -10,7 +10,7 @@ entry, in its own words, and a reader of both knows what to do. No entry is drop
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,6 +19,9 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.kernel.parts import ToolCall
 from context_service.kernel.sentences import language_of, sentences_of
+from context_service.packing.pure.contests import contests_rule, contests_value, rule_terms
+from context_service.packing.pure.error_lines import error_line, names_error, resolves
+from context_service.packing.pure.questions import is_answer, is_question
 from context_service.packing.pure.quotation import attributed, with_notice
 from context_service.packing.pure.units import said_in
 from context_service.profiles.pure.profiles import Profile
@@ -31,10 +34,12 @@ _END_CHARS = 10_000  # searched at the beginning and at the end of a text: a lon
 _SENTENCES_OF_END_MAX = 500
 _MARGIN_CHARS_MIN = 60  # of a line that may be broken at a margin
 _ENTRIES_OF_MESSAGE_MAX, _VALUES_OF_SENTENCE_MAX = 200, 8
+_REPLY_CHARS_MAX = 2_000  # of a reply that are looked at for an answer
 KEY_CHARS_MAX = 200
 _PATHS_OF_CALL_MAX = 4
 
 SUB_GOAL = "sub_goal"  # the section of the parts of a goal that callers set; the value is the status
+CONTESTED = "contested"  # a rule or a value that a later statement may change; the text has both statements
 REMOVED = "removed"  # entries that callers removed, by section and key: earlier statements of the log no longer hold
 
 # Sections that are always shown, in their order; the others are shown newest first, with their share of the room.
@@ -43,11 +48,13 @@ WHOLE = {
     SUB_GOAL: "Sub-goals",
     "constraint": "Constraints; of two that differ the later holds",
     "value": "Values now",
+    CONTESTED: "May have changed: the newer statement, then what it may change",
     "progress": "Progress",
 }
 SHARES = {
-    "decision": ("Decisions", 0.45),
-    "question": ("Open questions", 0.20),
+    "decision": ("Decisions", 0.40),
+    "next": ("Next, as the assistant said last", 0.10),
+    "question": ("Open questions", 0.15),
     "error": ("Errors, and what helped", 0.15),
     "artifact": ("Files", 0.20),
 }
@@ -61,7 +68,10 @@ _EMPHASIS = re.compile(r"\*\*|^[^\w\"'`(<\[]+")  # Markdown's, and signs at the 
 _CITED = re.compile(r"`[^`]+`|\"[^\"]*\s[^\"]*\"|«[^»]+»|(?<!\w)'[^']*\s[^']*'(?!\w)")
 _PLAIN_QUOTES = str.maketrans("\u2019\u2018\u201c\u201d\u201e", '\'\'"""')
 
-_NO_KEY = re.compile(r"^(?:(?:the|our|my|your|a|an|this|that|new|current|correct|actual|right|latest) )+")
+_NO_KEY = re.compile(
+    r"^(?:(?:from \w+ on(?:wards)?|as of \w+|starting \w+|the|our|my|your|a|an|this|that|new|current|correct|actual|"
+    r"right|latest) )+"
+)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _KEY_SIGNS = re.compile(r"[\s_./-]+")
 _CLAUSE_ENDS = re.compile(r"[.,;:!]+(?=\s|$)")
@@ -89,12 +99,13 @@ class Entry:
     """An entry of the state of the work, such as a rule, a value or a sub-goal.
 
     Attributes:
-        section: A section of the profiles, or `artifact`, `SUB_GOAL` or `REMOVED`.
+        section: A section of the profiles, or `artifact`, `contested`, `SUB_GOAL` or `REMOVED`. The sections `lifted`,
+            `answer`, `resolution` and `reply` (all that a message says) only change other entries.
         key: The thing that the entry is about; a later entry of the section with the same key replaces it. Empty if it
             is about nothing in particular. In the section `lifted`: `duty` if the lifted rule was a duty, else `what`.
         text: The statement, as it was made.
         value: In `value`, the value that is set; in `lifted`, the lifted rule; in `error`, what helped, or empty; in
-            `progress`, the percentage, if stated; in `artifact`, `read` or `edited`.
+            `progress`, the percentage, if stated; in `artifact`, `read` or `edited`; in `question`, the role that asks.
         ref: The ref of the statement; empty for an entry of a caller.
         seq: The message of the statement; for an entry of a caller, the last message of the log at that time.
         speaker: Who made the statement, from `quotation.speaker_of`; empty for an entry of a caller.
@@ -137,12 +148,19 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
     for said in said_in(message):
         ref = ref_of(message.seq, said.part)
         if said.role == "tool":
-            if said.is_error and (line := _error_line(said.text)):
+            if said.is_error and (line := error_line(said.text)):
                 made.append(_entry("error", line, ref, message.seq))
             continue
-        for sentence in [] if said.is_data else sentences(said.text):
+        if said.is_data:
+            continue
+        own = sentences(said.text)
+        for sentence in own:
             check_wanted()
             made += _of_sentence(sentence, said.role, ref, message.seq, profile)
+        if said.role in ("user", "assistant") and own:  # last: what is certain comes first
+            reply = "\n".join(sentence.text for sentence in own)[:_REPLY_CHARS_MAX]
+            is_told = "answered" if any(entry.section == "answer" for entry in made) else ""
+            made.append(_entry("reply", reply, ref, message.seq, key=said.role, value=is_told))
     for number, part in enumerate(message.parts, 1):
         if part.tool_call:
             made += [
@@ -209,13 +227,15 @@ def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry],
             _resolve(now, entry)
         elif entry.section == "answer":
             _answer(now, entry)
+        elif entry.section == "reply":
+            _close_answered(now, entry)
+            _resolve(now, entry)
+            _contest(now, entry)
         elif entry.section != "lifted":
             if before := _put(now, entry):
                 superseded.append((before, entry))
         elif lifted := _lifted(now, entry):
             superseded.append((now.pop(place_of(lifted)), entry))
-        else:
-            _put(now, replace(entry, section="constraint", key="", value=""))
     return list(now.values()), superseded
 
 
@@ -269,8 +289,13 @@ def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Pro
     whole, own = plain.encode(errors="replace"), _CITED.sub('"…"', plain).encode(errors="replace")
     made: list[Entry] = []
     sections: set[str] = set()
+    if role in ("user", "assistant") and is_question(plain, role):
+        sections |= {"question", "decision", "next", "error", "resolution"}
+        made.append(_entry("question", sentence.text, ref, seq, value=role))
     for rule in profile.state:
         if rule.section in sections or role not in rule.roles:
+            continue
+        if rule.section == "error" and "resolution" in sections:  # it names what it ends
             continue
         is_value = rule.section == "value"
         if rule.under and not rule.under.is_in(under):
@@ -287,6 +312,8 @@ def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Pro
                 key = "duty" if "duty" in groups else "what"
                 value = groups.get(key, "")
             sections.add(rule.section)
+            if rule.section == "question":
+                value = role
             made.append(_entry(rule.section, sentence.text, ref, seq, key=key, value=value))
     return made
 
@@ -301,17 +328,9 @@ def per_cent_in(text: str) -> str:
     return str(100 * done // of) if 0 < of >= done else ""
 
 
-def _error_line(text: str) -> str:
-    """Return the most telling line of a failed call's output: the first, or the last of a traceback."""
-    lines = [line.strip() for line in text[:_END_CHARS].splitlines() if line.strip()]
-    if lines and lines[0].startswith("Traceback"):
-        lines = [line.strip() for line in text[-_END_CHARS:].splitlines() if line.strip()][::-1]
-    return lines[0][:SENTENCE_CHARS_MAX] if lines else ""
-
-
 def place_of(entry: Entry) -> tuple[str, str]:
     """Return the key of an entry's place in the state: a new entry with the same key replaces the old one."""
-    if entry.section in ("goal", "progress"):
+    if entry.section in ("goal", "progress", "next") and not entry.key:
         return entry.section, ""
     if entry.key and entry.section in ("constraint", "error"):
         return entry.section, f"of a caller: {entry.key}"
@@ -332,6 +351,8 @@ def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
             return None
     now.pop(removed, None)
     before = now.pop(place, None)
+    if entry.section == "value":
+        now.pop((CONTESTED, entry.key), None)
     now[place] = entry
     if before and entry.section == "constraint" and not entry.key:
         now[place] = before  # said again: it holds since then
@@ -371,30 +392,77 @@ def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
 
 
 def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
-    """Add a solution to the error that it names a word of, or else to the last error without a solution."""
-    helped = replace(entry, section="error", value=entry.text)
-    open_errors = [held for held in now.values() if held.section == "error" and not held.value]
-    if open_errors:
-        words = set(_LONG_WORD.findall(entry.text.casefold()))
-        named = [
-            open_error for open_error in open_errors if words & set(_LONG_WORD.findall(open_error.text.casefold()))
-        ]
-        error = (named or open_errors)[-1]
-        del now[place_of(error)]
-        both = f"{_said(error)} -> {attributed(entry.text, entry.speaker)}"
-        helped = replace(helped, text=both, speaker="")  # each part has its own speaker
-    now[place_of(helped)] = helped
+    """Put what helped after the newest open error that it names; a statement that names none changes nothing."""
+    for held in reversed([held for held in now.values() if held.section == "error" and not held.value]):
+        if (resolves if entry.section == "reply" else names_error)(entry.text, held.text):
+            del now[place_of(held)]
+            said = entry.text.replace("\n", " ")[:SENTENCE_CHARS_MAX]
+            both = f"{_said(held)} -> {attributed(said, entry.speaker)}"  # each part has its own speaker
+            helped = replace(held, text=both, value=said, ref=entry.ref, seq=entry.seq, speaker="")
+            now[place_of(helped)] = helped
+            return
 
 
 def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
     """Close the question that shares the most words with an answer; if several do, the last of them."""
     said = set(terms_of(entry.text))
-    questions = [
-        (len(said & set(terms_of(one.text))), place) for place, one in now.items() if one.section == "question"
+    shared = {place: len(said & set(terms_of(held.text))) for place, held in now.items() if held.section == "question"}
+    if shared:
+        del now[[place for place in shared if shared[place] == max(shared.values())][-1]]
+
+
+def _close_answered(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
+    """Close the questions that the other side asked last, if a reply is certain to answer them."""
+    if entry.value:  # it says itself which question it answers
+        return
+    asked = [
+        held for held in now.values() if held.section == "question" and held.ref and held.value not in ("", entry.key)
     ]
-    if questions:
-        most = max(shared for shared, _ in questions)
-        del now[[place for shared, place in questions if shared == most][-1]]
+    last = max((held.seq for held in asked if held.seq < entry.seq), default=0)
+    for held in asked:
+        if held.seq == last and is_answer(held.text, entry.text):
+            del now[place_of(held)]
+
+
+def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
+    """Put rules and values that a later message may change among the contested ones, after its words.
+
+    Only users contest rules. What a caller stated stands until the caller, or a plain statement, changes it.
+    """
+    held_ones = [held for held in now.values() if held.section in ("constraint", "value") and held.ref]
+    understood = {held.text: held.section for held in held_ones if held.seq == reply.seq}
+    said = [sentence for sentence in reply.text.split("\n") if understood.get(sentence) != "value"]
+    terms = {sentence: rule_terms(sentence) for sentence in said} if held_ones else {}
+    for held in held_ones:
+        check_wanted()
+        if held.seq >= reply.seq:
+            continue
+        if held.section == "value":
+            not_rules = (sentence for sentence in said if sentence not in understood)
+            newer = _newer_value(held, not_rules, is_user=reply.key == "user")
+        else:
+            newer = _newer_rule(held, terms) if reply.key == "user" else ""
+        if newer:
+            del now[place_of(held)]
+            text = f"{attributed(newer, reply.speaker)} ({reply.ref}); before: {_said(held)}"  # each with its speaker
+            key = held.key if held.section == "value" else ""
+            contested = replace(held, section=CONTESTED, key=key, text=text, ref=reply.ref, seq=reply.seq, speaker="")
+            now[place_of(contested)] = contested
+
+
+def _newer_value(held: Entry, said: Iterable[str], *, is_user: bool) -> str:
+    """Return the first sentence that may set a value again, or an empty text."""
+    return next((one for one in said if contests_value(held.key, held.value, one, is_user=is_user)), "")
+
+
+def _newer_rule(held: Entry, terms: Mapping[str, frozenset[str]]) -> str:
+    """Return the first sentence, of those with their words, that may change a rule, or an empty text."""
+    rule = rule_terms(held.text)
+    for sentence, words in terms.items():
+        is_same = place_of(replace(held, text=sentence)) == place_of(held)
+        if not is_same and contests_rule(rule, sentence, words):
+            return sentence
+    return ""
 
 
 def _line(entry: Entry) -> str:
@@ -404,7 +472,7 @@ def _line(entry: Entry) -> str:
 
 def _said(entry: Entry) -> str:
     text = attributed(entry.text, entry.speaker)
-    return f"{text} ({entry.ref})" if entry.ref else text
+    return f"{text} ({entry.ref})" if entry.ref and entry.section != CONTESTED else text
 
 
 def _entries_in(text: str) -> dict[tuple[str, str], StateChange]:

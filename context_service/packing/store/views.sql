@@ -60,11 +60,11 @@ number, seq, section, key, text, value, ref, speaker, source, created_at
 SELECT {{entry}} FROM context.window_entry
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND key <> ''
     AND (section, key) IN (SELECT * FROM unnest(%(sections)s::text[], %(keys)s::text[]))
-UNION ALL
+UNION
 SELECT newest.* FROM unnest(%(whole)s::text[]) AS of (section) CROSS JOIN LATERAL (
     SELECT {{entry}} FROM context.window_entry e
     WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.ended_at IS NULL
-        AND e.section = of.section AND e.key = ''
+        AND e.section = of.section AND (e.key = '' OR e.section = 'value')
     ORDER BY number DESC LIMIT {{held_of_max}}
 ) newest;
 

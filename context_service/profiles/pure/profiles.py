@@ -40,6 +40,7 @@ SECTIONS = (
     "error",
     "resolution",
     "progress",
+    "next",
 )
 
 _FOLDER = Path(__file__).parent

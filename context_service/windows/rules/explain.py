@@ -9,6 +9,7 @@ from uuid import UUID
 from context_service.contexts.room import Log
 from context_service.packing.model import PIN, Receipt, StoredEntry, ViewPart, Zones, zones_of
 from context_service.packing.pure.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
+from context_service.packing.pure.task_state import CONTESTED
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure.patches import SAID
@@ -18,7 +19,7 @@ from service_runtime.inputs import pages
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 
-ENTRY_SECTIONS = SAID | {PIN}  # those that may hold
+ENTRY_SECTIONS = SAID | {PIN, CONTESTED}  # those that may hold
 _COUNTED = frozenset({TOOL, ENTITY})
 _PART_BYTES = 20  # bytes of parsing that counting a part costs
 _ENTRY_BYTES = 100  # of an entry in addition to its texts

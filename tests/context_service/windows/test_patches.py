@@ -313,7 +313,9 @@ async def test_what_no_entry_can_be_is_refused_with_its_field(entry: dict[str, s
     with pytest.raises(InvalidArgument) as error:
         await patch(caller, window, entry)
     assert error.value.violations[0].field == field
-    assert ("artifact, constraint, decision, error, goal, progress" in str(error.value)) == field.endswith(".section")
+    assert ("artifact, constraint, decision, error, goal, next, progress" in str(error.value)) == field.endswith(
+        ".section"
+    )
     assert await state(caller, window) == []
 
 

@@ -180,9 +180,10 @@ class FoldReceipt(Value):
 class StateEntry(Value):
     """An entry of the state of the work."""
 
-    # "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin".
-    # Counted entries are "tool" (tools that were called) and "entity" (things that were mentioned), up to 50 of each,
-    # the most frequent first.
+    # "goal", "sub_goal", "constraint", "value", "contested" (a rule or a value that a later statement may change: the
+    # text has the newer statement, then the older one), "decision", "next" (what the assistant said last that it would
+    # do), "question", "error", "artifact", "progress" or "pin". Counted entries are "tool" (tools that were called) and
+    # "entity" (things that were mentioned), up to 50 of each, the most frequent first.
     section: str = ""
     # Name of the entry, such as the name of a value or the path of a file. A later entry with the same key replaces it.
     # For a pin, its id.
@@ -190,8 +191,8 @@ class StateEntry(Value):
     # The original text.
     text: str = ""
     # For a value: the value itself. For a sub-goal: its status. For an error: what helped. For progress: per cent, if
-    # known. For an artifact: "read" or "edited". For an entity: "node" (an id in the entity graph that metadata or data
-    # name), "path" or "name".
+    # known. For an artifact: "read" or "edited". For a question: the role that asks. For an entity: "node" (an id in
+    # the entity graph that metadata or data name), "path" or "name".
     value: str = ""
     # Ref of the source. Empty if a caller set the entry.
     ref: str = ""

@@ -1171,7 +1171,9 @@ export function windowUsageOf(message: pb.WindowUsage): WindowUsage {
 /** An entry of the state of the work. */
 export interface StateEntry {
   /**
-   * "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin".
+   * "goal", "sub_goal", "constraint", "value", "contested" (a rule or a value that a later statement may change: the
+   * text has the newer statement, then the older one), "decision", "next" (what the assistant said last that it would
+   * do), "question", "error", "artifact", "progress" or "pin".
    * Counted entries are "tool" (tools that were called) and "entity" (things that were mentioned), up to 50 of each,
    * the most frequent first.
    */
@@ -1185,7 +1187,7 @@ export interface StateEntry {
   text: string;
   /**
    * For a value: the value itself. For a sub-goal: its status. For an error: what helped. For progress: per cent, if
-   * known. For an artifact: "read" or "edited". For an entity: "node" (an id in the entity graph that metadata or data
+   * known. For an artifact: "read" or "edited". For a question: the role that asks. For an entity: "node" (an id in the entity graph that metadata or data
    * name), "path" or "name".
    */
   value: string;

@@ -333,7 +333,7 @@ export function sampleNode(value: SampleNode, path: string): MessageInitShape<ty
 
 /** An entry of the state that a caller sets. */
 export interface StateEntryInput {
-  /** "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress". */
+  /** "goal", "sub_goal", "constraint", "value", "decision", "next", "question", "error", "artifact" or "progress". */
   section: "goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress";
   /**
    * Name of the entry, such as the name of a value. A later entry with the same key replaces it. Required, except for

@@ -173,7 +173,7 @@ async def test_an_entry_of_what_is_counted_leads_to_where_it_was_last(caller: Ca
         ("artifact", "src/part_5.py (edited)", "edited", "rule"),
         ("entity", "src/part_5.py (1 step)", "path", "rule"),
     ]
-    assert {one.section for one in entries} == {"artifact", "error", "tool", "entity"}
+    assert {one.section for one in entries} == {"artifact", "tool", "entity"}
     (tool,) = (one for one in entries if one.section == "tool")
     original = await caller.call("Expand", window_id=window.window_id, ref=tool.ref)
     assert original.messages[0].content == "I look at src/part_5.py."

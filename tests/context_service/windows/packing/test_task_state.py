@@ -45,7 +45,7 @@ def wanted(case: dict[str, Any]) -> set[str]:
 
 def is_right(case: dict[str, Any]) -> bool:
     entries = entries_of(said(case), GENERAL)
-    sections = {one.section for one in entries} - (set(case.get("may", ())) - wanted(case))
+    sections = {one.section for one in entries} - {"reply"} - (set(case.get("may", ())) - wanted(case))
     values = {one.key: one.value for one in entries if one.section == "value"}
     return sections == wanted(case) and values == case.get("values", {})
 
@@ -70,7 +70,7 @@ def test_no_more_cases_are_missed_than_are_known(half: str):
 def test_nine_of_ten_constraints_are_found_and_nine_of_ten_that_are_found_are_some(half: str):
     right, wrong, missed = Counter[str](), Counter[str](), Counter[str]()
     for case in CASES[half]:
-        sections = {one.section for one in entries_of(said(case), GENERAL)}
+        sections = {one.section for one in entries_of(said(case), GENERAL)} - {"reply"}
         right.update(sections & wanted(case))
         wrong.update(sections - wanted(case) - set(case.get("may", ())))
         missed.update(wanted(case) - sections)
@@ -204,17 +204,106 @@ def test_a_constraint_that_is_clearly_taken_back_holds_no_longer(rule: str, take
         (["Use tabs in Python.", "Use tabs in Go."], "Forget the rule about tabs.", "two are about it"),
         (["Always answer in German, with sources."], "Forget the rule about sources.", "it says more than that"),
         (["Never use Docker."], "You no longer need to use Docker.", "what must not be is no duty"),
-        (["Use metric units."], "Forget the rule about tabs.", "there is none"),
-        (["Run the tests before every commit."], "Stop running the benchmarks.", "it is another"),
+        (
+            ["Never restart the broker during the day."],
+            "Restarting the broker is fine at any hour now.",
+            "it is allowed",
+        ),
+        (
+            ["Use my maiden name in everything official."],
+            "I take it back about the maiden name.",
+            "no pattern knows it",
+        ),
     ],
 )
-def test_what_is_not_clearly_taken_back_holds_and_what_takes_it_back_is_shown_behind_it(
+def test_a_rule_that_may_have_been_taken_back_is_listed_after_the_newer_statement(
     rules: list[str], taken_back: str, why: str
 ):
+    """A rule that was lifted must not stand in the state as if it held, and none may vanish on a guess."""
     entries, changed = state(*users(*rules, taken_back))
 
-    assert texts(entries, "constraint") == [*rules, taken_back], why
+    assert texts(entries, "constraint") == [], why
+    newest = len(rules) + 1
+    assert texts(entries, "contested") == [
+        f"{taken_back} (m{newest}/0); before: {rule} (m{number}/0)" for number, rule in enumerate(rules, 1)
+    ]
     assert changed == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "later"),
+    [
+        ("Use metric units.", "Forget the rule about tabs."),
+        ("Run the tests before every commit.", "Stop running the benchmarks."),
+        ("Don't book middle seats.", "Middle is fine just this once, it is a short hop."),
+        ("Never share my location with anyone.", "You didn't give Jonas my location, did you?"),
+    ],
+)
+def test_a_sentence_about_something_else_a_question_and_an_exception_leave_a_rule(rule: str, later: str):
+    entries, _ = state(*users(rule, later))
+
+    assert rule in texts(entries, "constraint")
+    assert not texts(entries, "contested")
+
+
+def test_a_sentence_that_lifts_nothing_is_no_rule():
+    entries, _ = state(*users("You no longer need to skip the legacy suite."))
+
+    assert entries == []
+
+
+def test_only_users_contest_a_rule():
+    rule = message("user", "Never restart the broker during the day.", seq=1)
+    entries, _ = state(rule, message("assistant", "Restarting the broker is fine at any hour now.", seq=2))
+
+    assert texts(entries, "constraint") == ["Never restart the broker during the day."]
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "value"),
+    [
+        ("The discount cap is 12 percent.", "From today on the discount cap is 15 percent.", "15 percent"),
+        ("The upload limit is 20 MB.", "We lowered the upload limit from 20 MB to 10 MB.", "10 MB"),
+    ],
+)
+def test_a_later_value_of_the_same_thing_replaces_the_first(first: str, later: str, value: str):
+    entries, changed = state(*users(first, later))
+
+    assert [(entry.text, entry.value) for entry in entries if entry.section == "value"] == [(later, value)]
+    assert [(old.text, new.text) for old, new in changed] == [(first, later)]
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        ("Set the http timeout to 30s for now.", "Users stare at a spinner. Let it give up after 12 seconds."),
+        ("Pick-up at school is 3:15.", "Since choir got cancelled the kids are out at 2:40."),
+        ("The refund limit is 150 euros.", "After last week's mess let's make it 90, please."),
+        ("The tax rate is 19 percent.", "The ministry wants 16 percent until Christmas."),
+    ],
+)
+def test_a_value_that_may_have_been_set_again_is_not_shown_as_current(first: str, later: str):
+    entries, _ = state(*users(first, later))
+
+    assert texts(entries, "value") == []
+    (text,) = texts(entries, "contested")
+    assert text.endswith(f" (m2/0); before: {first} (m1/0)")
+
+
+def test_a_value_of_another_thing_leaves_a_value():
+    entries, _ = state(*users("The refund limit is 150 euros.", "The late fee is 4 euros.", "Thanks, that is all."))
+
+    assert [entry.value for entry in entries if entry.section == "value"] == ["150 euros", "4 euros"]
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("The fee is 2.75 CHF per order.", "2.75 CHF"), ("The quota is 1.5 TB per team.", "1.5 TB")],
+)
+def test_a_number_is_read_with_its_decimals_and_its_unit(said: str, value: str):
+    entries, _ = state(*users(said))
+
+    assert [entry.value for entry in entries if entry.section == "value"] == [value]
 
 
 def test_what_takes_a_rule_back_may_make_another():
@@ -253,6 +342,86 @@ def test_an_answer_closes_the_question_that_it_shares_words_with():
     )
 
     assert texts(entries, "question") == ["Should the job run at night?"]
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "is_open"),
+    [
+        ("Should the CSV button stay or go?", "Take it out, nobody presses it.", False),
+        ("Do you want medians or means in the summary table?", "Both, median first.", False),
+        ("Which vendor shall we take for the disks?", "the one with the 5-year warranty", False),
+        ("Serve il patentino per il muletto nuovo?", "Sì, come per il vecchio.", False),
+        ("Which vendor shall we take for the disks?", "Let me ask Bartek, I have no idea.", True),
+        (
+            "Is there a licence problem with that snippet?",
+            "The snippet is used in utils/strings.ts and in the CLI.",
+            True,
+        ),
+    ],
+)
+def test_a_question_is_closed_by_a_reply_that_answers_it(question: str, reply: str, is_open: bool):
+    entries, _ = state(message("assistant", question, seq=1), message("user", reply, seq=2))
+
+    assert texts(entries, "question") == ([question] if is_open else [])
+
+
+def test_what_somebody_else_says_answers_nothing():
+    question = message("assistant", "Should the CSV button stay or go?", seq=1)
+    entries, _ = state(question, message("assistant", "Going on.", seq=2))
+
+    assert texts(entries, "question") == ["Should the CSV button stay or go?"]
+
+
+def test_an_error_is_the_line_that_names_it():
+    log = "2026-03-02 WARN slow start\n2026-03-02 INFO loading plugins"
+    output = f"{log}\nModuleNotFoundError: No module named 'tomli_w'\n1 failed"
+    entries, _ = state(answered(output, is_error=True, seq=1))
+
+    assert texts(entries, "error") == ["ModuleNotFoundError: No module named 'tomli_w'"]
+
+
+def test_what_helped_belongs_to_the_error_that_it_names():
+    failed = answered("ModuleNotFoundError: No module named 'tomli_w'", is_error=True, seq=1)
+    helped = "Adding tomli-w to the extras fixed the ModuleNotFoundError."
+    entries, _ = state(failed, message("assistant", helped, seq=2))
+
+    (entry,) = [entry for entry in entries if entry.section == "error"]
+    assert entry.value == helped
+    assert entry.text == f"ModuleNotFoundError: No module named 'tomli_w' (m1/1) -> {helped}"
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "Marketing fixed the slogan, take the new one.",
+        "It still says that carts_v2 does not exist.",
+        "I ran it again: relation carts_v2 does not exist.",
+    ],
+)
+def test_a_statement_about_something_else_resolves_no_error(later: str):
+    failed = answered('ERROR: relation "carts_v2" does not exist', is_error=True, seq=1)
+    entries, _ = state(failed, message("user", later, seq=2))
+
+    (entry,) = [entry for entry in entries if entry.section == "error" and entry.ref == "m1/1"]
+    assert entry.value == ""
+
+
+def test_a_failed_call_whose_output_names_no_error_is_no_entry():
+    assert state(answered("warming up\ndone with 3 of 9\nbye", is_error=True, seq=1))[0] == []
+
+
+def test_the_next_step_is_what_was_said_last():
+    entries, _ = state(
+        message("assistant", "The schema is done. Next I will convert the importer, then the reports.", seq=1),
+        message("assistant", "Next I'll run the importer on the March files.", seq=2),
+    )
+
+    assert texts(entries, "next") == ["Next I'll run the importer on the March files."]
+
+
+def test_a_decision_is_kept_with_its_reason():
+    said = "We left Kafka for NATS, since nobody could run it at night."
+    assert texts(state(message("assistant", said, seq=1))[0], "decision") == [said]
 
 
 def test_there_is_one_goal_and_one_progress():
@@ -334,8 +503,10 @@ LINES = st.lists(st.text(max_size=120) | st.sampled_from([case["said"] for cases
 def test_an_entry_says_what_its_message_says(lines: list[str], role: str):
     text = "\n".join(lines)
     for entry in entries_of(message(role, text), GENERAL):
+        if entry.section == "reply":
+            continue
         assert " ".join(entry.text.split()) in " ".join(text.split())
-        if entry.section != "progress":  # whose value is its per cent
+        if entry.section not in ("progress", "question"):  # whose values are its per cent, and who asks
             assert all(word in text for word in re.findall(r"[\w.-]+", entry.value))
         assert entry.ref == "m1/0"
 
@@ -345,11 +516,12 @@ def test_constraints_go_only_when_something_takes_them_back(lines: list[str]):
     entries, changed = state(*users(*lines))
 
     taken_back = {old.text for old, _ in changed}
+    held = [*texts(entries, "constraint"), *texts(entries, "contested")]
     for one in users(*lines):
         for entry in entries_of(one, GENERAL):
             if entry.section == "constraint" and entry.text not in taken_back:
                 place = " ".join(entry.text.casefold().split()).rstrip(".!")
-                assert any(place[:20] in " ".join(text.casefold().split()) for text in texts(entries, "constraint"))
+                assert any(place[:20] in " ".join(text.casefold().split()) for text in held)
 
 
 @pytest.mark.parametrize(

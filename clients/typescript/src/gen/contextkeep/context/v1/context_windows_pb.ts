@@ -1471,7 +1471,7 @@ export const UnpinResponseSchema: GenMessage<UnpinResponse> = /*@__PURE__*/
  */
 export type StateEntryInput = Message<"contextkeep.context.v1.StateEntryInput"> & {
   /**
-   * "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress".
+   * "goal", "sub_goal", "constraint", "value", "decision", "next", "question", "error", "artifact" or "progress".
    *
    * @generated from field: string section = 1;
    */
@@ -4164,7 +4164,9 @@ export const WindowUsageSchema: GenMessage<WindowUsage> = /*@__PURE__*/
  */
 export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
   /**
-   * "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin".
+   * "goal", "sub_goal", "constraint", "value", "contested" (a rule or a value that a later statement may change: the
+   * text has the newer statement, then the older one), "decision", "next" (what the assistant said last that it would
+   * do), "question", "error", "artifact", "progress" or "pin".
    * Counted entries are "tool" (tools that were called) and "entity" (things that were mentioned), up to 50 of each,
    * the most frequent first.
    *
@@ -4189,7 +4191,7 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
 
   /**
    * For a value: the value itself. For a sub-goal: its status. For an error: what helped. For progress: per cent, if
-   * known. For an artifact: "read" or "edited". For an entity: "node" (an id in the entity graph that metadata or data
+   * known. For an artifact: "read" or "edited". For a question: the role that asks. For an entity: "node" (an id in the entity graph that metadata or data
    * name), "path" or "name".
    *
    * @generated from field: string value = 4;

@@ -1,0 +1,144 @@
+"""The line of an output that names its error, and whether a later statement tells what helped against it.
+
+A failed call prints much: a log, a traceback, a summary of counts. A line that is a message of an error says what is
+wrong ("No module named 'tomli_w'"); a line that only counts errors, or a frame of a traceback, does not. Where several
+lines qualify, the one with the most specific form is taken, and of equal ones the last: programs end with the cause.
+
+A statement is taken for what helped only if it names the error, by a word or a number that few texts have. Whether the
+error is gone cannot be seen in most sentences, so no statement that repeats the error, or says that it is still there,
+counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+ERROR_CHARS_MAX = 600  # of a line
+_END_CHARS = 10_000  # of an output that are searched, at both of its ends
+
+_BLANK_LINE = re.compile(r"^[\s\W_]*$")
+_FRAME = re.compile(r"""^\s*(?:File "|at \S+\s?\(|\.{3} \d+ more|Traceback\b|-+>|in \S+ line \d+)|Traceback \(""")
+_COUNT = re.compile(
+    r"\b(?:0|no) (?:errors?|failures?|failed|warnings?)\b|\bfound \d+ errors?|^\W*\d+ (?:errors?|failed|warnings?)\b"
+    r"|\b(?:errors?|fail(?:ed|ures?)?)\s*[=:]\s*\d+\b(?:,|\s*$|\s+\w+=)|\b(?:ok|passed)\b.*\bfailed\b|"
+    r"\bbuild failed\]"
+    r"|\b\d+ failed,|\b(?:error|status|exit)[ _-]?(?:code|status)?:? \d+\s*$",
+    re.IGNORECASE,
+)
+_CALM = re.compile(
+    r"\b(?:INFO|DEBUG|NOTICE|TRACE|hint|note|level=(?:info|debug))\b|^\s*[$>+#|]\s|\bPS\b.*>", re.IGNORECASE
+)
+_WARNS = re.compile(
+    r"\b(?:WARN|WARNING|Warnung|avertissement|aviso|avviso|waarschuwing|level=warn\w*)\b", re.IGNORECASE
+)
+# `SomeError: what is wrong`, as most languages' runtimes end their traces.
+_NAMED = re.compile(
+    r"^E   \S|(?:^|[\s.:(])\w*(?:Error|Exception|Violation|Fault|Failure|Interrupt|Exit)(?:\[\w+\])?: \S"
+)
+_LABELLED = re.compile(
+    r"(?:^|[\s\[<(*])(?:\w+ )?(?:E\d{2,}|error|fatal|panic|critical|alert|emerg|severe|fault|fehler|erreur|errore|"
+    r"erro|"
+    r"b\u0142\u0105d|hata|fout|fel|\u30a8\u30e9\u30fc|\u9519\u8bef|\u932f\u8aa4|\u062e\u0637\u0623|"
+    r"\u043e\u0448\u0438\u0431\u043a\u0430)\b[^\n]{0,40}?[:\])=\s]"
+    r"|level=(?:error|fatal|crit)|\"s\":\"[EF]\"|[\u30a8\u9519\u932f]\S{1,3}[:\uff1a]",
+    re.IGNORECASE,
+)
+_FAILS = re.compile(
+    r"\b(?:cannot|can't|could not|couldn't|unable|unknown|undefined|unexpected|unrecogni[sz]ed|invalid|illegal|"
+    r"missing|"
+    r"not (?:found|allowed|permitted|supported|valid|exist|enough|created|sent|registered|authori[sz]ed)|no such|"
+    r"(?:do|does|did|is|are|was|has)(?: not|n't)|accepted:|denied|refused|rejected|forbidden|failed|failure|fails|"
+    r"aborted|timed? ?out|timeout|exceeds?|exceeded|"
+    r"expired|duplicate|already (?:exists?|in use)|conflicts?|mismatch|out of|too (?:many|large|long|old|stale|"
+    r"big|small)|"
+    r"blocked|stopped|revoked|read-only|busy|full|unreachable|insufficient|declined|violat\w+|killed|crash\w*|"
+    r"required|"
+    r"jam|disconnected|corrupt\w*|overflow|broken|lost|unsupported|undeliverable|limit|reserved|"
+    r"abgelehnt|nicht|kein\w*|ung\u00fcltig|fehlgeschlagen|verweigert|"
+    r"impossible|refus\w*|introuvable|\u00e9chec|\u00e9chou\u00e9|invalide|d\u00e9faut|manquant\w*|bloqu\u00e9|"
+    r"rechazad[oa]|denegad[oa]|fall[\u00f3oa]\w*|inv\u00e1lid[oa]|ausente|incidencia|"
+    r"rifiutat[oa]|negato|fallit[oa]|impossibile|non|recusad[oa]|falhou|n\u00e3o|"
+    r"niet|geweigerd|mislukt|ongeldig|nie|odmow\w+|brak|bulunamad\u0131|ba\u015far\u0131s\u0131z|reddedildi)\b"
+    r"|\u5931\u8d25|\u5931\u6557|\u3067\u304d\u307e\u305b\u3093|\u65e0\u6cd5|\u062a\u0639\u0630\u0631",
+    re.IGNORECASE,
+)
+
+# Words that few texts have: identifiers, numbers of three digits or more, quoted names, long words.
+_SPECIFIC = re.compile(r"[^\W\d_]*\d[\w.:-]*\d\w*|\w+(?:[._/-]\w+)+|[A-Z][a-z]+[A-Z]\w+|\w{5,}")
+_COMMON_WORDS = (
+    "error errors failed failure fails failing cannot could warning exception traceback there which their before after "
+    "again since other still about would every first found found. where while because needed resolved solved fixed "
+    "worked works working fixing problem issue cause caused started running tests fehler erreur"
+)
+_COMMON = frozenset(_COMMON_WORDS.split())
+_STILL = re.compile(
+    r"\b(?:still|again|anyway|same|keeps?|persists?|remains|unchanged|noch immer|immer noch|wieder|derselbe|gleiche|"
+    r"encore|toujours|m\u00eame|sigue|otra vez|mism[oa]|ancora|stess[oa]|uguale|ainda|mesm[oa]|nog steeds|weer|nadal|"
+    r"h\u00e2l\u00e2|ayn\u0131|not (?:yet )?(?:fixed|resolved|solved))\b",
+    re.IGNORECASE,
+)
+_WORKS = re.compile(
+    r"\b(?:works?|worked|working|pass(?:es|ed)?|builds?|built|loads?|loaded|succe\w+|done|ok|okay|runs?|ran|gone|"
+    r"is back|readable|"
+    r"complet\w+|green|delivered|moved|fixed|solved|resolved|restarted|confirmed|corrected|cleared|(?:went|"
+    r"goes) through|finished|"
+    r"up again|l\u00e4uft|geht|funktioniert\w*|behoben|erledigt|marche|passe|fonctionne|tourne|corrig\u00e9|"
+    r"funciona|resuelto|hecho|"
+    r"funziona|risolto|fatto|resolvido|feito|werkt|opgelost|dzia\u0142a|\u00e7al\u0131\u015f\w+)\b|\u89e3\u51b3|"
+    r"\u6210\u529f|\u76f4\u308a|\u52d5\u304d",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+_REPEATED_WORDS = 4
+
+
+def error_line(text: str) -> str:
+    """Return the line of a failed call's output that names its error; empty if no line is certain to do so."""
+    if len(text) > 2 * _END_CHARS:
+        text = f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
+    lines = [line for line in text.splitlines() if not _BLANK_LINE.match(line)]
+    if len(lines) == 1:
+        return lines[0].strip()[:ERROR_CHARS_MAX]
+    weights = [_weight(line) for line in lines]
+    best = max(weights, default=0)
+    if best <= 0:
+        return ""
+    numbers = [number for number, weight in enumerate(weights) if weight == best]
+    return lines[numbers[-1]].strip()[:ERROR_CHARS_MAX]
+
+
+def _weight(line: str) -> int:
+    """Return how surely a line names an error: 0 if it does not."""
+    if _FRAME.search(line) or _COUNT.search(line):
+        return 0
+    weight = 8 * bool(_NAMED.search(line)) + 4 * bool(_LABELLED.search(line)) + 2 * bool(_FAILS.search(line))
+    if _CALM.search(line):
+        weight //= 4
+    return weight // 2 if _WARNS.search(line) else weight
+
+
+def names_error(statement: str, error: str) -> bool:
+    """Return whether a statement is about an error, and neither repeats it nor says that it is still there."""
+    if _STILL.search(statement) or not _specific(statement) & _specific(error):
+        return False
+    said = _WORD.findall(statement.casefold())
+    runs = {tuple(said[at : at + _REPEATED_WORDS]) for at in range(len(said))}
+    words = _WORD.findall(error.casefold())
+    return not any(tuple(words[at : at + _REPEATED_WORDS]) in runs for at in range(len(words) - _REPEATED_WORDS + 1))
+
+
+def resolves(statement: str, error: str) -> bool:
+    """Return whether a statement names an error and says that something works."""
+    return bool(_WORKS.search(statement)) and names_error(statement, error)
+
+
+def _specific(text: str) -> set[str]:
+    return set(_specific_words(_SPECIFIC.findall(text)))
+
+
+def _specific_words(words: Iterable[str]) -> Iterable[str]:
+    for word in words:
+        folded = word.casefold().strip("._-:/")
+        if folded not in _COMMON:
+            yield folded.removesuffix("s")
