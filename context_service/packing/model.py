@@ -19,7 +19,7 @@ from context_service.packing.pure.units import Unit
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import parsed_pieces
 
-STEP, RECALLED, NOTE = "step", "recalled", "note"  # kinds of blocks
+STEP, RECALLED, NOTE, NOTICE = "step", "recalled", "note", "notice"  # kinds of blocks
 SUMMARY = "summary"
 BY_RULE, BY_MODEL, BY_CALLER = "rule", "model", "caller"  # sources of entries
 PIN = "pin"  # the section of pins; the key of a pin is its id
@@ -30,7 +30,7 @@ class NewBlock:
     """A block to append to a window.
 
     Attributes:
-        kind: What the block is: `STEP`, `RECALLED` or `NOTE`.
+        kind: What the block is: `STEP`, `RECALLED`, `NOTE`, or `NOTICE` for the notice before a fold.
         step: The number of the step, from 1. A block that is no step has the number of the step before it.
         masked: The masked pieces and their tokens, or None if a mask saves too little.
         refs: The refs of the passages that the block recalls.
@@ -84,7 +84,7 @@ class ViewPart(NamedTuple):
             return "segments" if self.level == SEGMENT else "digests"
         if self.kind == STEP:
             return "masked" if self.level else "verbatim"
-        return self.kind
+        return NOTE if self.kind == NOTICE else self.kind
 
 
 class ShownView(NamedTuple):

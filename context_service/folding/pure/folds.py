@@ -93,7 +93,9 @@ class FoldableBlock:
         tokens: The tokens of the block as it is shown.
         masked_tokens: The tokens of the masked block; the same number if a mask saves too little.
         is_appended: Whether the block is not a step, but a recall or a note.
+        is_notice: Whether the block is the notice before a fold.
         is_error: Whether a tool call of the step failed.
+        tools: The names of the tools that the step calls.
     """
 
     number: int
@@ -104,9 +106,26 @@ class FoldableBlock:
     masked_tokens: int
     is_masked: bool = False
     is_appended: bool = False
+    is_notice: bool = False
     is_error: bool = False
     units: tuple[Unit, ...] = ()
     names: frozenset[str] = frozenset()
+    tools: tuple[str, ...] = ()
+
+
+class KeptSteps(NamedTuple):
+    """The numbers of blocks that a fold leaves in view because of their tools.
+
+    Attributes:
+        whole: Blocks that the fold neither masks nor merges.
+        masked: Blocks that the fold masks and does not merge. Their masks have the results that are never cleared.
+    """
+
+    whole: frozenset[int]
+    masked: frozenset[int]
+
+
+NOTHING_KEPT = KeptSteps(frozenset(), frozenset())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +219,7 @@ def fold(
     is_close: bool = False,
     waiting: int = 0,
     wish: str = "",
+    keeps: KeptSteps = NOTHING_KEPT,
 ) -> Fold:
     """Return the fold of a view that is over the high mark.
 
@@ -217,6 +237,7 @@ def fold(
             unless that is not enough.
         waiting: The tokens of the step that waits for results: it is not folded.
         wish: The instructions of a caller for this fold: lines that concern them come first.
+        keeps: The steps that stay in view because of their tools, if there is room for the newest step.
     """
     done = _Folding(
         view,
@@ -231,16 +252,20 @@ def fold(
         state_tokens=state_tokens,
         wish=wish,
     )
+    done.set_aside(keeps)
     if is_close and view.summaries:
         done.rewrite_state()
         done.mask_largest(until=limits.low)
         if done.tokens <= limits.high:
             return done.fold()
     done.mask_older()
-    while done.tokens > limits.low and done.merge_oldest():
+    while done.tokens - done.tokens_aside > limits.low and done.merge_oldest():
         pass
     done.rewrite_state()
     done.mask_largest(until=limits.high)
+    if done.lacks_room:
+        done.put_back()
+        done.mask_older()
     while done.lacks_room and done.merge_oldest(is_last_resort=True):
         pass
     return done.fold()
@@ -285,6 +310,7 @@ class _Folding:
         self._step_count = sum(not block.is_appended for block in view.blocks)
         self._limits, self._count, self._weights = limits, count, weights
         self._state_tokens, self._cost = state_tokens, cost
+        self._aside: list[FoldableBlock] = []
         self._masked: set[int] = set()
         self._dropped: set[int] = set()
         self._merged: set[int] = set()
@@ -308,7 +334,32 @@ class _Folding:
     @property
     def tokens(self) -> int:
         """The tokens of the view, with the step that waits."""
-        return self._head + self._state + _tokens(self._summaries) + self._blocks_tokens + self._waiting
+        shown = _tokens(self._summaries) + self._blocks_tokens + self.tokens_aside
+        return self._head + self._state + shown + self._waiting
+
+    @property
+    def tokens_aside(self) -> int:
+        """The tokens of the steps that stay in view because of their tools."""
+        return _tokens(self._aside)
+
+    def set_aside(self, keeps: KeptSteps) -> None:
+        """Take the steps that stay in view because of their tools out of the fold; the last steps stay anyway."""
+        numbers = keeps.whole | keeps.masked
+        if not numbers:
+            return
+        first = next(iter(self._kept()))
+        self._mask([block for block in self._left() if block.number in keeps.masked and block.number < first.number])
+        self._aside = [block for block in self._left() if block.number in numbers and block.number < first.number]
+        self._step_count -= len(self._aside)
+        aside = {block.number for block in self._aside}
+        self._put([block for block in self._left() if block.number not in aside])
+
+    def put_back(self) -> None:
+        """Fold the steps that were set aside, too."""
+        blocks = sorted([*self._left(), *self._aside], key=lambda block: block.number)
+        self._step_count += len(self._aside)
+        self._aside = []
+        self._put(blocks)
 
     @property
     def lacks_room(self) -> bool:
@@ -410,8 +461,11 @@ class _Folding:
         self._state = self._state_tokens
 
     def fold(self) -> Fold:
-        """Return the result of the fold."""
-        view = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(self._left()))
+        """Return the result of the fold. It drops the notice that announced it."""
+        if self._masked or self._merged:
+            self._drop([block for block in self._left() if block.is_notice])
+        blocks = sorted([*self._left(), *self._aside], key=lambda block: block.number)
+        view = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(blocks))
         return Fold(
             view=view,
             masked=frozenset(self._masked),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from context_service.folding.pure.clearing import kept_steps
 from context_service.folding.pure.folds import (
     CLOSE_STEPS,
+    NOTHING_KEPT,
     CutStep,
     Fold,
     FoldableBlock,
@@ -34,7 +36,7 @@ from context_service.packing.pure.grades import fitted
 from context_service.packing.pure.steps import Step
 from context_service.packing.pure.task_state import Entry, RenderedState, StateChange, changes, shown
 from context_service.packing.pure.units import Unit
-from context_service.profiles.pure.profiles import Profile
+from context_service.profiles.pure.profiles import Clearing, Profile
 from context_service.usage.pure.endings import Endings
 from context_service.usage.pure.prices import pays_after
 from context_service.windows.model import Window
@@ -49,6 +51,7 @@ class FoldInputs:
         endings: The recorded outcomes of steps.
         worth: The worth of lines, if an extension scored them.
         prepared: The prepared fold to commit; None plans a new one.
+        clearing_of: Returns what folds clear of the calls of a tool; None if the profile has no rules for that.
         state_update: Entries that a model found in the steps, and the entries that they end.
         instructions: What a caller wants this fold to keep; lines that concern it come first.
     """
@@ -60,6 +63,7 @@ class FoldInputs:
     endings: Endings
     worth: Mapping[Unit, float] = field(default_factory=dict)
     prepared: Prepared | None = None
+    clearing_of: Callable[[str], Clearing] | None = None
     state_update: StateUpdate = NO_STATE_UPDATE
     instructions: str = ""
 
@@ -138,6 +142,9 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
             own=inputs.worth,
             is_close=window.step_count - window.folded_step < CLOSE_STEPS,
             waiting=caught_up.waiting_tokens,
+            keeps=kept_steps(before.blocks, inputs.clearing_of, limit=window.counted_limit)
+            if inputs.clearing_of
+            else NOTHING_KEPT,
         )
     added, removed = changes(inputs.state_text, text)
     return PlannedFold(

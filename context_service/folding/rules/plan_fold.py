@@ -114,6 +114,7 @@ class FoldPlanning:
         worth = await self._scoring.worth(blocks, summaries) if self._scoring and prepared is None else {}
         found = prepared.entries if prepared else ()
         update = await self._update(window, entries, found, principal) if found else NO_STATE_UPDATE
+        profile = await self._profiles.of(window.profile, principal=principal)
         return FoldInputs(
             blocks=blocks,
             summaries=summaries,
@@ -122,6 +123,7 @@ class FoldPlanning:
             endings=endings,
             worth=worth,
             prepared=prepared,
+            clearing_of=profile.clearing_of if profile.clearing else None,
             state_update=update,
         )
 

@@ -49,11 +49,12 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
     of_tools, of_turn = _Lines("tool", units, profile), _Lines(turn.role, units, profile)
     calls = []
     for call in turn.calls:
+        clearing, chars = profile.clearing_of(call.call.name), profile.trim_of(call.call.name)
         place, result = step.result_refs.get(call.id), call.result
-        if result and place and (kept := _cut(result.text, place, of_tools, profile.trim_of(call.call.name), count)):
-            calls.append(replace(call, result=Result(kept, result.is_error)))
-        else:
-            calls.append(call)
+        if result and place and not clearing.never_clear and (kept := _cut(result.text, place, of_tools, chars, count)):
+            result = Result(kept, result.is_error)
+        said = _cleared(call, step.call_refs[call.id], chars, profile) if clearing.clear_inputs else call.call
+        calls.append(replace(call, call=said, result=result))
     parts = []
     for part, place in zip(turn.parts, step.said_refs, strict=True):
         is_long = part.text is not None and len(part.text) > SAID_CHARS_MAX
@@ -62,6 +63,15 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
     if calls == turn.calls and parts == turn.parts:
         return None
     return Turn(turn.role, turn.name, parts, calls)
+
+
+def _cleared(call: Call, ref: str, chars: int, profile: Profile) -> ToolCall:
+    """Return a call whose arguments have at most about `chars` characters of each text."""
+    said = arguments(call.call)
+    texts = [LongText(text, ref, "tool", profile).shortened(chars) for text in _texts_in(said)]
+    if texts == list(_texts_in(said)):
+        return call.call
+    return replace(call.call, arguments_json=orjson.dumps(_with_texts(said, iter(texts))).decode())
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.ask_middleware import ask_middleware
 from context_service.packing.rules.catch_up import CatchingUp
 from context_service.packing.rules.costs import HASHING
+from context_service.packing.rules.notice import notice_for, waits_for_notice
 from context_service.packing.rules.plugins import Middleware
 from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.rules.spend_tokens import spend_tokens
@@ -137,6 +138,9 @@ class Packing:
         if recalls and (block := await self._recalling.block(caught_up, principal, request)):
             caught_up = replace(caught_up, body=await self._appending.block(caught_up, block, principal))
         pack = await beside_the_loop(HASHING * len(caught_up.body.body), pack_of, caught_up, known)
+        if notice := notice_for(caught_up, pack):
+            await self._appending.block(caught_up, notice, principal)
+            raise RowsChanged
         if self._middleware and not pack.is_waiting:
             pack = await ask_middleware(self._middleware, self._appending, caught_up, pack, principal)
         is_counted = pack.window.config.total_tokens_max or pack.window.is_of_run
@@ -151,6 +155,8 @@ class Packing:
         """
         window = caught_up.window
         if caught_up.tokens > limits_of(window).high:
+            if waits_for_notice(caught_up):
+                return caught_up
             planned = await self._planning.plan(caught_up, principal)
             caught_up = planned.caught_up  # with the factor of the newest bills
             if caught_up.tokens > limits_of(caught_up.window).high:

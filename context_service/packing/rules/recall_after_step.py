@@ -9,7 +9,7 @@ from itertools import takewhile
 from context_service.contexts.model import Message
 from context_service.contexts.room import Filter, Log, RecalledItem, Recalling, RecallQuery
 from context_service.kernel.parts import texts_of
-from context_service.packing.model import NOTE, RECALLED, STEP, NewBlock, RecallRequest, ViewPart
+from context_service.packing.model import NOTE, NOTICE, RECALLED, STEP, NewBlock, RecallRequest, ViewPart
 from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
 from context_service.packing.pure.new_blocks import text_block
 from context_service.packing.pure.task_state import note_of
@@ -93,7 +93,7 @@ def _steps_in_view(caught_up: CaughtUpWindow, request: RecallRequest | None) -> 
     """Return the steps that the pack shows verbatim, newest first; none if the last step calls for no recall."""
     window, parts = caught_up.window, caught_up.body.parts
     last = parts[-1] if parts else None
-    if caught_up.waiting or last is None or last.kind not in (STEP, NOTE, RECALLED):
+    if caught_up.waiting or last is None or last.kind not in (STEP, NOTE, NOTICE, RECALLED):
         return []
     after_step = takewhile(lambda part: part.kind != STEP, reversed(parts))
     is_recalled = any(part.kind == RECALLED for part in after_step)

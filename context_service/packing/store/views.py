@@ -16,6 +16,7 @@ from context_service.folding.pure.summaries import Scored, Summary
 from context_service.kernel.rendering import RENDERER, Rendered
 from context_service.packing.model import (
     BY_RULE,
+    NOTICE,
     PIN,
     STEP,
     FoldAccount,
@@ -671,8 +672,10 @@ def _standing(row: Row) -> FoldableBlock:
         FoldableBlock,
         row,
         is_appended=row.kind != STEP,
+        is_notice=row.kind == NOTICE,
         units=tuple(map(_unit, orjson.loads(row.units))),
         names=frozenset(orjson.loads(row.names)),
+        tools=tuple(name for name, *_ in orjson.loads(row.tools)),
     )
 
 

@@ -183,7 +183,7 @@ FROM (
 -- sizes
 SELECT number, step, kind, seq_from, seq_to, tokens,
     CASE WHEN is_masked THEN tokens ELSE coalesce(masked_tokens, tokens) END AS masked_tokens, is_masked, is_error,
-    '[]' AS units, '[]' AS names
+    '[]' AS units, '[]' AS names, '[]' AS tools
 FROM context.window_block
 WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL
 ORDER BY number;

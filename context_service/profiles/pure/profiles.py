@@ -1,10 +1,10 @@
 """Compression profiles: data that says which lines of a log are worth keeping, as YAML files in this folder.
 
 A profile says which lines are kept (`high_importance`), which never are (`low_importance`), which a mask keeps whole
-(`preserve_verbatim`), how much of a tool's result a mask keeps (`tool_output_trim`), and which sentences are state
-(`state`). One that `extends` another adds to it, and its own rules come first. `words` are pieces of patterns:
-`{start}` in a pattern of `state` stands for the piece of that name. All patterns are RE2's, which take time that is
-linear in the text.
+(`preserve_verbatim`), how much of a tool's result a mask keeps (`tool_output_trim`), which results and arguments folds
+clear (`tool_clearing`), and which sentences are state (`state`). One that `extends` another adds to it, and its own
+rules come first. `words` are pieces of patterns: `{start}` in a pattern of `state` stands for the piece of that name.
+All patterns are RE2's, which take time that is linear in the text.
 
 Tenants register profiles of their own. These are plain YAML, without anchors, tags and deep nesting, and their patterns
 have a limit together, because the time is linear in the size of the patterns, too.
@@ -16,7 +16,7 @@ import logging
 import re
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -46,12 +46,16 @@ SECTIONS = (
 _FOLDER = Path(__file__).parent
 _OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")  # of a profile that an operator installed
 _log = logging.getLogger("profiles")
-_KEYS = ("extends", "high_importance", "low_importance", "preserve_verbatim", "tool_output_trim", "words", "state")
+_KEYS = (
+    *("extends", "high_importance", "low_importance", "preserve_verbatim"),
+    *("tool_output_trim", "tool_clearing", "words", "state"),
+)
 _OF_PEOPLE = {"constraint", "lifted"}  # sections that only users and system prompts make, whatever a file says
 _RULES_MAX = 100  # of a list, patterns too
 _PATTERN_CHARS_MAX = 20_000
 _PATTERN_BYTES_MAX = 4 * 1024 * 1024  # of memory, compiled
 TRIM_CHARS_MAX = 100_000
+KEEP_LAST_MAX = 100
 _OWN_PATTERN_BYTES_MAX = 256 * 1024  # of one of a tenant
 OWN_SIZE_MAX = 20_000  # instructions of the patterns of a tenant's profile together
 OWN_PATTERNS_MAX = 400
@@ -178,6 +182,24 @@ class StateRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Clearing:
+    """What folds clear of the calls of a tool.
+
+    Attributes:
+        keep_last: The number of newest calls whose steps stay as they are, if there is room.
+        never_clear: Results stay whole, and their steps are merged into no segment, if there is room.
+        clear_inputs: Masks also cut long texts in the arguments.
+    """
+
+    keep_last: int = 0
+    never_clear: bool = False
+    clear_inputs: bool = False
+
+
+ORDINARY = Clearing()  # of tools that no rule names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """A compression profile: which lines of a log matter, what is state, and how much of results is kept.
 
@@ -187,6 +209,7 @@ class Profile:
         verbatim: Rules for lines that a mask keeps whole if they have room (`preserve_verbatim`).
         trim: The characters of a result that a mask keeps, by a pattern of the tool's name; the first match counts.
         trim_default: The characters that are kept for any other tool.
+        clearing: What folds clear, by a pattern of the tool's name; the first match counts.
         state: The rules that find entries of the state.
         own_size: The instructions of the patterns that a tenant wrote; 0 if the profile comes with the service.
         base: For a learned profile, the name of the profile that it was learned from; else empty.
@@ -199,6 +222,7 @@ class Profile:
     trim: tuple[tuple[Pattern, int], ...]
     trim_default: int
     state: tuple[StateRule, ...]
+    clearing: tuple[tuple[Pattern, Clearing], ...] = ()
     own_size: int = 0
     base: str = ""
 
@@ -206,6 +230,11 @@ class Profile:
         """Return how many characters of a tool's result a mask keeps."""
         number = self.trim_rule_of(tool)
         return self.trim_default if number is None else self.trim[number][1]
+
+    def clearing_of(self, tool: str) -> Clearing:
+        """Return what folds clear of the calls of a tool."""
+        data = tool.encode(errors="replace")
+        return next((clearing for pattern, clearing in self.clearing if pattern.is_in(data)), ORDINARY)
 
     def trim_rule_of(self, tool: str) -> int | None:
         """Return the number of the rule in `trim` that applies to a tool; None if the default applies."""
@@ -363,9 +392,32 @@ class _Reading:
             verbatim=self._lines("preserve_verbatim") + (base.verbatim if base else ()),
             trim=trims + (base.trim if base else ()),
             trim_default=trim_default,
+            clearing=self._clearing() + (base.clearing if base else ()),
             state=state + (base.state if base else ()),
             own_size=self._size if self._is_own else 0,
         )
+
+    def _clearing(self) -> tuple[tuple[Pattern, Clearing], ...]:
+        """Read the rules of `tool_clearing`.
+
+        Raises:
+            BadProfile: a rule is malformed; the text names its place.
+        """
+        rules = []
+        for tools, said in self._mapping("tool_clearing").items():
+            place = f"tool_clearing.{tools}"
+            self._check(place, said, set(), {field.name for field in fields(Clearing)})
+            for name in ("never_clear", "clear_inputs"):
+                if not isinstance(said.get(name, False), bool):
+                    raise BadProfile(f"{self._name}.{place}.{name} must be true or false")
+            keep_last = said.get("keep_last", 0)
+            if isinstance(keep_last, bool) or not isinstance(keep_last, int) or not 0 <= keep_last <= KEEP_LAST_MAX:
+                raise BadProfile(
+                    f"{self._name}.{place}.keep_last must be between 0 and {KEEP_LAST_MAX} "
+                    f"(got {reprlib.repr(keep_last)})"
+                )
+            rules.append((self._pattern(place, tools), Clearing(**said)))
+        return tuple(rules)
 
     def _lines(self, key: str, *, weight_default: float | None = None) -> tuple[LineRule, ...]:
         """Read the list of line rules at `key`.
@@ -486,8 +538,9 @@ class _Reading:
 
     def _check(self, place: str, said: Any, needed: set[str], others: set[str]) -> None:
         if not isinstance(said, dict) or not needed <= said.keys() <= needed | others:
-            may = f", and may have {', '.join(sorted(others))}" if others else ""
-            raise BadProfile(f"{self._name}.{place}: a rule must have {', '.join(sorted(needed))}{may}")
+            must = f"must have {', '.join(sorted(needed))}" if needed else ""
+            may = f"may have {', '.join(sorted(others))}" if others else ""
+            raise BadProfile(f"{self._name}.{place}: a rule {', and '.join(filter(None, [must, may]))}")
 
     def _roles(self, place: str, said: Any) -> frozenset[str]:
         roles = said.split() if isinstance(said, str) else []

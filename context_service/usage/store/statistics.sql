@@ -7,7 +7,7 @@ FROM (
     FROM context.window_summary
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
     UNION ALL
-    SELECT CASE WHEN kind <> 'step' THEN kind WHEN is_masked THEN 'masked' ELSE 'verbatim' END,
+    SELECT CASE WHEN kind = 'notice' THEN 'note' WHEN kind <> 'step' THEN kind WHEN is_masked THEN 'masked' ELSE 'verbatim' END,
         (kind = 'step')::integer, tokens, nullif(seq_from, 0), nullif(seq_to, 0)
     FROM context.window_block
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL

@@ -77,6 +77,7 @@ class Config:
         summarization_style: One of `STYLES`.
         learning: It uses learned versions of its profile, and counts lookups: see `learning`.
         prefetch: It also recalls passages about the things at hand.
+        notice_before_fold: It tells the model to save what it needs before a fold clears it.
     """
 
     weights: Weights = Weights()
@@ -97,6 +98,7 @@ class Config:
     summarization_style: str = STYLES[0]
     learning: bool = False
     prefetch: bool = False
+    notice_before_fold: bool = False
 
 
 DEFAULT = Config()
@@ -140,6 +142,7 @@ def config_of(said: Mapping[str, Any]) -> Config:
         summarization_style=said.get("summarization_style", STYLES[0]),
         learning=said.get("learning", False),
         prefetch=said.get("prefetch", False),
+        notice_before_fold=said.get("notice_before_fold", False),
     )
     if config.recovery_strategy not in (ROLLBACK, REREAD):
         raise InvalidArgument(

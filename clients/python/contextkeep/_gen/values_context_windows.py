@@ -363,6 +363,11 @@ class WindowConfig(Value):
     # Off by default. After a message of a user, also recall passages that were last used with the current objects:
     # those that the open sub-goals name, then those of the last ten steps.
     prefetch: bool | None = None
+    # Off by default. Before a fold, append a note that tells the model to save what it needs: when the next step of
+    # average size would reach `high_mark`, or when a step as large as the largest of the last ten would pass
+    # `token_limit`. If a still larger step passes `high_mark` first, the fold waits for the next step, provided that
+    # the pack with the note fits `token_limit`.
+    notice_before_fold: bool | None = None
 
     @classmethod
     def from_proto(cls, message: pb.WindowConfig) -> WindowConfig:
@@ -384,6 +389,7 @@ class WindowConfig(Value):
             summarization_style=message.summarization_style if message.HasField("summarization_style") else None,
             learning=message.learning if message.HasField("learning") else None,
             prefetch=message.prefetch if message.HasField("prefetch") else None,
+            notice_before_fold=message.notice_before_fold if message.HasField("notice_before_fold") else None,
         )
 
 

@@ -195,6 +195,13 @@ export interface WindowConfig {
    * that the open sub-goals name, then those of the last ten steps.
    */
   prefetch?: boolean;
+  /**
+   * Off by default. Before a fold, append a note that tells the model to save what it needs: when the next step of average
+   * size would reach `highMark`, or when a step as large as the largest of the last ten would pass `tokenLimit`. If a
+   * still larger step passes `highMark` first, the fold waits for the next step, provided that the pack with the note
+   * fits `tokenLimit`.
+   */
+  noticeBeforeFold?: boolean;
 }
 
 export function windowConfigOf(message: pb.WindowConfig): WindowConfig {
@@ -216,6 +223,7 @@ export function windowConfigOf(message: pb.WindowConfig): WindowConfig {
   if (message.summarizationStyle !== undefined) value.summarizationStyle = message.summarizationStyle;
   if (message.learning !== undefined) value.learning = message.learning;
   if (message.prefetch !== undefined) value.prefetch = message.prefetch;
+  if (message.noticeBeforeFold !== undefined) value.noticeBeforeFold = message.noticeBeforeFold;
   return value;
 }
 

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.folding.pure.folds import Fold, FoldableBlock, Limits, View, fold
+from context_service.folding.pure.clearing import kept_steps
+from context_service.folding.pure.folds import NOTHING_KEPT, Fold, FoldableBlock, KeptSteps, Limits, View, fold
 from context_service.folding.pure.importance import Weights
 from context_service.folding.pure.summaries import DIGEST, DIGEST_TOKENS_MAX, SEGMENT, SEGMENT_TOKENS_MAX, Summary
 from context_service.packing.pure.units import Unit
+from context_service.profiles.pure.profiles import ORDINARY, Clearing
 from context_service.usage.pure.prices import Prices, pays_after
 from context_service.windows.pure.config import Config, Shares
 
@@ -36,7 +38,15 @@ def standing(step: int, tokens: int, masked_tokens: int, *, number: int | None =
     )
 
 
-def folded(view: View, limits: Limits, *, state: int = 0, is_close: bool = False, waiting: int = 0) -> Fold:
+def folded(
+    view: View,
+    limits: Limits,
+    *,
+    state: int = 0,
+    is_close: bool = False,
+    waiting: int = 0,
+    keeps: KeptSteps = NOTHING_KEPT,
+) -> Fold:
     return fold(
         view,
         limits,
@@ -47,6 +57,7 @@ def folded(view: View, limits: Limits, *, state: int = 0, is_close: bool = False
         weights=Weights(),
         is_close=is_close,
         waiting=waiting,
+        keeps=keeps,
     )
 
 
@@ -57,7 +68,10 @@ def views(draw: st.DrawFn) -> View:
         is_appended = step > 0 and draw(st.integers(0, 5)) == 0
         step += 0 if is_appended else 1
         tokens = draw(st.integers(0, 300))
-        blocks.append(standing(step, tokens, draw(st.integers(0, 300)), number=number, is_appended=is_appended))
+        tools = () if is_appended else (draw(st.sampled_from(("look", "notes", "read"))),)
+        blocks.append(
+            standing(step, tokens, draw(st.integers(0, 300)), number=number, is_appended=is_appended, tools=tools)
+        )
     return View(head=draw(st.integers(0, 50)), blocks=tuple(blocks))
 
 
@@ -131,6 +145,35 @@ def test_the_last_steps_stay_as_they_are_if_they_fit(view: View, limit: int, con
     last = [one for one in view.blocks if not one.is_appended][-config.keep_last_steps :]
     if sum(one.tokens for one in last) <= min(limits.hot, limits.high - _LEAST):
         assert [one for one in done.view.blocks if not one.is_appended][-len(last) :] == last
+
+
+CLEARING = {"notes": Clearing(never_clear=True), "read": Clearing(keep_last=3)}
+
+
+def clearing_of(tool: str) -> Clearing:
+    return CLEARING.get(tool, ORDINARY)
+
+
+@given(view=views(), limit=st.integers(2_000, 20_000), state=st.integers(0, 40))
+def test_the_last_calls_of_a_tool_stay_whole_and_steps_of_another_stay_in_view(view: View, limit: int, state: int):
+    """As many of them as fit a quarter of the limit, the newest first; and the view stays under its mark."""
+    limits = Limits.of(limit)
+    keeps = kept_steps(view.blocks, clearing_of, limit=limit)
+    done = folded(view, limits, state=state, keeps=keeps)
+
+    assert done.view.tokens <= max(limits.high, _LEAST)
+    assert [block.number for block in done.view.blocks] == sorted(block.number for block in done.view.blocks)
+    left = {block.number: block for block in done.view.blocks}
+    before = {block.number: block for block in view.blocks}
+    if view.tokens <= limits.high:  # no last resort
+        assert all(left.get(number) == before[number] for number in keeps.whole)
+        assert all(number in left for number in keeps.masked)
+    calls = [block for block in view.blocks if block.tools == ("read",)]
+    assert {block.number for block in calls[-3:]} <= keeps.whole or sum(
+        block.tokens for block in view.blocks if block.number in keeps.whole | keeps.masked or block in calls[-3:]
+    ) > limit // 4
+    folded_again = folded(done.view, limits, keeps=kept_steps(done.view.blocks, clearing_of, limit=limit))
+    assert not folded_again.merged or folded_again.view.tokens <= done.view.tokens
 
 
 def run(steps: Sequence[tuple[int, int]], limits: Limits) -> tuple[View, int]:

@@ -320,3 +320,38 @@ def test_a_step_whose_fixed_parts_do_not_fit_is_as_small_as_can_be():
 
     assert fit(step, 10) == fit(step, 50)
     assert fit(step, 10).tokens < 110
+
+
+CLEARING = """
+extends: general
+tool_clearing:
+  '^(notes|todo)$': {never_clear: true}
+  write_file: {clear_inputs: true}
+"""
+
+
+def test_results_of_a_tool_that_is_never_cleared_stay_whole_in_a_mask():
+    of = parsed("test", CLEARING)
+    parts = [*called("notes", call_id="c1").parts, *called("look", call_id="c2").parts]
+    results = [*answered(LOG, call_id="c1").parts, *answered(LOG, call_id="c2").parts]
+
+    turn = mask([message("assistant", "", *parts), message("tool", "", *results, seq=2)], of)
+
+    assert turn
+    notes, look = [call.result.text for call in turn.calls if call.result]
+    assert notes == LOG
+    assert look.endswith("characters more: m2/2]")
+
+
+def test_inputs_are_cleared_only_for_tools_that_say_so():
+    of = parsed("test", CLEARING)
+    arguments = {"path": "a.py", "content": LOG}
+
+    turn = mask([called("write_file", arguments), answered("written")], of)
+
+    assert turn
+    cleared = orjson.loads(turn.calls[0].call.arguments_json)
+    assert cleared["path"] == "a.py"
+    assert len(cleared["content"]) < 400
+    assert "characters left out: m1/1]" in cleared["content"]
+    assert mask([called("write_page", arguments), answered("written")], of) is None

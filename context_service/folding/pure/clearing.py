@@ -1,0 +1,40 @@
+"""Steps that folds leave in view because the profile says so for their tools: `keep_last` and `never_clear`.
+
+Together they may have a quarter of the limit, the newest first. Other steps of these tools fold as all steps do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from context_service.folding.pure.folds import FoldableBlock, KeptSteps
+from context_service.profiles.pure.profiles import Clearing
+
+KEPT_SHARE = 0.25  # of the limit
+
+
+def kept_steps(blocks: Sequence[FoldableBlock], clearing_of: Callable[[str], Clearing], *, limit: int) -> KeptSteps:
+    """Return the steps that a fold leaves in view.
+
+    Args:
+        blocks: The blocks of a window, the oldest first.
+        clearing_of: Returns what folds clear of the calls of a tool.
+        limit: The tokens that a request may have.
+    """
+    left = math.floor(KEPT_SHARE * limit)
+    seen: Counter[str] = Counter()
+    whole: set[int] = set()
+    masked: set[int] = set()
+    for block in reversed(blocks):
+        rules = {tool: clearing_of(tool) for tool in block.tools}
+        is_newest = any(seen[tool] < rule.keep_last for tool, rule in rules.items())
+        seen.update(rules.keys())
+        if not (is_newest or any(rule.never_clear for rule in rules.values())):
+            continue
+        left -= block.tokens if is_newest else block.masked_tokens
+        if left < 0:
+            break
+        (whole if is_newest else masked).add(block.number)
+    return KeptSteps(frozenset(whole), frozenset(masked))
