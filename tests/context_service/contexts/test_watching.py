@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import grpc
 import pytest
 
 from context_service.kernel import lookout
@@ -16,7 +14,6 @@ from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.context.v1 import tasks_pb2 as tasks_pb
 from contextkeep.errors import (
-    ContextKeepError,
     ContextNotFound,
     InvalidArgument,
     TooManyCalls,
@@ -24,24 +21,11 @@ from contextkeep.errors import (
     Unavailable,
 )
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
-from service_runtime.rpc.principal import ApiKeys
-from tests.clients.stack import running
 from tests.conftest import Urls, cloned
-from tests.context_service.contexts.callers import KEYS, Caller
+from tests.context_service.contexts.callers import Caller
 from tests.context_service.contexts.test_artifacts import put
 from tests.context_service.contexts.test_tasks import created, moved
-from tests.errors import raised
-
-PER_PROCESS = 4
-
-
-class Callers(ApiKeys):
-    """Keys of which some are revoked."""
-
-    revoked: set[str]
-
-    async def find(self, secret: str) -> Any:
-        return None if secret in self.revoked else await super().find(secret)
+from tests.context_service.watching import PER_PROCESS, Callers, Replicas, Watching, two_replicas
 
 
 @pytest.fixture(scope="module")
@@ -52,82 +36,39 @@ def urls(postgres: EmbeddedPostgres) -> Any:
 
 @pytest.fixture(scope="module")
 def callers() -> Callers:
-    made = Callers(KEYS)
-    made.revoked = set()
-    return made
+    return Callers()
 
 
 @pytest.fixture
-async def replicas(urls: Urls, callers: Callers, tmp_path: Path) -> AsyncIterator[list[tuple[Caller, AsyncExitStack]]]:
-    """Two replicas; each has a stack that stops it."""
-    begun = []
-    async with AsyncExitStack() as outer:
-        for number in range(2):
-            stack = await outer.enter_async_context(AsyncExitStack())
-            addresses = await stack.enter_async_context(
-                running(urls.service, tmp_path / str(number), callers=callers, watches_max=PER_PROCESS)
-            )
-            channel = await outer.enter_async_context(grpc.aio.insecure_channel(addresses.context))
-            begun.append((Caller(channel), stack))
+async def replicas(urls: Urls, callers: Callers, tmp_path: Path) -> AsyncIterator[Replicas]:
+    async with two_replicas(urls, callers, tmp_path) as begun:
         yield begun
 
 
 @pytest.fixture
-def caller(replicas: list[tuple[Caller, AsyncExitStack]]) -> Caller:
+def caller(replicas: Replicas) -> Caller:
     return replicas[0][0]
 
 
-class Watch:
-    """A watch, read in the background; `over` is how it ended, None while it goes on."""
+class Watch(Watching):
+    """A watch of a context."""
+
+    texts: ClassVar = {
+        "message": lambda told: told.message.content,
+        "task": lambda told: tasks_pb.TaskState.Name(told.task.status.state).removeprefix("TASK_STATE_").lower(),
+        "artifact": lambda told: f"{told.artifact.artifact_id} {told.artifact.version}",
+        "retracted": lambda told: f"without {list(told.retracted.seqs)}",
+        "context": lambda told: (
+            f"{pb.ContextState.Name(told.context.state).removeprefix('CONTEXT_STATE_').lower()} {told.context.title}"
+        ),
+    }
 
     def __init__(self, caller: Caller, context_id: str, **fields: Any) -> None:
-        self.told: list[pb.WatchContextResponse] = []
-        self.over: ContextKeepError | str | None = None
         request = pb.WatchContextRequest(context_id=context_id, **fields)
-        self.call = caller.stub.WatchContext(request, metadata=caller.metadata)
-        self.task = asyncio.create_task(self._read())
-
-    async def _read(self) -> None:
-        try:
-            async for one in self.call:
-                if one.WhichOneof("event"):
-                    self.told.append(one)
-            self.over = "well"
-        except grpc.aio.AioRpcError as error:
-            self.over = raised(error)
-
-    def seen(self) -> list[str]:
-        return [
-            {
-                "message": one.message.content,
-                "task": tasks_pb.TaskState.Name(one.task.status.state).removeprefix("TASK_STATE_").lower(),
-                "artifact": f"{one.artifact.artifact_id} {one.artifact.version}",
-                "retracted": f"without {list(one.retracted.seqs)}",
-                "context": pb.ContextState.Name(one.context.state).removeprefix("CONTEXT_STATE_").lower()
-                + f" {one.context.title}",
-            }[str(one.WhichOneof("event"))]
-            for one in self.told
-        ]
-
-    async def until(self, *seen: str) -> None:
-        async with asyncio.timeout(20):
-            while not set(seen) <= set(self.seen()):
-                assert self.over is None, self.over
-                await asyncio.sleep(0.02)
-
-    async def end(self) -> ContextKeepError | str:
-        async with asyncio.timeout(20):
-            await self.task
-        assert self.over is not None
-        return self.over
-
-    async def stop(self) -> None:
-        self.call.cancel()
-        with suppress(asyncio.CancelledError):
-            await self.task
+        super().__init__(caller.stub.WatchContext(request, metadata=caller.metadata))
 
 
-async def test_what_is_there_is_told_and_then_what_comes(replicas: list[tuple[Caller, AsyncExitStack]]):
+async def test_what_is_there_is_told_and_then_what_comes(replicas: Replicas):
     """Whichever replica writes it."""
     (caller, _), (other, _) = replicas
     context_id = (await caller.send("one")).context_id
@@ -172,7 +113,7 @@ async def test_what_is_taken_back_and_what_changes_of_the_header_is_told(caller:
     assert (await again.end(), again.told) == ("well", [])
 
 
-async def test_a_copy_that_a_watcher_keeps_is_what_is_there(replicas: list[tuple[Caller, AsyncExitStack]]):
+async def test_a_copy_that_a_watcher_keeps_is_what_is_there(replicas: Replicas):
     """Whatever is said and taken back meanwhile, and whichever replica stops."""
     (caller, stack), (other, _) = replicas
     context_id = (await other.send("m1", message_id="m1")).context_id
@@ -204,7 +145,7 @@ async def _write_and_take_back(caller: Caller, context_id: str, count: int) -> N
     await caller.call("CloseContext", context_id=context_id)
 
 
-async def test_nothing_is_missed_over_the_stop_of_a_replica(replicas: list[tuple[Caller, AsyncExitStack]]):
+async def test_nothing_is_missed_over_the_stop_of_a_replica(replicas: Replicas):
     """The watch goes on at the other one, from where it was; nothing comes twice."""
     (caller, stack), (other, _) = replicas
     context_id = (await other.send("m1")).context_id

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
-import grpc
 import pytest
 
 from context_service.kernel import lookout
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1.context_windows_pb2_grpc import WindowsStub
 from contextkeep.errors import (
-    ContextKeepError,
     InvalidArgument,
     TooManyCalls,
     Unauthenticated,
@@ -25,16 +22,12 @@ from contextkeep.errors import (
     WindowNotFound,
 )
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
-from tests.clients.stack import running
 from tests.conftest import Urls, cloned
 from tests.context_service.contexts.callers import KEYS, Caller, an_id
-from tests.context_service.contexts.test_watching import Callers
 from tests.context_service.contexts.test_watching import Watch as ContextWatch
+from tests.context_service.watching import Callers, Replicas, Watching, two_replicas
 from tests.context_service.windows.calling import opened, packed, said
 from tests.context_service.windows.folding.test_folding import step
-from tests.errors import raised
-
-PER_PROCESS = 4
 
 
 @pytest.fixture(scope="module")
@@ -54,81 +47,32 @@ class BoundCallers(Callers):
 
 @pytest.fixture(scope="module")
 def callers() -> BoundCallers:
-    made = BoundCallers(KEYS)
-    made.revoked = set()
-    return made
+    return BoundCallers()
 
 
 @pytest.fixture
-async def replicas(
-    urls: Urls, callers: BoundCallers, tmp_path: Path
-) -> AsyncIterator[list[tuple[Caller, AsyncExitStack]]]:
-    """Two replicas; each has a stack that stops it."""
-    begun = []
-    async with AsyncExitStack() as outer:
-        for number in range(2):
-            stack = await outer.enter_async_context(AsyncExitStack())
-            addresses = await stack.enter_async_context(
-                running(urls.service, tmp_path / str(number), callers=callers, watches_max=PER_PROCESS)
-            )
-            channel = await outer.enter_async_context(grpc.aio.insecure_channel(addresses.context))
-            begun.append((Caller(channel), stack))
+async def replicas(urls: Urls, callers: BoundCallers, tmp_path: Path) -> AsyncIterator[Replicas]:
+    async with two_replicas(urls, callers, tmp_path) as begun:
         yield begun
 
 
 @pytest.fixture
-def replica(replicas: list[tuple[Caller, AsyncExitStack]]) -> Caller:
+def replica(replicas: Replicas) -> Caller:
     return replicas[0][0]
 
 
-class Watch:
-    """A watch, read in the background; `over` is how it ended, None while it goes on."""
+class Watch(Watching):
+    """A watch of a window."""
+
+    texts: ClassVar = {
+        "broken": lambda told: f"{told.broken.epoch} {told.broken.reason}",
+        "entry": lambda told: f"{told.entry.section} {told.entry.text}",
+        "window": lambda told: "closed" if told.window.is_closed else f"up to {told.window.reached_seq}",
+    }
 
     def __init__(self, caller: Caller, window: windows_pb.Window, **fields: Any) -> None:
-        self.told: list[windows_pb.WatchWindowResponse] = []
-        self.over: ContextKeepError | str | None = None
-        self.idle_count = 0
         request = windows_pb.WatchWindowRequest(window_id=window.window_id, **fields)
-        self.call = WindowsStub(caller.channel).WatchWindow(request, metadata=caller.metadata)
-        self.task = asyncio.create_task(self._read())
-
-    async def _read(self) -> None:
-        try:
-            async for one in self.call:
-                if one.WhichOneof("event"):
-                    self.told.append(one)
-                else:
-                    self.idle_count += 1
-            self.over = "well"
-        except grpc.aio.AioRpcError as error:
-            self.over = raised(error)
-
-    def seen(self) -> list[str]:
-        return [
-            {
-                "broken": f"{one.broken.epoch} {one.broken.reason}",
-                "entry": f"{one.entry.section} {one.entry.text}",
-                "window": "closed" if one.window.is_closed else f"up to {one.window.reached_seq}",
-            }[str(one.WhichOneof("event"))]
-            for one in self.told
-        ]
-
-    async def until(self, *seen: str) -> None:
-        async with asyncio.timeout(20):
-            while not set(seen) <= set(self.seen()):
-                assert self.over is None, self.over
-                await asyncio.sleep(0.02)
-
-    async def end(self) -> ContextKeepError | str:
-        async with asyncio.timeout(20):
-            await self.task
-        assert self.over is not None
-        return self.over
-
-    async def stop(self) -> None:
-        self.call.cancel()
-        with suppress(asyncio.CancelledError):
-            await self.task
+        super().__init__(WindowsStub(caller.channel).WatchWindow(request, metadata=caller.metadata))
 
     def places(self) -> dict[str, int]:
         last = self.told[-1]
@@ -136,7 +80,7 @@ class Watch:
 
 
 async def test_each_change_of_a_window_is_told_whichever_replica_makes_it(
-    replicas: list[tuple[Caller, AsyncExitStack]],
+    replicas: Replicas,
 ):
     (caller, _), (other, _) = replicas
     context_id = await said(caller, "", {"content": "The staging port is 8443."})
@@ -260,7 +204,7 @@ def _places(told: windows_pb.WatchWindowResponse) -> dict[str, int]:
     return {"epoch_after": told.epoch_after, "entry_from": told.entry_from}
 
 
-async def test_no_break_is_missed_over_the_stop_of_a_replica(replicas: list[tuple[Caller, AsyncExitStack]]):
+async def test_no_break_is_missed_over_the_stop_of_a_replica(replicas: Replicas):
     """The watch goes on at the other one, from where it was; no break and no entry comes twice."""
     (caller, stack), (other, _) = replicas
     context_id = await said(other, "", {"content": "Hello."})
