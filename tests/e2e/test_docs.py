@@ -18,6 +18,7 @@ from context_service.commands import dev
 from contextkeep.context.v1 import context_windows_pb2
 from tests.commands import Commands
 from tests.conftest import KEY, Addresses
+from tests.e2e.examples import printed_by
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -71,15 +72,7 @@ async def test_lines_for_a_shell_run_as_printed(shared_services: Addresses, key:
         "CONTEXT_SERVICE_API_KEY": key,
     }
     for lines, output in blocks:
-        process = await asyncio.create_subprocess_exec(
-            *("/bin/sh", "-euc", lines),
-            cwd=tmp_path,
-            env=environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        printed, errors = await process.communicate()
-        assert (printed.decode(), errors.decode()) == (output, "")
+        assert await printed_by(lines, folder=tmp_path, environment=environment) == (output, "")
 
 
 def test_the_readme_shows_the_examples_that_are_there_to_run():

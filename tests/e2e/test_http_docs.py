@@ -15,7 +15,7 @@ import context_service.settings
 import entity_service.settings
 from tests.commands import Commands
 from tests.conftest import KEY, Addresses
-from tests.e2e.examples import program
+from tests.e2e.examples import printed_by, program
 from tests.ports import free_port
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "http.md"
@@ -64,12 +64,4 @@ async def test_the_lines_run_as_printed(
         done = await asyncio.to_thread(commands.run_code, program(name), environment=addresses, folder=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
     for lines, output in [*BLOCKS, *BLOCKS]:
-        process = await asyncio.create_subprocess_exec(
-            *("/bin/sh", "-euc", lines),
-            cwd=tmp_path,
-            env=environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        printed, errors = await process.communicate()
-        assert (printed.decode(), errors.decode()) == (output, "")
+        assert await printed_by(lines, folder=tmp_path, environment=environment) == (output, "")

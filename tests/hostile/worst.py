@@ -10,7 +10,6 @@ from functools import cache
 
 import orjson
 
-from context_service.contexts.model import Message
 from context_service.folding.pure.folds import FoldableBlock, Limits, View, fold
 from context_service.kernel.parts import Part, ToolCall, ToolResult
 from context_service.kernel.rendering import Format
@@ -22,6 +21,7 @@ from context_service.retrieval.pure.cuts import cut
 from context_service.retrieval.pure.terms import terms_of
 from context_service.windows.pure.config import DEFAULT
 from service_runtime.inputs.documents import parse_json
+from tests.context_service.windows.messages import message
 from tests.hostile.attacks import DOCUMENTS
 
 MIB = 1024 * 1024
@@ -38,7 +38,7 @@ def catching_up() -> object:
     for seq in range(1, 9, 2):
         call = Part(tool_call=ToolCall(id=f"{seq}", name="look", arguments_json="{}"))
         result = Part(tool_result=ToolResult(tool_call_id=f"{seq}", content_json=content_json))
-        messages += [_message(seq, "assistant", call), _message(seq + 1, "tool", result)]
+        messages += [message("assistant", "", call, seq=seq), message("tool", "", result, seq=seq + 1)]
     return caught_up(
         messages,
         to=Format.OPENAI,
@@ -46,24 +46,6 @@ def catching_up() -> object:
         count=_counter().count,
         is_end=True,
         last_seq=messages[-1].seq,
-    )
-
-
-def _message(seq: int, role: str, part: Part) -> Message:
-    return Message(
-        message_id=f"{seq}",
-        seq=seq,
-        role=role,
-        content="",
-        parts=(part,),
-        name="",
-        agent_id="",
-        metadata_json="{}",
-        created_at=_NOW,
-        said_at=_NOW,
-        tokens=0,
-        task_id=None,
-        reference_task_ids=(),
     )
 
 

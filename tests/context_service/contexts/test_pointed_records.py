@@ -38,6 +38,7 @@ from tests.context_service.contexts.test_artifacts import found, put
 from tests.context_service.contexts.test_recall import recall, talk
 from tests.context_service.contexts.test_tasks import begun, created
 from tests.context_service.retrieval import files
+from tests.context_service.retrieval.killed import TEXT, killed_at_its_third_step
 from tests.context_service.working_memory import callers as working_memory
 from tests.context_service.working_memory.callers import until
 
@@ -383,24 +384,12 @@ def due(stack: Stack) -> None:
 async def test_a_worker_that_is_killed_half_way_is_followed_by_one_that_goes_on(quiet: Stack, monkeypatch: Any):
     """A long text is written in steps; each is there once, whoever writes it."""
     monkeypatch.setattr(pointed_records, "PASSAGES_OF_STEP", 2)
-    text = "\n\n".join(f"Paragraph number{n} tells " + "something " * 20 for n in range(9))
     record = await quiet.memory.insert(name="long")
     context_id = await quiet.point(record.working_memory_id)
-    whole = RecordText(text=text, unread=None)
-    put = Passages.put
-    calls = 0
+    whole = RecordText(text=TEXT, unread=None)
 
-    async def killed(self: Passages, *args: Any, **kwargs: Any) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise asyncio.CancelledError
-        await put(self, *args, **kwargs)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Passages, "put", killed)
-        with pytest.raises(asyncio.CancelledError):
-            await worker(quiet, whole).read_due()
+    with killed_at_its_third_step(monkeypatch):
+        await worker(quiet, whole).read_due()
     assert await worker(quiet).read_due() == 0  # it is leased
     due(quiet)
     assert await worker(quiet, whole).read_due() == 1

@@ -37,6 +37,7 @@ from service_runtime.postgres import Tenant
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import Opened, an_id, opened, with_embedder
 from tests.context_service.retrieval import files
+from tests.context_service.retrieval.killed import TEXT, killed_at_its_third_step
 from tests.errors import raised
 
 DONE = {pb.DOCUMENT_STATE_INDEXED, pb.DOCUMENT_STATE_FAILED}
@@ -467,28 +468,17 @@ async def test_a_worker_that_is_killed_is_followed_by_one_that_begins_anew(
 ):
     """What was acknowledged is there, and goes on by itself."""
     monkeypatch.setattr(document_texts, "PASSAGES_OF_STEP", 2)
-    text = "\n\n".join(f"Paragraph number{n} tells " + "something " * 20 for n in range(9))
     base = await quiet.put()
     await quiet.add(base, "x", "a.txt")
     assert (await quiet.ask("x")).providers[0].reason == "1 document is not read yet"
-    put, calls = Passages.put, 0
 
-    async def killed(self: Passages, *args: Any, **kwargs: Any) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise asyncio.CancelledError
-        await put(self, *args, **kwargs)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Passages, "put", killed)
-        with pytest.raises(asyncio.CancelledError):
-            await worker(quiet.stack, FileText(text=text, is_cut=False)).read_due()
+    with killed_at_its_third_step(monkeypatch):
+        await worker(quiet.stack, FileText(text=TEXT, is_cut=False)).read_due()
     assert await quiet.states(base) == {"a.txt": ("PARSING", "")}
     assert (await quiet.ask("number1")).hits == []  # in part, it is not found
     assert (await verified(quiet, base)).is_equal
     await due(quiet.stack)
-    await worker(quiet.stack, FileText(text=text, is_cut=False)).read_due()
+    await worker(quiet.stack, FileText(text=TEXT, is_cut=False)).read_due()
     assert await quiet.states(base) == {"a.txt": (INDEXED, "")}
     for n in range(9):
         assert any(f"number{n} " in one.snippet for one in (await quiet.ask(f"number{n}")).hits)

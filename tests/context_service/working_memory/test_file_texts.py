@@ -33,6 +33,7 @@ from service_runtime.rpc.principal import Principal
 from tests.commands import Commands
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.context_service.retrieval import files
+from tests.context_service.retrieval.killed import TEXT, killed_at_its_third_step
 from tests.context_service.working_memory.callers import Caller, an_id, until
 from tests.context_service.working_memory.test_copy import environment_of
 from tests.context_service.working_memory.test_texts import found
@@ -307,24 +308,13 @@ async def test_a_worker_that_is_killed_half_way_is_followed_by_one_that_begins_a
 ):
     monkeypatch.setattr(file_texts, "PASSAGES_OF_STEP", 2)
     entity = an_id()
-    text = "\n\n".join(f"Paragraph number{n} tells " + "something " * 20 for n in range(9))
     record = await caller.insert(name="long", entity_node_id=entity, content_text=LONG)
-    put, calls = Passages.put, 0
 
-    async def killed(self: Passages, *args: Any, **kwargs: Any) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise asyncio.CancelledError
-        await put(self, *args, **kwargs)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Passages, "put", killed)
-        with pytest.raises(asyncio.CancelledError):
-            await worker_of(database, FileText(text=text, is_cut=False)).read_due()
+    with killed_at_its_third_step(monkeypatch):
+        await worker_of(database, FileText(text=TEXT, is_cut=False)).read_due()
     assert (await caller.fetch(record.working_memory_id)).text_state == pb.INDEX_STATE_PENDING
     await due(database)
-    await worker_of(database, FileText(text=text, is_cut=False)).read_due()
+    await worker_of(database, FileText(text=TEXT, is_cut=False)).read_due()
     assert (await caller.fetch(record.working_memory_id)).text_state == pb.INDEX_STATE_INDEXED
     for n in range(9):
         assert await found(caller, f"number{n}", entity) == ["long"]

@@ -23,10 +23,15 @@ from context_service.packing.pure.quotation import NOTICE
 from context_service.packing.pure.steps import Step, cut
 from context_service.packing.pure.window_body import WindowBody
 from tests.context_service.kernel.test_rendering import MESSAGES, THINKING, adapter, exhausted
+from tests.context_service.windows import messages as short
 from tests.examples import examples
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = st.sampled_from(["c1", "c2", "", "not an id"])
+
+
+def message(seq: int, role: str, *parts: Part, content: str = "") -> Message:
+    return short.message(role, content, *parts, seq=seq)
 
 
 @st.composite
@@ -46,23 +51,7 @@ def logs(draw: st.DrawFn) -> list[Message]:
                 content = orjson.dumps(f"r{seq}.{number};").decode()
                 parts.append(Part(tool_result=ToolResult(tool_call_id=call_id, content_json=content)))
         says = role not in ("assistant", "tool") or draw(st.booleans())
-        messages.append(
-            Message(
-                message_id=str(seq),
-                seq=seq,
-                role=role,
-                content=f"m{seq};" if says else "",
-                parts=tuple(parts),
-                name="",
-                agent_id="",
-                metadata_json="",
-                created_at=AT,
-                said_at=AT,
-                tokens=1,
-                task_id=None,
-                reference_task_ids=(),
-            )
-        )
+        messages.append(message(seq, role, *parts, content=f"m{seq};" if says else ""))
     return messages
 
 
@@ -155,24 +144,6 @@ def test_a_pack_begins_with_the_bytes_of_the_one_before(to: Format, messages: li
         if before:
             assert body.startswith(body_without_its_end(before))
         before = body if orjson.loads(body)[MESSAGES[to]] else b""
-
-
-def message(seq: int, role: str, *parts: Part, content: str = "") -> Message:
-    return Message(
-        message_id=str(seq),
-        seq=seq,
-        role=role,
-        content=content,
-        parts=parts,
-        name="",
-        agent_id="",
-        metadata_json="",
-        created_at=AT,
-        said_at=AT,
-        tokens=1,
-        task_id=None,
-        reference_task_ids=(),
-    )
 
 
 def test_reasoning_alone_is_of_the_step_of_the_assistants_next_message():
