@@ -20,7 +20,7 @@ from context_service.memories.rules.lessons import RememberedLessons
 from context_service.operations.room import open_administration
 from context_service.probes import check_exposure, probes
 from context_service.query.providers.mcp_tools import McpTools
-from context_service.query.providers.specialists import AskedSpecialists
+from context_service.query.providers.specialists import SpecialistProviders
 from context_service.query.providers.workspace import Workspace
 from context_service.query.pure.provider_table import OwnProviders
 from context_service.query.room import open_query
@@ -90,7 +90,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         workspace = Workspace(records, deps.graph, depth_max=settings.traverse_depth_max)
         own: list[OwnProviders] = [
             McpTools(server_rules),
-            AskedSpecialists(specialist_rules, workspace, chat=deps.chat),
+            SpecialistProviders(specialist_rules, workspace, chat=deps.chat),
         ]
         query = await open_query(deps, stack, workspace, recalling, remembering, agent_rules, templates, own)
         tools = tools_of(deps, memory, history, contexts, artifacts, windows)

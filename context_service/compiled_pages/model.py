@@ -271,7 +271,7 @@ class CompileRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaidByFacet:
+class FacetPassage:
     """A passage of a facet that a search found."""
 
     page_id: UUID
@@ -303,10 +303,10 @@ class SaidByFacet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFacets:
+class FacetResults:
     """The matching facets, best first."""
 
-    facets: Sequence[SaidByFacet]
+    facets: Sequence[FacetPassage]
     by_meaning: bool
 
 

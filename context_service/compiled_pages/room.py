@@ -12,7 +12,7 @@ from context_service.compiled_pages.rules.compile_node import PageMaking
 from context_service.compiled_pages.rules.definitions import Definitions
 from context_service.compiled_pages.rules.forget import Forgetting
 from context_service.compiled_pages.rules.pages import CompiledPages
-from context_service.compiled_pages.rules.search import AskedFacets
+from context_service.compiled_pages.rules.search import FacetSearch
 from context_service.compiled_pages.store.definitions import DefinitionRows
 from context_service.compiled_pages.store.pages import CompiledRows
 from context_service.compiled_pages.store.progress import CompileStates
@@ -26,7 +26,7 @@ from service_runtime.grpc_server.server import Service
 from service_runtime.postgres import Database
 
 __all__ = [
-    "AskedFacets",
+    "FacetSearch",
     "forgetting_of",
     "open_compiled_pages",
 ]

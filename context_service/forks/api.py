@@ -15,7 +15,7 @@ from context_service.windows.wire import window_message
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
 from contextkeep.errors import InvalidArgument
-from service_runtime.auth.given_keys import IssuedKey
+from service_runtime.auth.derived_keys import IssuedKey
 from service_runtime.statements.requests import RESPONSE, request_of, unpacked
 from service_runtime.values.copying import copied
 from service_runtime.values.ids import parse_id

@@ -168,7 +168,7 @@ def check_name(field_name: str, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedBase:
+class BaseToSearch:
     """A base to search, with the number of its documents that searches cannot find."""
 
     base_id: UUID
@@ -179,7 +179,7 @@ class AskedBase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedBedrock:
+class BedrockBase:
     """A base of Amazon Bedrock to search."""
 
     base_id: UUID
@@ -188,7 +188,7 @@ class AskedBedrock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaidByDocument:
+class DocumentPassage:
     """A passage of a document that a search found."""
 
     document_id: UUID
@@ -208,10 +208,10 @@ class SaidByDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundInBases:
+class BaseResults:
     """The passages that a search found: the best of each base come before the second best of any."""
 
-    documents: Sequence[SaidByDocument]
+    documents: Sequence[DocumentPassage]
     by_meaning: bool
     left_out: int  # bases that were not searched
 

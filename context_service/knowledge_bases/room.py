@@ -10,7 +10,7 @@ from context_service.knowledge_bases.api import KnowledgeBasesServicer
 from context_service.knowledge_bases.rules.bases import KnowledgeBases
 from context_service.knowledge_bases.rules.documents import DocumentTexts
 from context_service.knowledge_bases.rules.drop import BaseDropping
-from context_service.knowledge_bases.rules.search import AskedBases
+from context_service.knowledge_bases.rules.search import BaseSearch
 from context_service.knowledge_bases.store.bases import DOCUMENT_TOPIC, BaseRows
 from context_service.knowledge_bases.store.documents import DocumentRows
 from context_service.knowledge_bases.store.passages import document_source
@@ -23,7 +23,7 @@ from service_runtime.grpc_server.server import Service
 # The rules that other packages use.
 __all__ = [
     "DOCUMENT_TOPIC",
-    "AskedBases",
+    "BaseSearch",
     "document_source",
     "open_knowledge_bases",
 ]

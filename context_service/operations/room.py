@@ -15,7 +15,7 @@ from context_service.operations.rules.work import Work
 from context_service.working_memory.room import Limits, fsck_of, sweeper_of
 from contextkeep.context.v1.administration_pb2_grpc import add_AdministrationServicer_to_server
 from service_runtime.auth.audit_trail import AuditTrail
-from service_runtime.auth.given_keys import GivenKeys
+from service_runtime.auth.derived_keys import DerivedKeys
 from service_runtime.grpc_server.server import Service
 
 _PROBLEMS_SHOWN = 50  # of a check, in the row of its job
@@ -41,7 +41,7 @@ async def open_administration(
 
     jobs = Jobs(database, {"SWEEP": sweep, "FSCK": fsck})
     await stack.enter_async_context(jobs.running())
-    servicer = AdministrationServicer(GivenKeys(database), trail, limits, Tenants(database), Work(database), jobs)
+    servicer = AdministrationServicer(DerivedKeys(database), trail, limits, Tenants(database), Work(database), jobs)
     service = Service(
         full_name="contextkeep.context.v1.Administration",
         add=partial(add_AdministrationServicer_to_server, servicer),

@@ -7,11 +7,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 
 from context_service.agents.room import Agents
-from context_service.compiled_pages.room import AskedFacets
+from context_service.compiled_pages.room import FacetSearch
 from context_service.contexts.room import ArtifactRows, Recalling
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.knowledge_bases import bedrock
-from context_service.knowledge_bases.room import AskedBases
+from context_service.knowledge_bases.room import BaseSearch
 from context_service.memories.room import MemoryRecalling
 from context_service.query.api.query import ContextQueryServicer
 from context_service.query.api.source_tests import SourceTestsServicer
@@ -40,7 +40,7 @@ from context_service.query.rules.source_tests import LABEL_CHARS_MAX, SourceTest
 from context_service.query.store.source_tests import SourceTestRows
 from context_service.retrieval.room import meaning_of
 from context_service.settings import Settings
-from context_service.wiki.room import AskedPages
+from context_service.wiki.room import PageSearch
 from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
 from contextkeep.context.v1.source_tests_pb2_grpc import add_SourceTestsServicer_to_server
 from service_runtime.grpc_server.server import Service
@@ -73,9 +73,9 @@ async def open_query(
         "Searches of providers that still run after their answer",
         lambda: reaper.lingering,
     )
-    pages = AskedPages(deps.database, deps.passages, meaning=meaning_of(deps))
-    bases = AskedBases(deps.database, deps.passages, meaning=meaning_of(deps))
-    facets = AskedFacets(deps.database, deps.passages, meaning=meaning_of(deps))
+    pages = PageSearch(deps.database, deps.passages, meaning=meaning_of(deps))
+    bases = BaseSearch(deps.database, deps.passages, meaning=meaning_of(deps))
+    facets = FacetSearch(deps.database, deps.passages, meaning=meaning_of(deps))
     entries = [
         native(workspace, trust=WORKSPACE_TRUST),
         native(WikiPages(pages), trust=WIKI_TRUST),
@@ -118,7 +118,7 @@ async def open_query(
     return Room(servicer, service, [tests_service])
 
 
-def _bedrock(settings: Settings, bases: AskedBases) -> list[ProviderEntry]:
+def _bedrock(settings: Settings, bases: BaseSearch) -> list[ProviderEntry]:
     """Return the provider of Amazon Bedrock knowledge bases, if the operator lets tenants name some."""
     allowed = settings.bedrock_knowledge_bases
     if not allowed:

@@ -213,7 +213,7 @@ def names_of(slug: str, aliases: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaidByPage:
+class PagePassage:
     """A section of a page that answers a question."""
 
     page_id: UUID
@@ -233,10 +233,10 @@ class SaidByPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedOfPages:
+class PageResults:
     """The matching sections, best first."""
 
-    pages: Sequence[SaidByPage]
+    pages: Sequence[PagePassage]
     by_meaning: bool
 
 

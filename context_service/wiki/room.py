@@ -10,7 +10,7 @@ from context_service.retrieval.model import WIKI
 from context_service.retrieval.room import keep_making_passage_vectors
 from context_service.wiki.api import PagesServicer
 from context_service.wiki.rules.pages import Pages
-from context_service.wiki.rules.search import AskedPages
+from context_service.wiki.rules.search import PageSearch
 from context_service.wiki.store.pages import PageRows, scope_of
 from context_service.wiki.store.passages import page_source
 from contextkeep.context.v1.pages_pb2_grpc import add_PagesServicer_to_server
@@ -18,7 +18,7 @@ from service_runtime.grpc_server.server import Service
 
 # What other rooms use.
 __all__ = [
-    "AskedPages",
+    "PageSearch",
     "open_wiki",
     "page_source",
     "scope_of",

@@ -144,7 +144,7 @@ class AuditTrail:
         if self._methods[caller] <= 0:
             del self._methods[caller]
 
-    def _counted(self, principal: Principal, method: str, reason: str, row_id: UUID) -> bool:
+    def _count_refused(self, principal: Principal, method: str, reason: str, row_id: UUID) -> bool:
         """Count a refused call. Return False if it is the first of its kind, which must be kept as the row `row_id`."""
         kind = _Kind(principal.tenant_id, principal.bounds, principal.subject, method, reason)
         caller = _caller(kind)
@@ -185,7 +185,7 @@ class AuditTrail:
         if (
             error is not None
             and error.code in _REFUSED
-            and self._counted(call.principal, values["method"], error.reason, values["id"])
+            and self._count_refused(call.principal, values["method"], error.reason, values["id"])
         ):
             return
         try:

@@ -1,6 +1,6 @@
 """API keys in Postgres: made and revoked by an operator, checked by both services.
 
-`given_keys` has the keys that callers make.
+`derived_keys` has the keys that callers make.
 
 A key is shown once, when it is made; the database has its sha256. A service remembers keys for `CACHE_S`, so a
 revoked key works no longer than that, and a wrong one costs the database nothing when it comes again.

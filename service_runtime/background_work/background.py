@@ -52,11 +52,11 @@ async def keeping(start: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterat
     Args:
         start: Begins the loop. It may end by itself, when there is nothing left to do.
     """
-    async with running(_kept(start)):
+    async with running(_keep_running(start)):
         yield
 
 
-async def _kept(start: Callable[[], Coroutine[Any, Any, None]]) -> None:
+async def _keep_running(start: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a loop until it ends by itself; after an error, pause and start it again, each time a little later."""
 
     async def whole() -> bool:

@@ -37,13 +37,13 @@ class QueueRoom:
         """
         room = self._room.pop(door.tenant_id, 0)
         if room < items:
-            left = await self._left(door, items)
+            left = await self._room_left_for(door, items)
             room = max((left + 1) // 2, items)
         if len(self._room) >= _TENANTS_MAX:
             self._room.clear()
         self._room[door.tenant_id] = room - items
 
-    async def _left(self, door: Tenant | Transaction, items: int) -> int:
+    async def _room_left_for(self, door: Tenant | Transaction, items: int) -> int:
         """Count a tenant's queue, and return the room that is left.
 
         Raises:

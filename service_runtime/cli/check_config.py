@@ -54,7 +54,7 @@ def explain(settings_class: type[BaseSettings]) -> list[Setting]:
     return together + [
         Setting(
             name=name.upper(),
-            value=_shown(getattr(values, name)) if values else _unread(name, field),
+            value=_display(getattr(values, name)) if values else _unread(name, field),
             is_set=bool(os.environ.get(name.upper())),
             meaning=field.description or "",
             problem=problems.get(name.upper(), ""),
@@ -66,7 +66,7 @@ def explain(settings_class: type[BaseSettings]) -> list[Setting]:
 async def check(probes: Mapping[str, Check]) -> list[Checked]:
     """Ask everything at once, each for `CHECK_TIMEOUT_S` at most."""
 
-    async def one(name: str, probe: Check) -> Checked:
+    async def run_check(name: str, probe: Check) -> Checked:
         try:
             async with asyncio.timeout(CHECK_TIMEOUT_S):
                 await probe()
@@ -80,7 +80,7 @@ async def check(probes: Mapping[str, Check]) -> list[Checked]:
             return Checked(name=name, problem=f"{type(error).__name__}: {error}")
         return Checked(name=name)
 
-    return list(await asyncio.gather(*(one(name, probe) for name, probe in probes.items())))
+    return list(await asyncio.gather(*(run_check(name, probe) for name, probe in probes.items())))
 
 
 def show(settings: list[Setting], checked: list[Checked], *, as_json: bool) -> int:
@@ -120,7 +120,7 @@ def show(settings: list[Setting], checked: list[Checked], *, as_json: bool) -> i
     return int(bool(wrong))
 
 
-def _shown(value: object) -> str:
+def _display(value: object) -> str:
     if isinstance(value, SecretStr):
         return str(value)  # asterisks, or nothing
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
@@ -130,5 +130,5 @@ def _unread(name: str, field: FieldInfo) -> str:
     """Return the value of a variable, or its default, where the settings as a whole are invalid."""
     value = os.environ.get(name.upper(), "")
     if not value:
-        return _shown(field.get_default(call_default_factory=True, validated_data={}))
+        return _display(field.get_default(call_default_factory=True, validated_data={}))
     return "*" * 10 if "SecretStr" in str(field.annotation) else value

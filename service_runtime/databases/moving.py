@@ -447,7 +447,7 @@ class _Move:
                 for table in self._tables:
                     if done.there[table.label].written:
                         self._stage(table)
-                        self._pipe(table, self._written(horizon), table.staged())
+                        self._pipe(table, self._rows_since(horizon), table.staged())
                         self._target.execute(sql.SQL("ANALYZE {}").format(table.staged()))
                         done.changed.append(table)
                 differing = [
@@ -477,7 +477,7 @@ class _Move:
         written = sql.SQL(", count(*) FILTER (WHERE {0}) AS written, {1} FILTER (WHERE {0}) AS rows_checksum")
 
         def of_source(table: _Table) -> sql.Composable:
-            return written.format(_written_since(horizon), _CHECKSUM.format(table.row()))
+            return written.format(_since_horizon(horizon), _CHECKSUM.format(table.row()))
 
         with ThreadPoolExecutor(1, thread_name_prefix="sums") as executor:  # both databases at once
             here = executor.submit(self._sums_of, self._target, self._tables, lambda _: _NOTHING)
@@ -508,8 +508,8 @@ class _Move:
             count, checksum = count + new.count, checksum ^ new.checksum
         return (count, checksum) == (there.count, there.checksum)
 
-    def _written(self, horizon: str) -> sql.Composed:
-        return sql.SQL("tenant_id = {} AND {}").format(sql.Literal(self._id), _written_since(horizon))
+    def _rows_since(self, horizon: str) -> sql.Composed:
+        return sql.SQL("tenant_id = {} AND {}").format(sql.Literal(self._id), _since_horizon(horizon))
 
     def _put_written(self, table: _Table, there: Any, horizon: str, lacking: Sequence[tuple[str, ...]]) -> int:
         """Put the staged rows of a table into it, and older rows that are missing, and compare both sides.
@@ -522,7 +522,7 @@ class _Move:
                 sql.Literal(self._id), _names(table.key), _rows(lacking)
             )
             self._pipe(table, place, table.staged())
-            place = sql.SQL("{} OR {}").format(self._written(horizon), place)
+            place = sql.SQL("{} OR {}").format(self._rows_since(horizon), place)
             statement = sql.SQL("SELECT count(*), {} FROM {} WHERE {}").format(
                 _CHECKSUM.format(table.row()), table.name, place
             )
@@ -594,7 +594,7 @@ class _Move:
             "SELECT {texts}, {written} AS is_new FROM {table} WHERE tenant_id = {id} AND {bucket} = ANY ({buckets})"
         ).format(
             texts=_texts(table.key),
-            written=_written_since(horizon),
+            written=_since_horizon(horizon),
             table=table.name,
             id=sql.Literal(self._id),
             bucket=table.bucket(),
@@ -753,7 +753,7 @@ def _putting(
     return put + sql.SQL(" ON CONFLICT ({}) DO UPDATE SET {}").format(_names(table.key), changes)
 
 
-def _written_since(horizon: str) -> sql.Composed:
+def _since_horizon(horizon: str) -> sql.Composed:
     return sql.SQL("age(xmin) <= age({}::xid8::xid)").format(sql.Literal(horizon))
 
 

@@ -46,7 +46,7 @@ class Streams:
         self.count = 0
 
     @contextmanager
-    def one(self, connection: str) -> Iterator[None]:
+    def count_stream(self, connection: str) -> Iterator[None]:
         """Count an open stream of a connection for the block.
 
         Raises:
@@ -109,7 +109,7 @@ class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
         """Send the status of a name, now and after each change."""
         shown = None
         try:
-            with self._watches.one(context.peer()):
+            with self._watches.count_stream(context.peer()):
                 if not await unproven().take(context.peer()):
                     await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, TOO_MANY)
                 while True:
@@ -142,7 +142,7 @@ class Reflection(reflection.aio.ReflectionServicer):  # type: ignore[misc]
     async def ServerReflectionInfo(self, requests: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
         """Answer each request for a description of the protos."""
         try:
-            with self._streams.one(context.peer()):
+            with self._streams.count_stream(context.peer()):
                 async with asyncio.timeout(REFLECTION_S_MAX):
                     async for answer in super().ServerReflectionInfo(self._paced(requests, context.peer()), context):
                         yield answer

@@ -365,7 +365,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         call.slot.belongs_to(call.principal)
         call.ledger, call.held = self.held, self.held.for_caller(call.principal)
         call.held.set(_CALL_BYTES + request_bytes * _REQUEST_COPIES)
-        self._turns.seen(call.principal)
+        self._turns.note_call(call.principal)
         if known is not None:
             admit(call.principal, known)
         call.credential = credential(metadata)

@@ -142,7 +142,7 @@ async def running(
             ("grpc.keepalive_permit_without_calls", 1),
         ],
     )
-    found_by_name = _FoundByName(server)
+    found_by_name = _MethodsByName(server)
     for service in services:
         service.add(found_by_name)
     health_servicer = Health()
@@ -197,7 +197,7 @@ async def _release(hold: Hold, services: Sequence[Service], goaway_s: float) -> 
         service.ending()
 
 
-class _FoundByName:
+class _MethodsByName:
     """A server for generated code to add services to: it looks methods up by name instead of registering them.
 
     grpc.aio waits for each registered method in a task of its own, and goes through all of these tasks at every call:

@@ -222,7 +222,7 @@ class _Door:
             if not self._may_call(origin):
                 raise PermissionDenied(f"pages of this origin may not call; {self._origins.setting} must list it")
             answering.allow(origin)
-        if self._on_loopback and not is_loopback(_named(_HOST, request.headers.get("host", ""))):
+        if self._on_loopback and not is_loopback(_name_in(_HOST, request.headers.get("host", ""))):
             raise InvalidArgument("the host header must name this server; call it by its own address", field="host")
 
     def _document(self, request: Request) -> HttpResponse | None:
@@ -239,7 +239,7 @@ class _Door:
     def _may_call(self, origin: str) -> bool:
         if origin in self._origins.allowed:
             return True
-        return self._origins.loopback and self._on_loopback and is_loopback(_named(_ORIGIN, origin))
+        return self._origins.loopback and self._on_loopback and is_loopback(_name_in(_ORIGIN, origin))
 
 
 class _Answering:
@@ -312,7 +312,7 @@ def _is_preflight(request: Request) -> bool:
     )
 
 
-def _named(form: re.Pattern[str], text: str) -> str:
+def _name_in(form: re.Pattern[str], text: str) -> str:
     """Return the name in a header of this form; empty if it has another."""
     match = form.fullmatch(text)
     return match["name"].lower() if match else ""

@@ -116,7 +116,7 @@ class JsonMessages:
             is_done = False
             try:
                 if process is None:
-                    process = await self._begun()
+                    process = await self._start_process()
                     await _until_ready(process)
                 async with asyncio.timeout(WORK_S_MAX):
                     ended, answer = await _answer_of(process, kind, message_class, payload)
@@ -137,7 +137,7 @@ class JsonMessages:
             raise WrongJson(answer.decode(errors="replace"))
         return answer
 
-    async def _begun(self) -> Process:
+    async def _start_process(self) -> Process:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", json_process.__name__),
             stdin=PIPE,

@@ -77,7 +77,7 @@ class CallerLeftError(BaseException):
     """The caller of the work on this thread has left. No `except Exception` keeps the work going."""
 
 
-class _Wanted:
+class _Cancellation:
     """Whether a caller still waits for the work of a thread. The event loop writes it, the thread reads it."""
 
     __slots__ = ("is_over",)
@@ -86,7 +86,7 @@ class _Wanted:
         self.is_over = False
 
 
-_wanted: ContextVar[_Wanted | None] = ContextVar("wanted", default=None)
+_wanted: ContextVar[_Cancellation | None] = ContextVar("wanted", default=None)
 
 
 async def in_stoppable_thread(threads: Executor, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -98,7 +98,7 @@ async def in_stoppable_thread(threads: Executor, work: Callable[_P, _T], *args: 
     Raises:
         The errors of `work`.
     """
-    context, wanted = copy_context(), _Wanted()
+    context, wanted = copy_context(), _Cancellation()
     context.run(_wanted.set, wanted)
     try:
         return await asyncio.get_running_loop().run_in_executor(threads, lambda: context.run(work, *args, **kwargs))

@@ -92,7 +92,7 @@ class Destinations:
             AddressRefused: it may not.
         """
         ip = ipaddress.ip_address(address.partition("%")[0])
-        meant = _meant(ip)
+        meant = _with_embedded(ip)
         for entry in self._entries:
             if entry.port in (None, port) and any(
                 ip_form.version == entry.network.version and ip_form in entry.network for ip_form in {ip, meant[-1]}
@@ -143,7 +143,7 @@ def _entry(text: str) -> _Entry:
         ) from None
 
 
-def _meant(ip: _Ip) -> list[_Ip]:
+def _with_embedded(ip: _Ip) -> list[_Ip]:
     """Return an address, and the IPv4 addresses that are embedded in it."""
     meant: list[_Ip] = [ip]
     if isinstance(ip, ipaddress.IPv6Address):

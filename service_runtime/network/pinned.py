@@ -126,10 +126,10 @@ class ReadTurns:
             await turn
         else:
             self._waiting[tenant_id] = []
-            self._taken(tenant_id)
+            self._pass_on_after(tenant_id)
         watch.reads += 1
 
-    def _taken(self, tenant_id: str) -> None:
+    def _pass_on_after(self, tenant_id: str) -> None:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         # After the conversation that reads now, and then as long again as that took.
@@ -141,7 +141,7 @@ class ReadTurns:
             _, _, turn = heapq.heappop(waiting)
             if not turn.done():  # it may be cancelled
                 turn.set_result(None)
-                self._taken(tenant_id)
+                self._pass_on_after(tenant_id)
                 return
         del self._waiting[tenant_id]
 

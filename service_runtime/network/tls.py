@@ -17,7 +17,7 @@ from service_runtime.settings import ServiceSettings
 
 _log = logging.getLogger("tls")
 
-Made = TypeVar("Made")
+Contents = TypeVar("Contents")
 
 _Stamp = tuple[tuple[int, int], ...]  # when each file was written, and its size
 
@@ -94,7 +94,7 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
     return first
 
 
-class Following(Generic[Made]):
+class Following(Generic[Contents]):
     """A value made from files, and made again when they change; while they are wrong, the old value stays.
 
     Safe to share among threads.
@@ -107,7 +107,7 @@ class Following(Generic[Made]):
         BadCertificate: the files are wrong from the beginning.
     """
 
-    def __init__(self, paths: Sequence[Path], make: Callable[[], Made]) -> None:
+    def __init__(self, paths: Sequence[Path], make: Callable[[], Contents]) -> None:
         self._paths = paths
         self._make = make
         self._lock = threading.Lock()
@@ -115,7 +115,7 @@ class Following(Generic[Made]):
         self._stamp = _stamp(paths)
         self.made = make()
 
-    def renewed(self) -> Made | None:
+    def renewed(self) -> Contents | None:
         """Return the value of changed files, or None if they are the same, or wrong, which is logged once."""
         with self._lock:
             try:

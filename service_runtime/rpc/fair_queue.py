@@ -165,7 +165,7 @@ class FairQueue:
             next_one.set_result(None)
             self._pace()
 
-    def seen(self, principal: Principal) -> None:
+    def note_call(self, principal: Principal) -> None:
         """Note a call of a key, for expensive work or not."""
         key, now = key_of(principal), time.monotonic()
         self._callers = [(now, key), *(caller for caller in self._callers if caller[1] != key)][:2]

@@ -42,7 +42,7 @@ def read(message_class: type[Message], data: bytes) -> Generator[None, None, Mes
     else:
         message.MergeFromString(data)
     if len(data) > _UNCOUNTED_BYTES:
-        yield from _counted(message)
+        yield from _check_elements(message)
     return message
 
 
@@ -108,7 +108,7 @@ class _Reading:
         raise DecodeError("it is cut off")
 
 
-def _counted(message: Message) -> Generator[None, None, None]:
+def _check_elements(message: Message) -> Generator[None, None, None]:
     """Refuse a message of too many elements, in steps.
 
     Raises:

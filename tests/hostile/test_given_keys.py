@@ -18,7 +18,7 @@ import pytest
 from contextkeep.errors import InvalidArgument, PermissionDenied, Unauthenticated
 from service_runtime.auth import access, keys
 from service_runtime.auth.access import Access
-from service_runtime.auth.given_keys import GivenKeys, IssuedKey, end_context_keys, make_context_key
+from service_runtime.auth.derived_keys import DerivedKeys, IssuedKey, end_context_keys, make_context_key
 from service_runtime.auth.keys import KeyAdministration, NewKey, StoredKeys
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.erasure.erased_users import end_keys
@@ -112,7 +112,7 @@ def count_of_keys(urls: Urls) -> tuple[Any, ...] | None:
 
 async def test_a_key_makes_keys_that_are_parts_of_it(database: Database, administration: KeyAdministration):
     asking = await principal_of(database, administration, WIDE)
-    given = GivenKeys(database)
+    given = DerivedKeys(database)
 
     key = await given.make(asking, NARROW)
     made = await whose(database, key)
@@ -152,7 +152,7 @@ async def test_no_key_makes_one_that_has_more(
     before = count_of_keys(urls)
 
     with pytest.raises(PermissionDenied):
-        await GivenKeys(database).make(asking, replace(NARROW, **{"lifetime": HOUR, **more}))
+        await DerivedKeys(database).make(asking, replace(NARROW, **{"lifetime": HOUR, **more}))
 
     assert count_of_keys(urls) == before
 
@@ -162,7 +162,7 @@ async def test_a_key_gives_on_to_ask_context_query_if_it_reads_or_asks_itself(
     database: Database, administration: KeyAdministration, scopes: tuple[str, ...]
 ):
     asking = await principal_of(database, administration, replace(WIDE, scopes=scopes))
-    key = await GivenKeys(database).make(asking, replace(WIDE, scopes=("context:read",)))
+    key = await DerivedKeys(database).make(asking, replace(WIDE, scopes=("context:read",)))
     made = await StoredKeys(database).find(key)
     assert made and made.scopes == {"context:read"}
 
@@ -170,17 +170,17 @@ async def test_a_key_gives_on_to_ask_context_query_if_it_reads_or_asks_itself(
 async def test_what_may_only_ask_gives_on_no_reading(database: Database, administration: KeyAdministration):
     asking = await principal_of(database, administration, replace(WIDE, scopes=("context:read", "admin")))
     with pytest.raises(PermissionDenied):
-        await GivenKeys(database).make(asking, replace(WIDE, scopes=("read",)))
+        await DerivedKeys(database).make(asking, replace(WIDE, scopes=("read",)))
     neither = await principal_of(database, administration, replace(WIDE, scopes=("write", "admin")))
     with pytest.raises(PermissionDenied):
-        await GivenKeys(database).make(neither, replace(WIDE, scopes=("context:read",)))
+        await DerivedKeys(database).make(neither, replace(WIDE, scopes=("context:read",)))
 
 
 async def test_to_make_a_key_for_a_user_takes_the_scope_delegate(database: Database, administration: KeyAdministration):
     asking = await principal_of(database, administration, replace(WIDE, scopes=("read", "admin")))
 
     with pytest.raises(PermissionDenied):
-        await GivenKeys(database).make(asking, NARROW)
+        await DerivedKeys(database).make(asking, NARROW)
 
 
 async def those_who_may_not(database: Database, administration: KeyAdministration, urls: Urls) -> dict[str, Principal]:
@@ -206,7 +206,7 @@ async def those_who_may_not(database: Database, administration: KeyAdministratio
 async def test_a_key_that_is_not_good_makes_and_revokes_none(
     database: Database, administration: KeyAdministration, urls: Urls
 ):
-    given = GivenKeys(database)
+    given = DerivedKeys(database)
     victim = administration.create(replace(WIDE, scopes=("read",)))
     asking_ones = await those_who_may_not(database, administration, urls)
     before = count_of_keys(urls)
@@ -231,7 +231,7 @@ async def test_a_key_that_is_not_good_makes_and_revokes_none(
 async def test_a_key_revokes_what_is_a_part_of_it_and_nothing_else(
     database: Database, administration: KeyAdministration
 ):
-    given = GivenKeys(database)
+    given = DerivedKeys(database)
     asking = await principal_of(database, administration, NARROW)
     part = administration.create(replace(NARROW, scopes=("read",), lifetime=None))
     wider = administration.create(replace(NARROW, app_ids=()))
@@ -381,7 +381,7 @@ async def test_the_keys_of_contexts_of_a_user_who_is_erased_are_gone_and_no_othe
 async def test_a_key_of_a_context_dies_with_its_parent(
     database: Database, administration: KeyAdministration, urls: Urls, end: str
 ):
-    given = GivenKeys(database)
+    given = DerivedKeys(database)
     asking = await principal_of(database, administration, WIDE)
     short = await of_context(database, asking)
     ordinary = await given.make(asking, replace(WIDE, scopes=("read",)))
@@ -396,7 +396,7 @@ async def test_a_key_of_a_context_dies_with_its_parent(
 async def test_a_key_of_a_context_ends_and_is_revoked_by_itself(
     database: Database, administration: KeyAdministration, urls: Urls
 ):
-    given = GivenKeys(database)
+    given = DerivedKeys(database)
     asking = await principal_of(database, administration, WIDE)
     over, revoked, by_operator = [await of_context(database, asking) for _ in range(3)]
     executed(

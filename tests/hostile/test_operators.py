@@ -16,7 +16,7 @@ from context_service.operations.rules.tenants import Tenants
 from context_service.operations.rules.work import Work
 from contextkeep.errors import InvalidArgument, JobNotFound, JobRunning, PermissionDenied
 from service_runtime.auth import keys
-from service_runtime.auth.given_keys import GivenKeys
+from service_runtime.auth.derived_keys import DerivedKeys
 from service_runtime.auth.keys import KeyAdministration, NewKey, StoredKeys
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.inputs.pages import PageRequest
@@ -56,7 +56,7 @@ async def operator(database: Database, urls: Urls) -> Principal:
 async def test_no_key_gives_on_what_only_the_command_line_gives(database: Database, operator: Principal):
     asked = replace(OPERATOR, scopes=("operator",))
     with pytest.raises(InvalidArgument):
-        await GivenKeys(database).make(operator, asked)
+        await DerivedKeys(database).make(operator, asked)
     asking = {"asking_id": operator.key_id, "subject": "x", "scopes": ["operator"]}
     with pytest.raises(PermissionDenied):  # as the role may ask by itself, too
         await database.of(operator).query(

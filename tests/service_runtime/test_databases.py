@@ -15,7 +15,7 @@ import pytest
 from context_service.app import migrations
 from contextkeep.client._base import RETRIES
 from contextkeep.errors import Unavailable
-from service_runtime.auth.given_keys import end_context_keys_elsewhere, make_context_key
+from service_runtime.auth.derived_keys import end_context_keys_elsewhere, make_context_key
 from service_runtime.auth.keys import StoredKeys
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.databases.placement import Databases, WrongDatabase

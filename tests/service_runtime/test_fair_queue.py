@@ -194,16 +194,16 @@ async def sliced(turns: FairQueue, calls: int, *, slices: int) -> float:
 
 async def test_the_slices_of_a_key_are_spaced_while_others_call_and_only_then():
     turns = turns_of(8)
-    turns.seen(caller(1))
+    turns.note_call(caller(1))
     assert await sliced(turns, 4, slices=50) < 150 * SPACING_S
-    turns.seen(caller(2))
-    turns.seen(caller(1))
+    turns.note_call(caller(2))
+    turns.note_call(caller(1))
     assert await sliced(turns, 4, slices=15) >= (60 - BURST - 1) * SPACING_S
 
 
 async def test_an_ordinary_history_is_not_spaced():
     turns = turns_of(8)
-    turns.seen(caller(2))
+    turns.note_call(caller(2))
     assert await sliced(turns, 1, slices=BURST) < BURST * SPACING_S
 
 

@@ -29,7 +29,7 @@ from contextkeep.errors import NodeNotFound, Overloaded, PermissionDenied, Unaut
 from contextkeep.options_pb2 import Call
 from service_runtime.auth import access, keys
 from service_runtime.auth.access import Access
-from service_runtime.auth.given_keys import GivenKeys, make_context_key
+from service_runtime.auth.derived_keys import DerivedKeys, make_context_key
 from service_runtime.auth.keys import KeyAdministration, NewKey, NoSuchKey, NoSuchTenant, StoredKeys
 from service_runtime.postgres import Database
 from service_runtime.postgres.administration import CannotAdminister
@@ -154,7 +154,7 @@ async def test_a_list_says_which_key_a_key_was_made_by(administration: KeyAdmini
     """Who finds that a key has leaked finds those that it made: they live on."""
     parent = administration.create(new_key(scopes=["read", "admin"]))
     asking = await checking(database).authenticate(bearer(parent))
-    child = await GivenKeys(database).make(asking, new_key(scopes=["read"]))
+    child = await DerivedKeys(database).make(asking, new_key(scopes=["read"]))
     administration.revoke(parent)
 
     first, second = administration.keys("default")

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from context_service.compiled_pages.model import FoundFacets, SaidByFacet, WholeFacet
+from context_service.compiled_pages.model import FacetPassage, FacetResults, WholeFacet
 from context_service.compiled_pages.pure.definition import FacetKind
 from context_service.compiled_pages.store.pages import facet_stale, page_stale, scope_of
 from context_service.compiled_pages.store.search import COUNT, SHOWN, WHOLE
@@ -26,7 +26,7 @@ from service_runtime.values.copying import copied
 PASSAGES_MAX = 2  # passages of one facet in an answer
 
 
-class AskedFacets:
+class FacetSearch:
     """Searches the facets of compiled pages; each call acts for its principal.
 
     Args:
@@ -53,7 +53,7 @@ class AskedFacets:
         time_from: datetime | None = None,
         time_to: datetime | None = None,
         principal: Principal,
-    ) -> FoundFacets:
+    ) -> FacetResults:
         """Return the best passages of facets, `PASSAGES_MAX` of each.
 
         Args:
@@ -78,7 +78,7 @@ class AskedFacets:
             for facet in await self._visible_hits(best_places, principal)
             if (time_from is None or facet.as_of >= time_from) and (time_to is None or facet.as_of < time_to)
         ]
-        return FoundFacets(facets=shown[:limit], by_meaning=matches.by_meaning)
+        return FacetResults(facets=shown[:limit], by_meaning=matches.by_meaning)
 
     async def whole(self, page_id: UUID, slug: str, *, is_put: bool, principal: Principal) -> WholeFacet | None:
         """Return the whole text of a facet, or None if the principal sees no such facet."""
@@ -87,7 +87,7 @@ class AskedFacets:
             return copied(WholeFacet, row)
         return None
 
-    async def _visible_hits(self, ranked: Sequence[Ranked], principal: Principal) -> list[SaidByFacet]:
+    async def _visible_hits(self, ranked: Sequence[Ranked], principal: Principal) -> list[FacetPassage]:
         if not ranked:
             return []
         places = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(ranked)]
@@ -105,9 +105,9 @@ def _same(row: Row) -> object:
     return row.definition_name, row.node_id, row.slug, row.page_id if row.is_put else None
 
 
-def _hit_of(row: Row, ranked: Ranked) -> SaidByFacet:
+def _hit_of(row: Row, ranked: Ranked) -> FacetPassage:
     return copied(
-        SaidByFacet,
+        FacetPassage,
         row,
         kind=FacetKind(row.kind),
         stale=facet_stale(row, of_page=page_stale(row)),

@@ -77,7 +77,7 @@ FIRST = UUID(int=0)  # before all ids of pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _FoundPage:
+class _IndexedFacet:
     """A facet, and the passages by which searches find it."""
 
     seq: int
@@ -220,7 +220,7 @@ class CompiledRows:
             for facet in page.facets
         }
         found = [
-            copied(_FoundPage, row, walls=walls[row.page_id, row.slug], pieces=pieces[row.page_id, row.slug])
+            copied(_IndexedFacet, row, walls=walls[row.page_id, row.slug], pieces=pieces[row.page_id, row.slug])
             for row in placed
         ]
         for row in await transaction.query(_MOVE_PUT, ids):
@@ -238,12 +238,12 @@ class CompiledRows:
             for facet in page.facets
         }
 
-    async def _again(self, transaction: Transaction, row: Row) -> _FoundPage:
+    async def _again(self, transaction: Transaction, row: Row) -> _IndexedFacet:
         """Return an added facet with its current passages, which change with the title of its page."""
         pieces = await self._pieces(transaction, row.title, row.aliases, row.heading, row.text)
         counts = json_rows([{"seq": row.seq, "passage_count": len(pieces)}])
         await transaction.query(_PASSAGES, {"counts": counts})
-        return copied(_FoundPage, row, walls=walls_of(row), pieces=pieces)
+        return copied(_IndexedFacet, row, walls=walls_of(row), pieces=pieces)
 
     async def _pieces(
         self, transaction: Transaction, title: str, aliases: Sequence[str], heading: str, text: str
@@ -255,7 +255,7 @@ class CompiledRows:
 
         return await beside_the_loop(_CUTTING * utf8_bytes(text), work)
 
-    async def _find(self, transaction: Transaction, scope: PassageScope, found: Iterable[_FoundPage]) -> None:
+    async def _find(self, transaction: Transaction, scope: PassageScope, found: Iterable[_IndexedFacet]) -> None:
         """Write the passages of facets; those of one audience are written together."""
         together: dict[Walls, list[Passage]] = {}
         for found_page in found:
@@ -371,7 +371,9 @@ class CompiledRows:
             walls = copied(Walls, page)
             row_put = _put_row(page, facet_input, walls, len(pieces), by)
             (row,) = await transaction.query(_PUT_FACETS, {**ids, "facets": json_rows([row_put])})
-            found = _FoundPage(seq=row.seq, page_id=page.page_id, written_at=row.written_at, walls=walls, pieces=pieces)
+            found = _IndexedFacet(
+                seq=row.seq, page_id=page.page_id, written_at=row.written_at, walls=walls, pieces=pieces
+            )
             await self._find(transaction, scope, [found])
         (count,) = await transaction.query(_COUNT_PUT, ids)
         return int(count.facets)

@@ -43,7 +43,7 @@ from contextkeep.errors import (
     TaskEnded,
     TaskNotFound,
 )
-from service_runtime.auth.given_keys import IssuedKey, make_context_key
+from service_runtime.auth.derived_keys import IssuedKey, make_context_key
 from service_runtime.inputs import pages
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
@@ -545,7 +545,7 @@ class Messaging:
     async def issue_key(
         self, context_id: UUID, *, principal: Principal, scopes: Sequence[str], lifetime: timedelta
     ) -> IssuedKey:
-        """Make a short-lived key that reaches one context; see `given_keys.make_context_key`.
+        """Make a short-lived key that reaches one context; see `derived_keys.make_context_key`.
 
         Raises:
             ContextNotFound: there is no such context.

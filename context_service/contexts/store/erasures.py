@@ -24,7 +24,7 @@ from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.retrieval.model import OF_USERS, PassageScope
 from context_service.retrieval.room import Passages
 from contextkeep.errors import ContextNotFound, ErasureNotFound, LegalHold
-from service_runtime.auth.given_keys import end_context_keys_elsewhere
+from service_runtime.auth.derived_keys import end_context_keys_elsewhere
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background
 from service_runtime.background_work.long_work import Pause

@@ -36,7 +36,7 @@ from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.rules.windows import Opening, Windows
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
-from service_runtime.auth.given_keys import IssuedKey, make_context_key
+from service_runtime.auth.derived_keys import IssuedKey, make_context_key
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal

@@ -29,7 +29,7 @@ from context_service.windows.rules.heads import RENDERING
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, InvalidArgument, PermissionDenied, WindowClosed
-from service_runtime.auth.given_keys import end_context_keys
+from service_runtime.auth.derived_keys import end_context_keys
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal

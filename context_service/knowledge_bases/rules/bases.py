@@ -1,7 +1,7 @@
 """The rules of knowledge bases: administrators create them, and any caller that sees one may add documents to it.
 
 A base is searched for all callers of its tenant, or for the agents that name it. `BaseRows` decides which callers see a
-base; `AskedBases` decides which bases a question searches.
+base; `BaseSearch` decides which bases a question searches.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from uuid import UUID
 import orjson
 
 from context_service.knowledge_bases.model import (
-    AskedBase,
-    AskedBedrock,
+    BaseResults,
+    BaseToSearch,
     Bedrock,
-    FoundInBases,
-    SaidByDocument,
+    BedrockBase,
+    DocumentPassage,
     WholeDocument,
 )
 from context_service.knowledge_bases.store.documents import scope_of
@@ -37,7 +37,7 @@ BASES_MAX = 20  # bases that a question searches: those with most passages
 FOUND_MAX = 10  # in one base
 
 
-class AskedBases:
+class BaseSearch:
     """Searches knowledge bases; each call acts for its principal, with the base names of its agent.
 
     Args:
@@ -51,16 +51,16 @@ class AskedBases:
         self._passages = passages
         self._meaning = meaning
 
-    async def asked(self, names: Sequence[str], *, principal: Principal) -> list[AskedBase]:
+    async def asked(self, names: Sequence[str], *, principal: Principal) -> list[BaseToSearch]:
         """Return the bases of the tenant and those with the names, as far as the principal's bounds let it see them."""
         rows = await self._database.of(principal.without_admin()).query(ASKED, _parameters(names, principal))
-        return [copied(AskedBase, row, documents=row.document_count) for row in rows]
+        return [copied(BaseToSearch, row, documents=row.document_count) for row in rows]
 
-    async def asked_bedrock(self, names: Sequence[str], *, principal: Principal) -> list[AskedBedrock]:
+    async def asked_bedrock(self, names: Sequence[str], *, principal: Principal) -> list[BedrockBase]:
         """Return the bases of Amazon Bedrock, of the tenant and with the names, as far as the principal sees them."""
         rows = await self._database.of(principal.without_admin()).query(ASKED_BEDROCK, _parameters(names, principal))
         return [
-            AskedBedrock(
+            BedrockBase(
                 base_id=row.base_id,
                 name=row.name,
                 bedrock=Bedrock(bedrock_id=row.bedrock_id, region=row.bedrock_region),
@@ -71,13 +71,13 @@ class AskedBases:
     async def found(
         self,
         text: str,
-        bases: Sequence[AskedBase],
+        bases: Sequence[BaseToSearch],
         *,
         limit: int,
         time_from: datetime | None = None,
         time_to: datetime | None = None,
         principal: Principal,
-    ) -> FoundInBases:
+    ) -> BaseResults:
         """Return the best passages of bases, `PASSAGES_MAX` of each document.
 
         Args:
@@ -111,7 +111,7 @@ class AskedBases:
         # Scores of different bases cannot be compared.
         places = [place for together in zip_longest(*of_bases) for place in together if place is not None]
         shown = await self._visible_hits(places, [base.name for base in bases], principal)
-        return FoundInBases(documents=shown[:limit], by_meaning=by_meaning, left_out=max(0, len(with_text) - BASES_MAX))
+        return BaseResults(documents=shown[:limit], by_meaning=by_meaning, left_out=max(0, len(with_text) - BASES_MAX))
 
     async def whole(
         self, document_id: UUID, names: Sequence[str], *, chars_max: int, principal: Principal
@@ -124,7 +124,7 @@ class AskedBases:
 
     async def _visible_hits(
         self, places: Sequence[tuple[UUID, Ranked]], names: Sequence[str], principal: Principal
-    ) -> list[SaidByDocument]:
+    ) -> list[DocumentPassage]:
         """Return the texts of ranked passages with their documents, as far as the documents may still be shown."""
         if not places:
             return []
@@ -141,9 +141,9 @@ def _parameters(names: Sequence[str], principal: Principal) -> Mapping[str, obje
     return {"tenant_id": principal.tenant_id, "names": list(names)}
 
 
-def _hit_of(row: Row, ranked: Ranked) -> SaidByDocument:
+def _hit_of(row: Row, ranked: Ranked) -> DocumentPassage:
     return copied(
-        SaidByDocument,
+        DocumentPassage,
         row,
         heading=row.heading or "",
         added_at=row.created_at,

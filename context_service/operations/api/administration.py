@@ -16,7 +16,7 @@ from context_service.working_memory.room import Limits
 from contextkeep.context.v1 import administration_pb2 as pb
 from contextkeep.errors import InvalidArgument, KeyNotFound
 from service_runtime.auth.audit_trail import AdministrativeCall, AuditTrail
-from service_runtime.auth.given_keys import KEY_LIFETIME_MAX, Caller, GivenKey, GivenKeys
+from service_runtime.auth.derived_keys import KEY_LIFETIME_MAX, Caller, DerivedKey, DerivedKeys
 from service_runtime.auth.keys import PREFIX_CHARS, NewKey
 from service_runtime.inputs.pages import PageRequest
 from service_runtime.rpc import calls
@@ -28,7 +28,7 @@ class AdministrationServicer(OperationsServicer):
     """Answers the RPCs of `Administration`."""
 
     def __init__(
-        self, keys: GivenKeys, trail: AuditTrail, limits: Limits, tenants: Tenants, work: Work, jobs: Jobs
+        self, keys: DerivedKeys, trail: AuditTrail, limits: Limits, tenants: Tenants, work: Work, jobs: Jobs
     ) -> None:
         self._keys = keys
         self._trail = trail
@@ -103,7 +103,7 @@ def _caller(caller: Caller) -> pb.GetCallerResponse:
     )
 
 
-def _key(key: GivenKey) -> pb.ApiKey:
+def _key(key: DerivedKey) -> pb.ApiKey:
     return copied(pb.ApiKey, key)
 
 

@@ -17,7 +17,7 @@ from context_service.query.providers import QueryScope, State
 from context_service.query.pure.expand import ExpandedRef
 from context_service.query.pure.fusion import Candidate, Fused
 from context_service.query.pure.policy import Ruled, Setting
-from context_service.query.pure.request import LIMIT_DEFAULT, Depth, Mode, QueryRequest, ScopeAsked, Selection
+from context_service.query.pure.request import LIMIT_DEFAULT, Depth, Mode, QueryRequest, ScopeFilter, Selection
 from context_service.query.rules.policies import Policies
 from context_service.query.rules.query import ContextQueries, ProviderProgress, Queried, Status
 from context_service.query.rules.source_tests import Last, SourceTests
@@ -36,11 +36,11 @@ _MODES: Mapping[int, Mode] = {
     pb.QUERY_MODE_RESULTS: Mode.RESULTS,
     pb.QUERY_MODE_ANSWER: Mode.ANSWER,
 }
-_SCOPES: Mapping[int, ScopeAsked] = {
-    pb.QUERY_SCOPE_UNSPECIFIED: ScopeAsked.AUTO,
-    pb.QUERY_SCOPE_AUTO: ScopeAsked.AUTO,
-    pb.QUERY_SCOPE_PERSONAL: ScopeAsked.PERSONAL,
-    pb.QUERY_SCOPE_TEAM: ScopeAsked.TEAM,
+_SCOPES: Mapping[int, ScopeFilter] = {
+    pb.QUERY_SCOPE_UNSPECIFIED: ScopeFilter.AUTO,
+    pb.QUERY_SCOPE_AUTO: ScopeFilter.AUTO,
+    pb.QUERY_SCOPE_PERSONAL: ScopeFilter.PERSONAL,
+    pb.QUERY_SCOPE_TEAM: ScopeFilter.TEAM,
 }
 _DEPTHS: Mapping[int, Depth] = {
     pb.QUERY_DEPTH_UNSPECIFIED: Depth.QUICK,
@@ -56,9 +56,9 @@ _MEMORY_MODES: Mapping[pb.MemoryQueryMode, MemoryMode | None] = {
 _MEMORY_MODE = {mode: number for number, mode in _MEMORY_MODES.items()}
 _MODE = {Mode.RESULTS: pb.QUERY_MODE_RESULTS, Mode.ANSWER: pb.QUERY_MODE_ANSWER}
 _SCOPE = {
-    ScopeAsked.AUTO: pb.QUERY_SCOPE_AUTO,
-    ScopeAsked.PERSONAL: pb.QUERY_SCOPE_PERSONAL,
-    ScopeAsked.TEAM: pb.QUERY_SCOPE_TEAM,
+    ScopeFilter.AUTO: pb.QUERY_SCOPE_AUTO,
+    ScopeFilter.PERSONAL: pb.QUERY_SCOPE_PERSONAL,
+    ScopeFilter.TEAM: pb.QUERY_SCOPE_TEAM,
 }
 _DEPTH = {Depth.QUICK: pb.QUERY_DEPTH_QUICK, Depth.DEEP: pb.QUERY_DEPTH_DEEP}
 _OWN = {QueryScope.PERSONAL: pb.QUERY_SCOPE_PERSONAL, QueryScope.TEAM: pb.QUERY_SCOPE_TEAM}

@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from context_service.knowledge_bases.bedrock import BedrockClient, BedrockPassage
-from context_service.knowledge_bases.model import AskedBedrock
-from context_service.knowledge_bases.room import AskedBases
+from context_service.knowledge_bases.model import BedrockBase
+from context_service.knowledge_bases.room import BaseSearch
 from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from contextkeep.errors import ContextKeepError
@@ -38,7 +38,7 @@ class BedrockKnowledgeBases:
         scopes=frozenset({QueryScope.TEAM}),
     )
 
-    def __init__(self, bases: AskedBases, client: BedrockClient, *, allowed: Mapping[UUID, Collection[str]]) -> None:
+    def __init__(self, bases: BaseSearch, client: BedrockClient, *, allowed: Mapping[UUID, Collection[str]]) -> None:
         self._bases = bases
         self._client = client
         self._allowed = allowed
@@ -60,7 +60,7 @@ class BedrockKnowledgeBases:
             return Answered(state=State.SKIPPED, reason=reason)
         asking = bases[:BASES_MAX]
         seconds = ONE_DEEP_S if request.is_deep else ONE_QUICK_S
-        results = await asyncio.gather(*(self._one(searched_base, request, seconds) for searched_base in asking))
+        results = await asyncio.gather(*(self._retrieve(searched_base, request, seconds) for searched_base in asking))
         failed = [(base, answer) for base, answer in zip(asking, results, strict=True) if isinstance(answer, Exception)]
         if len(failed) == len(asking):
             raise failed[0][1]
@@ -83,8 +83,8 @@ class BedrockKnowledgeBases:
             target=_target(asking),
         )
 
-    async def _one(
-        self, base: AskedBedrock, request: ProviderQuery, seconds: float
+    async def _retrieve(
+        self, base: BedrockBase, request: ProviderQuery, seconds: float
     ) -> list[BedrockPassage] | Exception:
         try:
             async with asyncio.timeout(seconds):
@@ -97,12 +97,12 @@ def _failure(error: Exception, seconds: float) -> str:
     return error.message if isinstance(error, ContextKeepError) else f"no answer within {seconds:.1f} s"
 
 
-def _target(bases: Sequence[AskedBedrock]) -> str:
+def _target(bases: Sequence[BedrockBase]) -> str:
     names = ", ".join(base.name for base in bases)
     return f"{len(bases)} knowledge base{'' if len(bases) == 1 else 's'} of Amazon Bedrock ({names})"
 
 
-def _hit(base: AskedBedrock, passage: BedrockPassage) -> Hit:
+def _hit(base: BedrockBase, passage: BedrockPassage) -> Hit:
     label = unquote(urlsplit(passage.uri).path.rstrip("/").rpartition("/")[2]) if _is_url(passage.uri) else passage.uri
     label = label or base.name
     return Hit(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from context_service.compiled_pages.model import SaidByFacet
-from context_service.compiled_pages.room import AskedFacets
+from context_service.compiled_pages.model import FacetPassage
+from context_service.compiled_pages.room import FacetSearch
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import BRAIN
 from service_runtime.rpc.principal import Principal
@@ -28,7 +28,7 @@ class CompiledFacets:
 
     info = ProviderInfo(id=BRAIN, family=BRAIN, display_name="Compiled pages", scopes=frozenset({QueryScope.TEAM}))
 
-    def __init__(self, facets: AskedFacets) -> None:
+    def __init__(self, facets: FacetSearch) -> None:
         self._facets = facets
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
@@ -89,7 +89,7 @@ def _page_and_slug(source_id: str) -> tuple[UUID, str, bool] | None:
     return page_id, slug, kind == _PUT
 
 
-def _hit(hit: SaidByFacet) -> Hit:
+def _hit(hit: FacetPassage) -> Hit:
     """Return a passage of a facet as a hit, with the origin of the facet in the metadata."""
     return copied(
         Hit,

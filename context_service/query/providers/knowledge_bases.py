@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from context_service.knowledge_bases.model import AskedBase, SaidByDocument
-from context_service.knowledge_bases.room import AskedBases
+from context_service.knowledge_bases.model import BaseToSearch, DocumentPassage
+from context_service.knowledge_bases.room import BaseSearch
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from service_runtime.rpc.principal import Principal
@@ -30,7 +30,7 @@ class KnowledgeBaseDocuments:
         id=KNOWLEDGE_BASE, family=KNOWLEDGE_BASE, display_name="Knowledge bases", scopes=frozenset({QueryScope.TEAM})
     )
 
-    def __init__(self, bases: AskedBases) -> None:
+    def __init__(self, bases: BaseSearch) -> None:
         self._bases = bases
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
@@ -99,7 +99,7 @@ def _documents(count: int) -> str:
     return "1 document is" if count == 1 else f"{count:,} documents are"
 
 
-def _target(bases: Sequence[AskedBase]) -> str:
+def _target(bases: Sequence[BaseToSearch]) -> str:
     """Describe the search: "2 knowledge bases (handbook, prices): 12 documents, 1 could not be read"."""
     names = ", ".join(base.name for base in bases[:_SHOWN_MAX]) + (", ..." if len(bases) > _SHOWN_MAX else "")
     documents, failed = sum(base.documents for base in bases), sum(base.failed for base in bases)
@@ -108,7 +108,7 @@ def _target(bases: Sequence[AskedBase]) -> str:
     return f"{what} ({names}): {documents:,} document{'' if documents == 1 else 's'}{read}"
 
 
-def _hit(hit: SaidByDocument) -> Hit:
+def _hit(hit: DocumentPassage) -> Hit:
     """Return a passage of a document as a hit, with its place in the document in the metadata."""
     where = hit.heading or (f"page {hit.page}" if hit.page else "")
     return Hit(

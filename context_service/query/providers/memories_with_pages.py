@@ -17,8 +17,8 @@ from uuid import UUID
 from context_service.query.providers import Answered, Expanded, Hit, ProviderQuery, State
 from context_service.query.providers.memories import UserMemories
 from context_service.query.providers.wiki import WIKI, expanded_pages, hit_of
-from context_service.wiki.model import SaidByPage
-from context_service.wiki.room import AskedPages
+from context_service.wiki.model import PagePassage
+from context_service.wiki.room import PageSearch
 from contextkeep.errors import ContextKeepError
 from service_runtime.rpc.calls import current_call, remaining_s
 from service_runtime.rpc.principal import Principal
@@ -39,7 +39,7 @@ class MemoriesWithPages:
 
     info = UserMemories.info
 
-    def __init__(self, memories: UserMemories, pages: AskedPages) -> None:
+    def __init__(self, memories: UserMemories, pages: PageSearch) -> None:
         self._memories = memories
         self._pages = pages
 
@@ -78,7 +78,7 @@ def _within(seconds: float) -> Iterator[None]:
         current_call.reset(token)
 
 
-def _beside(answer: Answered, pages: list[SaidByPage]) -> Iterator[Hit]:
+def _beside(answer: Answered, pages: list[PagePassage]) -> Iterator[Hit]:
     """Yield hits, each page after the first memory that it cites."""
     left = list(pages)
     for hit in answer.hits:

@@ -44,7 +44,7 @@ _DISPLAY_CHARS_MAX = 100
 _TEAM = frozenset({QueryScope.TEAM})
 
 
-class AskedSpecialists:
+class SpecialistProviders:
     """The specialists of tenants, each as a provider.
 
     Args:

@@ -8,8 +8,8 @@ from uuid import UUID
 from context_service.query.model import without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import WIKI
-from context_service.wiki.model import SaidByPage
-from context_service.wiki.room import AskedPages
+from context_service.wiki.model import PagePassage
+from context_service.wiki.room import PageSearch
 from service_runtime.rpc.principal import Principal
 
 TRUST = 3
@@ -29,7 +29,7 @@ class WikiPages:
 
     info = ProviderInfo(id=WIKI, family=WIKI, display_name="Wiki pages", scopes=frozenset({QueryScope.PERSONAL}))
 
-    def __init__(self, pages: AskedPages) -> None:
+    def __init__(self, pages: PageSearch) -> None:
         self._pages = pages
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
@@ -60,7 +60,7 @@ class WikiPages:
         return await expanded_pages(self._pages, source_ids, principal)
 
 
-async def expanded_pages(pages: AskedPages, source_ids: Sequence[str], principal: Principal) -> list[Expanded]:
+async def expanded_pages(pages: PageSearch, source_ids: Sequence[str], principal: Principal) -> list[Expanded]:
     """Return the pages that hits were taken from, in their newest versions."""
     expanded = []
     for source_id in source_ids if principal.user_id else ():
@@ -88,7 +88,7 @@ def _page_id(source_id: str) -> UUID | None:
         return None
 
 
-def hit_of(hit: SaidByPage) -> Hit:
+def hit_of(hit: PagePassage) -> Hit:
     """Return a passage of a page as a hit."""
     return Hit(
         source_id=f"{hit.page_id}.{hit.ordinal}",

@@ -40,7 +40,7 @@ class Mode(Enum):
     ANSWER = "answer"
 
 
-class ScopeAsked(Enum):
+class ScopeFilter(Enum):
     """The owners whose hits are wanted."""
 
     AUTO = "auto"
@@ -50,7 +50,7 @@ class ScopeAsked(Enum):
     @property
     def scopes(self) -> frozenset[QueryScope]:
         """The scopes that hits may have."""
-        return BOTH if self is ScopeAsked.AUTO else frozenset({QueryScope[self.name]})
+        return BOTH if self is ScopeFilter.AUTO else frozenset({QueryScope[self.name]})
 
 
 class Depth(Enum):
@@ -74,7 +74,7 @@ class QueryRequest:
 
     query: str
     mode: Mode = Mode.RESULTS
-    scope: ScopeAsked = ScopeAsked.AUTO
+    scope: ScopeFilter = ScopeFilter.AUTO
     depth: Depth = Depth.QUICK
     limit: int = LIMIT_DEFAULT
     selection: Selection | None = None  # None selects the default providers
@@ -224,7 +224,7 @@ def _not_allowed(field: str, name: str, refused_by: str) -> ProviderNotAllowed:
     return ProviderNotAllowed(f"{field}: {name} is not allowed to {refused_by}", field=field, provider=name)
 
 
-def _not_asked(ruled: Ruled, scope: ScopeAsked) -> str:
+def _not_asked(ruled: Ruled, scope: ScopeFilter) -> str:
     """Return why a selected provider is not asked; empty if it is asked."""
     if not ruled.is_enabled:
         return "it is disabled"

@@ -31,14 +31,14 @@ def decoded(data: bytes, charset: str) -> str:
             charset = marked
             break
     else:
-        charset = _known(charset)
+        charset = _python_charset(charset)
     try:
         return data.decode(charset)
     except UnicodeDecodeError as error:
         raise Refused(Reason.NOT_AS_SAID, f"it is not valid {charset} text, at byte {error.start}") from None
 
 
-def _known(charset: str) -> str:
+def _python_charset(charset: str) -> str:
     try:
         name = codecs.lookup(charset or "utf-8").name
     except LookupError:

@@ -32,14 +32,14 @@ def within_budget(items: Iterable[Item], *, tokens_max: int, items_max: int) -> 
         items_max: The most items to choose.
     """
     taken: list[int] = []
-    seen: list[_Said] = []
+    seen: list[_TextTerms] = []
     results_left = max(items_max // _RESULTS_SHARE, 1)
     for number, item in enumerate(items):
         if len(taken) >= items_max or tokens_max <= 0:
             break
         if item.tokens > tokens_max or (item.is_result and not results_left):
             continue
-        seen_text = _Said(item.terms)
+        seen_text = _TextTerms(item.terms)
         if any(map(seen_text.is_same, seen)):
             continue
         seen.append(seen_text)
@@ -69,7 +69,7 @@ def quoted_lines(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.splitlines())
 
 
-class _Said:
+class _TextTerms:
     """The terms of a text, by which near-duplicates are found."""
 
     def __init__(self, terms: Sequence[str]) -> None:
@@ -77,7 +77,7 @@ class _Said:
         self._different = frozenset(terms)
         self._numbers = frozenset(term for term in self._different if any(map(str.isdigit, term)))
 
-    def is_same(self, other: _Said) -> bool:
+    def is_same(self, other: _TextTerms) -> bool:
         """Say whether another text says the same; texts with different numbers never do."""
         if self._terms == other._terms:
             return bool(self._terms)

@@ -94,9 +94,9 @@ def _units(text: str, count: Callable[[str], int], tokens_max: int) -> Iterator[
             continue
         while end - start > _UNIT_CHARS_MAX:
             middle = _between_words(text, start, start + _UNIT_CHARS_MAX)
-            yield from _counted(text, start, middle, _HARD, count, tokens_max)
+            yield from _halves(text, start, middle, _HARD, count, tokens_max)
             start = middle
-        yield from _counted(text, start, end, border, count, tokens_max)
+        yield from _halves(text, start, end, border, count, tokens_max)
         start = end
 
 
@@ -110,7 +110,7 @@ def _borders(text: str) -> Iterator[tuple[int, int]]:
     yield len(text), _PARAGRAPH
 
 
-def _counted(
+def _halves(
     text: str, start: int, end: int, border: int, count: Callable[[str], int], tokens_max: int
 ) -> Iterator[_Unit]:
     """Yield the text between two positions, split in halves until each has few enough tokens."""
@@ -119,8 +119,8 @@ def _counted(
         yield _Unit(end, tokens, border)
         return
     middle = _between_words(text, start, (start + end + 1) // 2)
-    yield from _counted(text, start, middle, _HARD, count, tokens_max)
-    yield from _counted(text, middle, end, border, count, tokens_max)
+    yield from _halves(text, start, middle, _HARD, count, tokens_max)
+    yield from _halves(text, middle, end, border, count, tokens_max)
 
 
 def _between_words(text: str, start: int, end: int) -> int:

@@ -84,7 +84,7 @@ class Candidates:
             yield
             place = row.place
             if row.found:
-                counts = _counted(row.found)
+                counts = _term_counts(row.found)
                 for number, often in counts.items():
                     terms[number] = terms.get(number, 0) + often
                 if place is None:
@@ -328,7 +328,7 @@ def _spk(candidates: Candidates) -> list[float]:
     return [1.0 if row.author == named[0] else 0.0 for row in candidates.rows]
 
 
-def _said(candidates: Candidates) -> list[float]:
+def _is_spoken(candidates: Candidates) -> list[float]:
     return [0.0 if row.place is None else 1.0 for row in candidates.rows]
 
 
@@ -436,7 +436,7 @@ FEATURES: Mapping[str, Callable[[Candidates], list[float] | Generator[None, None
     "nbp": _nbp,  # `prev`, with shares of its neighbours
     "sess": _sess,  # BM25 of its session
     "spk": _spk,  # its author is the one whom the question names
-    "said": _said,  # it was spoken: not a call of a tool, nor a result
+    "said": _is_spoken,  # it was spoken: not a call of a tool, nor a result
     "time": _time,  # its time is the one that the question names
     "covp": _covp,  # share of the question in `prev`
     "covw": _covw,  # share of the question in `win`
@@ -461,7 +461,7 @@ def feature(name: str, candidates: Candidates) -> Generator[None, None, list[flo
     return values if isinstance(values, list) else (yield from values)
 
 
-def _counted(positions: Sequence[tuple[int, int]]) -> dict[int, int]:
+def _term_counts(positions: Sequence[tuple[int, int]]) -> dict[int, int]:
     """Return how often each term was found."""
     if len(positions) > _COUNTED_ONE_BY_ONE:
         return Counter(map(itemgetter(1), positions))

@@ -84,7 +84,7 @@ def _lines(document: Any, paths_chars: int) -> Iterator[str]:
         paths_chars -= len(path)
         name = path if paths_chars > 0 else key
         if inside is None:
-            leaf_text = _said(value)
+            leaf_text = _plain_text(value)
             yield f"{name} = {leaf_text}" if name and leaf_text else name or leaf_text
             continue
         if paths_chars <= 0 and key:
@@ -99,10 +99,10 @@ def _path(path: str, name: str, paths_chars: int) -> str:
     return longer[-_PATH_CHARS_MAX:] if len(longer) > _PATH_CHARS_MAX + len(name) else longer
 
 
-def _said(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     """Return a plain value, or several, as text."""
     if isinstance(value, list):
-        return ", ".join(map(_said, value))
+        return ", ".join(map(_plain_text, value))
     if isinstance(value, str):
         return value
     return "" if value == {} else orjson.dumps(value).decode()

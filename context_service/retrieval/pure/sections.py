@@ -82,7 +82,7 @@ def cut(
         name = BETWEEN.join(filter(None, (title, part.heading)))
         match = list(pieces(part.text, count=count, name=name)) if part.text.strip() else []
         if not match and part.heading:
-            match = [_named(part.heading, name)]
+            match = [_piece_under(part.heading, name)]
         for piece in match:
             if piece.terms in seen:
                 continue
@@ -90,10 +90,10 @@ def cut(
             yield PagePiece(number, piece._replace(terms=piece.terms + also) if is_first else piece)
             is_first = False
     if is_first:
-        yield PagePiece(0, _named(title, " ".join([title, *aliases])))
+        yield PagePiece(0, _piece_under(title, " ".join([title, *aliases])))
 
 
-def _named(text: str, name: str) -> TextPiece:
+def _piece_under(text: str, name: str) -> TextPiece:
     return TextPiece(text, tuple(terms_of(name)), marks_of(text))
 
 

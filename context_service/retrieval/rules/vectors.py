@@ -113,7 +113,7 @@ class VectorMaking(Worker):
         texts = await self._owners.texts(tenant, [owed.subject_id for owed in claimed])
         of_each = [[text[: self._text_chars] for text in texts.get(owed.subject_id, ())] for owed in claimed]
         try:
-            vectors = iter(await self._made([text for of_one in of_each for text in of_one]))
+            vectors = iter(await self._embed([text for of_one in of_each for text in of_one]))
         except EmbedderFailed as error:
             for owed in claimed:
                 failed = isinstance(error, EmbedderMisconfigured) or owed.attempts >= FAILED_ATTEMPTS
@@ -132,7 +132,7 @@ class VectorMaking(Worker):
             ]
         )
 
-    async def _made(self, texts: Sequence[str]) -> list[TextVector]:
+    async def _embed(self, texts: Sequence[str]) -> list[TextVector]:
         """Embed texts, a batch at a time, and return their vectors in order."""
         vectors: list[TextVector] = []
         for start in range(0, len(texts), BATCH):

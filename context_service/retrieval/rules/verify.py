@@ -199,7 +199,7 @@ class Verifying:
             Principal(tenant_id=tenant.tenant_id, subject="operator", user_id=owned.owner_user_id),
             context_id=scope.context_id,
         )
-        named = {**_named(tenant.tenant_id, scope), "owner_user_id": owned.owner_user_id}
+        named = {**_parameters(tenant.tenant_id, scope), "owner_user_id": owned.owner_user_id}
         (others,) = await tenant.query(REMOVE_OTHERS if mend else COUNT_OTHERS, named)
         run = door.transaction if mend else door.snapshot
         passages = sessions_different = 0
@@ -242,7 +242,7 @@ class Verifying:
         origins = await source.origins(transaction, scope, after=walked.compared_seq)
         if origins is None:
             return None
-        named = _named(transaction.tenant_id, scope)
+        named = _parameters(transaction.tenant_id, scope)
         expected, after, finished = _expected(scope, origins, walked)
         upto = origins[-1].seq if origins else None
         parameters = {**named, "after": walked.compared_seq, "upto": upto, "kinds": sorted(source.kinds)}
@@ -327,7 +327,7 @@ class Verifying:
         # No row comes after the last place, so this only checks whether the owner exists.
         if await sources[0].origins(transaction, scope, after=2**63 - 1) is None:
             return None
-        named = _named(transaction.tenant_id, scope)
+        named = _parameters(transaction.tenant_id, scope)
         kinds = sorted(frozenset[str]().union(*(source.kinds for source in sources)))
         nobodys = await transaction.query(NOBODYS, {**named, "kinds": kinds})
         if mend and nobodys:
@@ -433,5 +433,5 @@ def _as_written(row: Row) -> dict[str, object]:
     return dict(written)
 
 
-def _named(tenant_id: UUID, scope: PassageScope) -> dict[str, object]:
+def _parameters(tenant_id: UUID, scope: PassageScope) -> dict[str, object]:
     return {"tenant_id": tenant_id, "scope_id": scope.id, "scope_kind": scope.kind, "context_id": scope.context_id}

@@ -66,22 +66,22 @@ class PassageFeed:
 
     async def count(self, tenant: Tenant) -> int:
         """Return how many scopes of a tenant have an owner."""
-        ((count,),) = await tenant.query(self.owners.count, self._named(tenant))
+        ((count,),) = await tenant.query(self.owners.count, self._parameters(tenant))
         return int(count)
 
     async def scopes(self, tenant: Tenant, *, after: UUID, count: int) -> list[OwnedScope]:
         """Return scopes that have an owner, sorted by id, at most `count`."""
-        named = {**self._named(tenant), "after": after, "only": None, "count": count}
+        named = {**self._parameters(tenant), "after": after, "only": None, "count": count}
         return self._owned(await tenant.query(self.owners.page, named))
 
     async def scope(self, tenant: Tenant, scope_id: UUID) -> OwnedScope | None:
         """Return a scope, or None if it has no owner."""
-        named = {**self._named(tenant), "after": _FIRST, "only": scope_id, "count": 1}
+        named = {**self._parameters(tenant), "after": _FIRST, "only": scope_id, "count": 1}
         return next(iter(self._owned(await tenant.query(self.owners.page, named))), None)
 
     async def owned(self, tenant: Tenant, scope_ids: Collection[UUID]) -> set[UUID]:
         """Return the scopes that have an owner; an owner counts while it and its passages are being removed."""
-        rows = await tenant.query(self.owners.owned, {**self._named(tenant), "ids": list(scope_ids)})
+        rows = await tenant.query(self.owners.owned, {**self._parameters(tenant), "ids": list(scope_ids)})
         return {scope_id for (scope_id,) in rows}
 
     async def lock(self, transaction: Transaction, scope: PassageScope) -> None:
@@ -97,7 +97,7 @@ class PassageFeed:
         by_seq = groupby(rows, key=lambda row: row.seq)
         return [await self.origin(scope, list(together)) for seq, together in by_seq if seq is not None]
 
-    def _named(self, tenant: Tenant) -> dict[str, object]:
+    def _parameters(self, tenant: Tenant) -> dict[str, object]:
         return {"tenant_id": tenant.tenant_id, "scope_of_tenant": uuid5(tenant.tenant_id, self.scope_kind)}
 
     def _owned(self, rows: Sequence[Row]) -> list[OwnedScope]:

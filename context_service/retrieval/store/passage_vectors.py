@@ -96,14 +96,14 @@ class PassageVectorMaking(Worker):
         texts = await self._lacking(tenant, claimed, each)
         vectors_or_refusals: list[Embedding | TextRefused] = []
         try:
-            vectors_or_refusals = await self._made([text.text for text in texts])
+            vectors_or_refusals = await self._embed([text.text for text in texts])
         except EmbedderFailed as error:
             attempts = min(owed.attempts for owed in claimed)
             delay_s = max(error.retry_after_s, min(DELAY_S * 2.0 ** min(attempts, 20), PAUSE_S_MAX))
             await tenant.query(
                 _POSTPONE,
                 {
-                    **self._named(tenant),
+                    **self._parameters(tenant),
                     "scope_ids": [owed.subject_id for owed in claimed],
                     "delay": timedelta(seconds=delay_s),
                     "error": str(error),
@@ -120,7 +120,7 @@ class PassageVectorMaking(Worker):
     async def _lacking(self, tenant: Tenant, claimed: Sequence[QueuedItem], each: int) -> list[_Text]:
         """Return the passages of each scope that have no vector, and note the position of the first one."""
         parameters = {
-            **self._named(tenant),
+            **self._parameters(tenant),
             "scope_kind": self._kind,
             "model": self._embedder.model,
             "scope_ids": [owed.subject_id for owed in claimed],
@@ -131,10 +131,10 @@ class PassageVectorMaking(Worker):
         first = {text.scope_id: text.seq for text in reversed(texts)}
         for owed in claimed:
             if owed.subject_id in first:
-                await tenant.query(_ADVANCE, {**self._named(tenant), "id": owed.id, "seq": first[owed.subject_id]})
+                await tenant.query(_ADVANCE, {**self._parameters(tenant), "id": owed.id, "seq": first[owed.subject_id]})
         return texts
 
-    async def _made(self, texts: Sequence[str]) -> list[Embedding | TextRefused]:
+    async def _embed(self, texts: Sequence[str]) -> list[Embedding | TextRefused]:
         """Embed texts, in order; if the embedder refuses a batch, embed each text alone to find the refused one."""
         if not texts:
             return []
@@ -144,7 +144,7 @@ class PassageVectorMaking(Worker):
             if len(texts) == 1:
                 return [error]
         half = len(texts) // 2
-        return [*await self._made(texts[:half]), *await self._made(texts[half:])]
+        return [*await self._embed(texts[:half]), *await self._embed(texts[half:])]
 
     async def _store(
         self, tenant: Tenant, texts: Sequence[_Text], vectors_or_refusals: Sequence[Embedding | TextRefused]
@@ -155,7 +155,7 @@ class PassageVectorMaking(Worker):
             for vector in vectors_or_refusals
         ]
         parameters = {
-            **self._named(tenant),
+            **self._parameters(tenant),
             "scope_kind": self._kind,
             "model": self._embedder.model,
             "scope_ids": [text.scope_id for text in texts],
@@ -168,10 +168,10 @@ class PassageVectorMaking(Worker):
 
     async def _go_on(self, tenant: Tenant, owed: QueuedItem, *, is_last: bool) -> bool:
         """Remove a scope from the queue if none of its passages is left; return whether it is still queued."""
-        if is_last and await tenant.query(_DONE, {**self._named(tenant), "id": owed.id}):
+        if is_last and await tenant.query(_DONE, {**self._parameters(tenant), "id": owed.id}):
             return False
-        await tenant.query(_RELEASE, {**self._named(tenant), "scope_id": owed.subject_id})
+        await tenant.query(_RELEASE, {**self._parameters(tenant), "scope_id": owed.subject_id})
         return True
 
-    def _named(self, tenant: Tenant) -> dict[str, object]:
+    def _parameters(self, tenant: Tenant) -> dict[str, object]:
         return {"tenant_id": tenant.tenant_id, "topic": self._topic}

@@ -89,7 +89,7 @@ class _HasTerms(Protocol):
     def terms(self) -> Sequence[str]: ...
 
 
-_Seen = tuple[UUID, str, str, PassageScope]  # tenant, user and so on of the reader, and the scope
+_CacheKey = tuple[UUID, str, str, PassageScope]  # tenant, user and so on of the reader, and the scope
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 
@@ -170,8 +170,8 @@ class Passages:
     def __init__(self, database: Database, *, embedded_kinds: Collection[str] = ()) -> None:
         self._database = database
         self._embedded_kinds = frozenset(embedded_kinds)
-        self._samples: OrderedDict[_Seen, _Sample] = OrderedDict()
-        self._vocabularies: OrderedDict[_Seen, _Words] = OrderedDict()
+        self._samples: OrderedDict[_CacheKey, _Sample] = OrderedDict()
+        self._vocabularies: OrderedDict[_CacheKey, _Words] = OrderedDict()
         self._likes: OrderedDict[tuple[object, ...], _Likes] = OrderedDict()
 
     async def put(
@@ -215,7 +215,7 @@ class Passages:
         The neighbours of removed passages keep their places, so that no two passages become neighbours.
         """
         which = {"seqs": list(seqs), "first": ordinals[0], "last": ordinals[-1]}
-        named = {**_named(transaction.tenant_id, scope), **which}
+        named = {**_parameters(transaction.tenant_id, scope), **which}
         rows = await transaction.query(_REMOVE, named)
         if rows:
             await transaction.query(_REMOVE_VECTORS, named)
@@ -224,9 +224,9 @@ class Passages:
     async def remove_documents(self, transaction: Transaction, scope: PassageScope, seqs: Sequence[int]) -> None:
         """Remove the passages of sources that are a session each, and reduce the counts of the scope."""
         await self.remove(transaction, scope, seqs)
-        named = {**_named(transaction.tenant_id, scope), "seqs": list(seqs)}
+        named = {**_parameters(transaction.tenant_id, scope), "seqs": list(seqs)}
         await transaction.query(_FORGET_SESSIONS, named)
-        await transaction.query(_FORGET_SCOPE, _named(transaction.tenant_id, scope))
+        await transaction.query(_FORGET_SCOPE, _parameters(transaction.tenant_id, scope))
 
     async def scopes_with_passages(
         self, principal: Principal, kind: str, ids: Sequence[UUID], *, count: int
@@ -302,7 +302,7 @@ class Passages:
     async def totals(self, principal: Principal, scope: PassageScope) -> Totals:
         """Return the totals of a scope over the passages that the caller may see; zeros if there are none."""
         tenant = self._database.of(principal, context_id=scope.context_id)
-        rows = [row for row in await tenant.query(_TOTALS, _named(principal.tenant_id, scope)) if row.passages]
+        rows = [row for row in await tenant.query(_TOTALS, _parameters(principal.tenant_id, scope)) if row.passages]
         if not rows:
             return Totals()
         return Totals(
@@ -322,7 +322,7 @@ class Passages:
         """Return the texts of passages by `seq` and `ordinal`; those that are gone are left out."""
         tenant = self._database.of(principal, context_id=scope.context_id)
         parameters = {
-            **_named(principal.tenant_id, scope),
+            **_parameters(principal.tenant_id, scope),
             "seqs": [seq for seq, _ in rows],
             "ordinals": [ordinal for _, ordinal in rows],
         }
@@ -338,7 +338,7 @@ class Passages:
             scope: The scope whose words are wanted.
             totals: The present totals of the scope, which show whether the cache is out of date.
         """
-        key = _seen(principal, scope)
+        key = _cache_key(principal, scope)
         known = self._vocabularies.get(key)
         if known is None or (known.passages, known.last_seq) != (totals.passages, totals.last_seq):
             texts = await self._newest_texts(principal, scope, after=known.last_seq) if known else []
@@ -352,7 +352,7 @@ class Passages:
 
     async def _newest_texts(self, principal: Principal, scope: PassageScope, *, after: int) -> list[str]:
         tenant = self._database.of(principal, context_id=scope.context_id)
-        newest = {**_named(principal.tenant_id, scope), "after": after, "rows_max": READ_WHOLE}
+        newest = {**_parameters(principal.tenant_id, scope), "after": after, "rows_max": READ_WHOLE}
         return [row.text for row in await tenant.query(_NEWEST_TEXTS, newest)]
 
     async def words_like(
@@ -369,7 +369,7 @@ class Passages:
             words: A few words that no passage of the scope has.
             totals: The present totals of the scope; other totals make a cached answer outdated.
         """
-        key = (*_seen(principal, scope), *words)
+        key = (*_cache_key(principal, scope), *words)
         known = self._likes.get(key)
         if known is None or known.totals != totals or time.monotonic() - known.at >= LIKES_S:
             tenant = self._database.of(principal, context_id=scope.context_id)
@@ -378,7 +378,7 @@ class Passages:
                 await give_way()
                 terms.update(stems(one_slip_away(word)))
             finding = masks(scope.id, terms)
-            with_them = {**_named(principal.tenant_id, scope), "finding": finding, "rows_max": WORDS_FOUND_MAX}
+            with_them = {**_parameters(principal.tenant_id, scope), "finding": finding, "rows_max": WORDS_FOUND_MAX}
             at = time.monotonic()
             texts = [text for (text,) in await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)]
             matches = await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts)
@@ -391,7 +391,7 @@ class Passages:
     ) -> list[Row]:
         """Return the passages of sources by their `seq`, highest first, without a query."""
         tenant = self._database.of(principal, context_id=scope.context_id)
-        parameters = {**_named(principal.tenant_id, scope), "seqs": list(seqs), "count": count}
+        parameters = {**_parameters(principal.tenant_id, scope), "seqs": list(seqs), "count": count}
         return [Row._make(row) for row in await tenant.query(_OF_SOURCES, parameters)]
 
     async def drop_scope(self, tenant_id: UUID, scope: PassageScope, *, until: float | None = None) -> Dropped:
@@ -406,7 +406,7 @@ class Passages:
             until: Stop after this time of the monotonic clock, but remove something before.
         """
         tenant = self._database.tenant(tenant_id)
-        named = _named(tenant_id, scope)
+        named = _parameters(tenant_id, scope)
         await tenant.query(_DROP_TOTALS, named)
         counts: dict[Across, int] = {}
         # Vectors after the passages: none is made any more.
@@ -428,19 +428,19 @@ class Passages:
     ) -> list[Row]:
         tenant = self._database.of(principal, context_id=scope.context_id)
         of_question = {"asked": query_numbers, "different": list(dict.fromkeys(query_numbers))}
-        named = {**_named(principal.tenant_id, scope), **of_question}
+        named = {**_parameters(principal.tenant_id, scope), **of_question}
         # Planned for its values: not knowing the terms, Postgres would read the scope.
         rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
         return await in_slices(_read(rows))
 
     async def _shares(self, principal: Principal, scope: PassageScope, totals: Totals) -> Mapping[int, float]:
         """Return for each of the more common terms the share of a scope's passages that have it."""
-        key = _seen(principal, scope)
+        key = _cache_key(principal, scope)
         sample = self._samples.get(key)
         if sample is None or not sample.passages / SAMPLE_GROWTH <= totals.passages <= sample.passages * SAMPLE_GROWTH:
             tenant = self._database.of(principal, context_id=scope.context_id)
             parameters = {
-                **_named(principal.tenant_id, scope),
+                **_parameters(principal.tenant_id, scope),
                 "first_seq": totals.first_seq,
                 "last_seq": totals.last_seq,
                 "sample": SAMPLE,
@@ -481,7 +481,7 @@ def _read(rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
     return read
 
 
-def _seen(principal: Principal, scope: PassageScope) -> _Seen:
+def _cache_key(principal: Principal, scope: PassageScope) -> _CacheKey:
     """Return the cache key of a scope for a reader: readers with other rights have entries of their own."""
     return principal.tenant_id, principal.bounds, principal.user_id, scope
 
@@ -560,7 +560,7 @@ def _is_cut(rows: Sequence[Row], query_numbers: Sequence[int], finding: Sequence
     return sum(any(number in finding_numbers for _, number in row.found) for row in rows) >= FOUND_MAX
 
 
-def _named(tenant_id: UUID, scope: PassageScope) -> dict[str, object]:
+def _parameters(tenant_id: UUID, scope: PassageScope) -> dict[str, object]:
     return {"tenant_id": tenant_id, "scope_id": scope.id, "scope_kind": scope.kind}
 
 
@@ -588,7 +588,7 @@ def putting(scope: PassageScope, passages: Sequence[Passage]) -> dict[str, objec
         "scope_id": scope.id,
         "scope_kind": scope.kind,
         "topic": owing_topic(scope.kind),
-        "passages": json_rows(_given(scope, passage) for passage in passages),
+        "passages": json_rows(_row_values(scope, passage) for passage in passages),
         "authors": TextArray(
             islice(dict.fromkeys(passage.author for passage in passages if passage.author), AUTHORS_MAX)
         ),
@@ -596,7 +596,7 @@ def putting(scope: PassageScope, passages: Sequence[Passage]) -> dict[str, objec
     }
 
 
-def _given(scope: PassageScope, one: Passage) -> dict[str, object]:
+def _row_values(scope: PassageScope, one: Passage) -> dict[str, object]:
     """Return the values of a passage's row, as JSON. Terms are replaced by their numbers in the index."""
     return {
         "seq": one.seq,

@@ -42,16 +42,16 @@ def reindex(admin_url: str) -> Reindexed:
     """
     with administering(admin_url, autocommit=True) as connection:
 
-        def one(statement: str, *parameters: str) -> int:
+        def number(statement: str, *parameters: str) -> int:
             (row,) = connection.execute(statement.encode(), parameters).fetchall()
             return int(row[0])
 
         for (name,) in connection.execute(_LEFT).fetchall():
             connection.execute(f"DROP INDEX CONCURRENTLY {name}".encode())
-        bytes_before = one(_SIZE, _INDEX)
+        bytes_before = number(_SIZE, _INDEX)
         connection.execute(f"REINDEX INDEX CONCURRENTLY {_INDEX}".encode())
         return Reindexed(
-            passages=one("SELECT count(*) FROM context.passage"),
+            passages=number("SELECT count(*) FROM context.passage"),
             bytes_before=bytes_before,
-            bytes_after=one(_SIZE, _INDEX),
+            bytes_after=number(_SIZE, _INDEX),
         )

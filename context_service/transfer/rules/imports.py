@@ -186,7 +186,7 @@ class Importing:
             await imports.start(tenant, import_id, imported_by=principal.subject)
             run = await imports.read(tenant, import_id) or run
         if run.state != "RUNNING" or run.offset_bytes != offset_bytes:
-            raise _moved_error(run)
+            raise _import_moved(run)
         work = _Import(
             run,
             tenant,
@@ -300,7 +300,7 @@ class Importing:
         return await imports.clear(self._database, tenant.tenant_id)
 
 
-def _moved_error(run: Run) -> ImportMoved:
+def _import_moved(run: Run) -> ImportMoved:
     why = "the import is at another byte" if run.state == "RUNNING" else "the import has ended"
     return ImportMoved(
         f"{why}: see GetImport", offset_bytes=run.offset_bytes, state=run.state, import_id=run.import_id or ""
@@ -550,7 +550,7 @@ class _Import:
             return
         before = self.run.pieces if pieces_before is None else pieces_before
         if not await imports.save(transaction, run, pieces_before=before):
-            raise _moved_error(run)
+            raise _import_moved(run)
 
     async def _apply(
         self, transaction: Transaction, run: Run, piece: ArchivePiece, counts: Mapping[str, tuple[int, int]]
@@ -587,7 +587,7 @@ class _Import:
         elif piece.kind == "end":
             if run.open_context is not None:
                 raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
-            run.report["left_out"] = _left_out(piece)
+            run.report["left_out"] = _omissions(piece)
             run.report["ended"] = True
 
     async def _rows(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
@@ -690,7 +690,7 @@ class _Import:
         if not isinstance(owner, str) or not owner:
             return False
         if self._erasures is None:
-            self._erasures = await imports.erased_since(transaction, _begun_at(run))
+            self._erasures = await imports.erased_since(transaction, _start_of(run))
         if owner not in self._erased:
             self._erased[owner] = any(hash_of(erasure_id, owner) == sha256 for erasure_id, sha256 in self._erasures)
         return self._erased[owner]
@@ -982,7 +982,7 @@ def _manifest(run: Run, piece: ArchivePiece) -> None:
     run.report = {"rows": {}, "conflicts": [], "left_out": []}
 
 
-def _begun_at(run: Run) -> datetime | None:
+def _start_of(run: Run) -> datetime | None:
     """Return when an archive was begun; None if its manifest states no valid time."""
     try:
         begun_at = datetime.fromisoformat(run.manifest["begun_at"])
@@ -1018,7 +1018,7 @@ def _fixed_values(run: Run) -> dict[str, Any]:
     }
 
 
-def _left_out(piece: ArchivePiece) -> list[str]:
+def _omissions(piece: ArchivePiece) -> list[str]:
     try:
         document = orjson.loads(piece.data)["left_out"]
     except (orjson.JSONDecodeError, KeyError, TypeError):

@@ -249,7 +249,7 @@ def _stored_column(column: Column) -> str:
     return f"t.{column.name}::text" if column.is_text else f"t.{column.name}"
 
 
-def _written_column(column: Column) -> str:
+def _column_value(column: Column) -> str:
     return (
         f"CASE WHEN g.{column.name} <> '' THEN %(imported_by)s ELSE g.{column.name} END"
         if column.name in AUTHORS
@@ -268,7 +268,7 @@ def _put_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
     imported = {_IMPORTED: source} if authors else {}
     into = ", ".join(["tenant_id", *(column.name for column in row_columns), *table.fixed_values, *imported])
     values = ", ".join(
-        ["%(tenant_id)s", *map(_written_column, row_columns), *table.fixed_values.values(), *imported.values()]
+        ["%(tenant_id)s", *map(_column_value, row_columns), *table.fixed_values.values(), *imported.values()]
     )
     has_number = table.is_renumbered and any(column.name == "seq" for column in row_columns)
     unless = f" WHERE NOT (g.seq > {NUMBER_KEPT_MAX} OR {table.unless or 'false'})" if has_number else ""

@@ -15,7 +15,7 @@ import orjson
 
 from context_service.retrieval.pure.rows import Row as MatchedRow
 from context_service.retrieval.room import Meaning, Passages, best, few_of_each
-from context_service.wiki.model import AskedOfPages, Page, PageName, SaidByPage
+from context_service.wiki.model import Page, PageName, PagePassage, PageResults
 from context_service.wiki.store.pages import PageRows, scope_of, stale_of
 from context_service.wiki.store.search import CITING, SHOWN
 from service_runtime.postgres import Database, Row
@@ -26,7 +26,7 @@ PASSAGES_MAX = 2  # of one page
 CITING_MAX = 5  # pages that memories bring
 
 
-class _Taken(NamedTuple):
+class _ScoredPassage(NamedTuple):
     """A passage that was found."""
 
     seq: int
@@ -35,7 +35,7 @@ class _Taken(NamedTuple):
     cosine: float | None
 
 
-class AskedPages:
+class PageSearch:
     """Finds pages; each call acts for its principal, which has a user.
 
     Args:
@@ -57,7 +57,7 @@ class AskedPages:
         time_from: datetime | None = None,
         time_to: datetime | None = None,
         principal: Principal,
-    ) -> AskedOfPages:
+    ) -> PageResults:
         """Return the best passages of a user's pages, at most `PASSAGES_MAX` of each page.
 
         Args:
@@ -71,9 +71,9 @@ class AskedPages:
             text, accepts=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
         )
         best_places = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
-        return AskedOfPages(pages=(await self._visible_hits(best_places, principal))[:limit], by_meaning=by_meaning)
+        return PageResults(pages=(await self._visible_hits(best_places, principal))[:limit], by_meaning=by_meaning)
 
-    async def citing(self, memory_ids: Sequence[UUID], text: str, *, principal: Principal) -> list[SaidByPage]:
+    async def citing(self, memory_ids: Sequence[UUID], text: str, *, principal: Principal) -> list[PagePassage]:
         """Return the pages that cite memories, at most `CITING_MAX`.
 
         Each is shown by its passage that answers the question best, or else by its beginning.
@@ -90,7 +90,7 @@ class AskedPages:
             return []
         cites: Mapping[int, Sequence[UUID]] = {row.seq: row.memory_ids for row in rows}
         found, _ = await self._ranked(text, accepts=lambda row: row.seq in cites, limit=100, principal=principal)
-        places = {seq: _Taken(seq, 0, 0.0, None) for seq in cites}
+        places = {seq: _ScoredPassage(seq, 0, 0.0, None) for seq in cites}
         for taken in reversed(found):
             places[taken.seq] = taken
         return await self._visible_hits(list(places.values()), principal, cites)
@@ -104,7 +104,7 @@ class AskedPages:
 
     async def _ranked(
         self, text: str, *, accepts: Callable[[MatchedRow], bool], limit: int, principal: Principal
-    ) -> tuple[list[_Taken], bool]:
+    ) -> tuple[list[_ScoredPassage], bool]:
         """Return passages, best first, and say whether embeddings were compared."""
         principal = principal.without_admin()
         scope = scope_of(principal.tenant_id, principal.user_id)
@@ -112,15 +112,15 @@ class AskedPages:
             self._passages, self._meaning, scope, text, wanted=accepts, limit=limit, principal=principal
         )
         return [
-            _Taken(ranked.row.seq, ranked.row.ordinal, ranked.score, ranked.cosine) for ranked in matches.ranked
+            _ScoredPassage(ranked.row.seq, ranked.row.ordinal, ranked.score, ranked.cosine) for ranked in matches.ranked
         ], matches.by_meaning
 
     async def _visible_hits(
         self,
-        ranked: Sequence[_Taken],
+        ranked: Sequence[_ScoredPassage],
         principal: Principal,
         cites: Mapping[int, Sequence[UUID]] | None = None,
-    ) -> list[SaidByPage]:
+    ) -> list[PagePassage]:
         if not ranked:
             return []
         places = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(ranked)]
@@ -136,9 +136,9 @@ class AskedPages:
         }
 
 
-def _hit_of(row: Row, ranked: _Taken, cites: Sequence[UUID]) -> SaidByPage:
+def _hit_of(row: Row, ranked: _ScoredPassage, cites: Sequence[UUID]) -> PagePassage:
     return copied(
-        SaidByPage,
+        PagePassage,
         row,
         heading=row.heading or "",
         written_at=row.created_at,

@@ -139,7 +139,7 @@ class FileTexts:
                 if record and record.entity_node_id == node_id and step:
                     await self._passages.put(transaction, owed.subject_id, record, step, first=first)
                 if is_last:
-                    await transaction.query(PUT, {**_named(transaction, owed), "text": read.text[:TEXT_CHARS_MAX]})
+                    await transaction.query(PUT, {**_parameters(transaction, owed), "text": read.text[:TEXT_CHARS_MAX]})
                     await self._outbox.done(transaction, owed)
                 return True
 
@@ -158,7 +158,7 @@ class FileTexts:
                 delay_s = min(DELAY_S * 2.0 ** min(owed.attempts - 1, 20), DELAY_S_MAX)
                 still_owed = await self._outbox.postpone(transaction, owed, delay_s=delay_s, error=error)
             if still_owed:
-                await transaction.query(TELL, {**_named(transaction, owed), "error": error, "failed": failed})
+                await transaction.query(TELL, {**_parameters(transaction, owed), "error": error, "failed": failed})
 
         await tenant.transaction(work)
 
@@ -168,5 +168,5 @@ async def _lock(transaction: Transaction, record_id: UUID) -> Row | None:
     return rows[0] if rows else None
 
 
-def _named(transaction: Transaction, owed: QueuedItem) -> dict[str, object]:
+def _parameters(transaction: Transaction, owed: QueuedItem) -> dict[str, object]:
     return {"tenant_id": transaction.tenant_id, "id": owed.subject_id}

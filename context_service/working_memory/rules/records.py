@@ -183,7 +183,7 @@ class WorkingMemory:
             holds_text = bool(draft.content_text)
             if "content_type" in names and not content_changes:
                 holds_text = await self._records.holds_text(transaction, record_id)
-            changed = _changed(record, draft, names, principal)
+            changed = _apply_draft(record, draft, names, principal)
             changed = _retyped(changed, draft, names, holds_text=holds_text)
             principal.check_bounds(
                 graph_name=changed.graph_name, agent_bundle_id=changed.agent_bundle_id, app_id=changed.app_id
@@ -276,7 +276,7 @@ class WorkingMemory:
         limits.check_blob(declared.size_bytes or 0)
         await limits.check_room(self._database.of(principal), records=1, size_bytes=declared.size_bytes or 0)
         if draft.id and await self._records.exists(principal, draft.id):
-            raise _taken(draft.id)
+            raise _record_exists(draft.id)
         return limits
 
     async def answered(self, principal: Principal, request: Request | None) -> Record | None:
@@ -416,7 +416,7 @@ class WorkingMemory:
             return record
         if isinstance(error, LimitExceeded):
             raise error
-        raise _taken(record_id) from None
+        raise _record_exists(record_id) from None
 
 
 def within_bounds(draft: RecordInput, principal: Principal) -> RecordInput:
@@ -504,7 +504,7 @@ def with_content(record: Record, draft: RecordInput) -> Record:
     return dataclasses.replace(record, content_json=draft.content_json or None, content_text=draft.content_text or None)
 
 
-def _changed(record: Record, draft: RecordInput, names: Sequence[str], principal: Principal) -> Record:
+def _apply_draft(record: Record, draft: RecordInput, names: Sequence[str], principal: Principal) -> Record:
     """Return the record with the named fields of the draft; fields that the draft leaves empty get their defaults."""
     values: dict[str, Any] = {name: getattr(draft, name) for name in names if name not in {*CONTENTS, "embedding"}}
     if "metadata_json" in values:
@@ -570,5 +570,5 @@ def record_before(answer: dict[str, Any]) -> Record:
     return Record(**{**values, "tags": tuple(values["tags"])})
 
 
-def _taken(record_id: UUID) -> RecordExists:
+def _record_exists(record_id: UUID) -> RecordExists:
     return RecordExists(f"a record with the id {record_id} exists; choose another id", working_memory_id=record_id)

@@ -67,20 +67,20 @@ class TextBackfill:
 
     async def _unread(self, tenant: Tenant, after: UUID) -> tuple[UUID | None, list[UUID]]:
         """Return the last record of the page (None at the end), and the records of the page that must be read."""
-        rows = await tenant.query(PAGE, {**self._named(tenant), "after": after, "count_max": BATCH})
+        rows = await tenant.query(PAGE, {**self._parameters(tenant), "after": after, "count_max": BATCH})
         return (rows[-1].id if rows else None), [row.id for row in rows if _owes(row)]
 
     async def _owe(self, tenant: Tenant, ids: list[UUID]) -> int:
         """Queue the texts that are still unread, and return how many."""
 
         async def work(transaction: Transaction) -> int:
-            still = [row.id for row in await transaction.query(LOCK, {**self._named(tenant), "ids": ids})]
-            await transaction.query(OWE, {**self._named(tenant), "ids": still})
+            still = [row.id for row in await transaction.query(LOCK, {**self._parameters(tenant), "ids": ids})]
+            await transaction.query(OWE, {**self._parameters(tenant), "ids": still})
             return len(still)
 
         return await tenant.transaction(work) if ids else 0
 
-    def _named(self, tenant: Tenant) -> dict[str, object]:
+    def _parameters(self, tenant: Tenant) -> dict[str, object]:
         return {"tenant_id": tenant.tenant_id, "topic": TEXT_TOPIC}
 
 

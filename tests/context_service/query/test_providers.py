@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from context_service.compiled_pages.rules.search import AskedFacets
+from context_service.compiled_pages.rules.search import FacetSearch
 from context_service.contexts.rules.index_state import IndexStates
 from context_service.contexts.rules.recall import Recalling
 from context_service.contexts.store.artifacts import ArtifactRows
@@ -31,7 +31,7 @@ from context_service.query.pure.hit_checks import LOOKED_AT_MAX, Malformed, chec
 from context_service.query.pure.provider_table import ProviderInvalid, Providers
 from context_service.retrieval.store.passages import Passages
 from context_service.specialists.model import Specialist
-from context_service.wiki.rules.search import AskedPages
+from context_service.wiki.rules.search import PageSearch
 from context_service.working_memory.rules.passages import RecordQuotes, excerpt
 from context_service.working_memory.rules.search import Searches
 from contextkeep import AsyncContextClient, AsyncEntityClient
@@ -105,7 +105,7 @@ class TestWiki(ContextProviderConformance):
             page = {"slug": f"gondola-{number}", "title": "Gondola", "markdown": f"The gondola of Venice, {number}."}
             await world.opened.caller.of("ada").call("PutPage", page=page)
         database = world.opened.database
-        provider = WikiPages(AskedPages(database, Passages(database), meaning=None))
+        provider = WikiPages(PageSearch(database, Passages(database), meaning=None))
         return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 
@@ -127,7 +127,7 @@ class TestCompiledFacets(ContextProviderConformance):
             async for _ in context.compiled_pages.compile():
                 pass
         database = world.opened.database
-        provider = CompiledFacets(AskedFacets(database, Passages(database), meaning=None))
+        provider = CompiledFacets(FacetSearch(database, Passages(database), meaning=None))
         return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 

@@ -9,13 +9,13 @@ How the service of contexts uses it, in its own transactions, so that no key out
 
     async def issue(transaction: Transaction) -> IssuedKey:
         ...  # lock the context's row FOR KEY SHARE: CONTEXT_NOT_FOUND, if the principal does not see it
-        return await given_keys.make_context_key(transaction, principal, context_id, scopes=scopes, lifetime=lifetime)
+        return await derived_keys.make_context_key(transaction, principal, context_id, scopes=scopes, lifetime=lifetime)
 
     issued = await database.of(principal, context_id=context_id).transaction(issue)
 
     async def remove(transaction: Transaction) -> None:
         ...  # lock it FOR UPDATE, and remove it
-        await given_keys.end_context_keys(transaction, context_id)
+        await derived_keys.end_context_keys(transaction, context_id)
 
 Keys are in the home database. Where a tenant lives in another one, a key is made and removed at once, outside of the
 transaction: if the transaction fails, a new key was shown to no caller, and a removed one ends a moment too early.
@@ -55,7 +55,7 @@ _MAKE_CONTEXT_KEY = SQL["make_context_key"]
 _END_CONTEXT_KEYS = SQL["end_context_keys"]
 
 
-class GivenKeys:
+class DerivedKeys:
     """Makes and revokes keys for callers with the scope `admin`, as parts of the keys that they show."""
 
     def __init__(self, database: Database) -> None:
@@ -63,7 +63,7 @@ class GivenKeys:
 
     async def page(
         self, page: PageRequest, *, context_id: UUID | None, principal: Principal
-    ) -> tuple[list[GivenKey], str]:
+    ) -> tuple[list[DerivedKey], str]:
         """Return a page of the keys of the principal's tenant, within its bounds, the newest first, and the next token.
 
         Args:
@@ -79,7 +79,7 @@ class GivenKeys:
         count = pages.page_size(page.size)
         parameters = {"context_id": context_id, "before_id": before_id, "count": count + 1}
         rows = await self._database.of(principal).at_home().query(_LIST_KEYS, parameters)
-        return pages.cut(query, [GivenKey(**row._asdict()) for row in rows], count, key=lambda key: (key.id,))
+        return pages.cut(query, [DerivedKey(**row._asdict()) for row in rows], count, key=lambda key: (key.id,))
 
     async def caller(self, principal: Principal) -> Caller:
         """Return the description of a principal's key or token.
@@ -146,7 +146,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenKey:
+class DerivedKey:
     """A key as an administrator sees it: without the key."""
 
     id: UUID
