@@ -86,7 +86,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     ),
     "messages of a call: 500, 4 MiB": (
         "context_service.contexts.store.log:Log._write",
-        "context_service.contexts.rules.messages:Messaging._prepared",
+        "context_service.contexts.rules.messages:Messaging._prepare_new",
         "context_service.contexts.rules.messages:Messaging.check",
         "context_service.contexts.rules.messages:Messaging.prepared",
         "context_service.contexts.rules.messages:Messaging.send",
@@ -94,7 +94,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.contexts.wire.requests:parts_of",
     ),
     "text of a record: `RECORD_TEXT_BYTES_MAX`": (
-        "context_service.contexts.store.pointed_records:PointedRecords._claimed",
+        "context_service.contexts.store.pointed_records:PointedRecords._run_claimed",
     ),
     "passages read for a question: 600, of 256 terms; 64 terms of a question; steps": (
         "context_service.contexts.rules.recall:Recalling._recall",
@@ -190,6 +190,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.packing.rules.pack:Packing._attempt",
         "context_service.packing.rules.prefetch:prefetched",
         "context_service.packing.rules.read_log:LogReading._messages",
+        "context_service.packing.rules.read_step:StepReading.step",
         "context_service.packing.rules.rebuild:Rebuilding.rebuild.work",
         "context_service.packing.rules.window_bodies:WindowBodies.read",
         "context_service.usage.rules.statistics:Statistics.of",
