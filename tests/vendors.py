@@ -7,7 +7,7 @@ and the error messages that users quote (in parentheses).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +23,8 @@ RULES = {
     "anthropic-results-first": "tool_result blocks stand before other blocks of their message",
     "anthropic-ids": "ids of tool_use blocks are unique ('tool_use ids must be unique')",
     "anthropic-thinking": "an assistant's message does not end with thinking ('the final block cannot be thinking')",
+    # platform.claude.com/docs/en/build-with-claude/preserved-thinking, of Claude Fable 5.1 and later.
+    "anthropic-bound": "nothing before thinking has changed ('the block is bound to a different conversation')",
     # OpenAI: platform.openai.com/docs, "Function calling".
     "openai-answers": "results follow the message with their calls, one each ('must be followed by tool messages')",
     "openai-results": "a tool message follows a message with its call ('must be a response to a preceding message')",
@@ -85,6 +87,28 @@ def _anthropic(messages: list[dict[str, Any]], is_waiting: bool) -> Iterator[str
         yield "anthropic-answers"
     if len(set(ids)) < len(ids):
         yield "anthropic-ids"
+
+
+def unbound(body: dict[str, Any], requests: Mapping[str, dict[str, Any]]) -> list[str]:
+    """Return the signatures of thinking blocks before which something has changed: newer models refuse them.
+
+    Args:
+        body: The body of a request.
+        requests: The body of the request that each block answered, by the signature of the block.
+    """
+    found, before = [], []
+    for block in _blocks(body):
+        signature = block.get("signature")
+        if signature in requests and before != _blocks(requests[signature]):
+            found.append(signature)
+        before.append(block)
+    return found
+
+
+def _blocks(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the system prompts and the blocks of all messages, each with its role."""
+    system = [{"role": "system", **block} for block in body.get("system", [])]
+    return system + [{"role": one["role"], **block} for one in body["messages"] for block in one["content"]]
 
 
 def _openai(messages: list[dict[str, Any]], is_waiting: bool) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT
 from context_service.kernel.rendering import Rendered, Span
 from context_service.packing.pure.breakpoints import Breakpoint
+from context_service.packing.pure.forms import LaterForm
 from context_service.packing.pure.tallies import ToolUse
 from context_service.packing.pure.task_state import (
     Entry,
@@ -34,6 +35,7 @@ class NewBlock:
         step: The number of the step, from 1. A block that is no step has the number of the step before it.
         masked: The masked pieces and their tokens, or None if a mask saves too little.
         refs: The refs of the passages that the block recalls.
+        later: The form of the block after the next break of the prefix, or None if it is the same.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class NewBlock:
     names: Iterable[str] = ()
     tools: Sequence[ToolUse] = ()
     refs: Sequence[str] = ()
+    later: LaterForm | None = None
 
 
 class ViewPart(NamedTuple):

@@ -58,6 +58,8 @@ class Window(WindowInput):
         checkpoint_step: The step after which it made its last checkpoint by the number of steps.
         rolled_back_epoch: The epoch of its last rollback. 0 if there was none.
         left_out: Messages that rollbacks left out.
+        broken_seq: The last message of the log when its prefix broke last, or when it was opened.
+        speakers: The first two speakers of each role, from `quotation.speaker_of`.
         is_of_run: It is a fork, and its tokens also count for the first window of the run.
     """
 
@@ -88,6 +90,8 @@ class Window(WindowInput):
     closed_at: datetime | None
     token_factor: float
     is_of_run: bool
+    broken_seq: int
+    speakers: tuple[str, ...]
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
     @property

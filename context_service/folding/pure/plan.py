@@ -31,6 +31,7 @@ from context_service.packing.model import (
 )
 from context_service.packing.pure.blocks import text_pieces, tokens_of
 from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.forms import named, shared_roles, without_reasoning
 from context_service.packing.pure.front import NOTE_TOKENS
 from context_service.packing.pure.grades import fitted
 from context_service.packing.pure.steps import Step
@@ -40,6 +41,7 @@ from context_service.profiles.pure.profiles import Clearing, Profile
 from context_service.usage.pure.endings import Endings
 from context_service.usage.pure.prices import pays_after
 from context_service.windows.model import Window
+from context_service.windows.pure.models import binds_reasoning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,8 @@ def with_cut(planned: PlannedFold, step: Step, profile: Profile) -> PlannedFold:
     newest = newest_of(view)
     room = room_of_newest(view, limits_of(window), waiting=planned.caught_up.waiting_tokens)
     count = TokenCounter(window.tokens_family).count
+    step = named(step, window.format) if step.turn.role in shared_roles(window.speakers) else step
+    step = without_reasoning(step) if binds_reasoning(window.model, window.format) else step
     made = fitted(step, room, to=window.format, profile=profile, count=count)
     if newest is None or made.tokens >= newest.tokens:
         return planned

@@ -12,6 +12,14 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.kernel.rendering import Format
 from context_service.packing.pure.blocks import Block, block_of
+from context_service.packing.pure.forms import (
+    LaterForm,
+    later_form,
+    named,
+    shared_roles,
+    with_step,
+    without_reasoning,
+)
 from context_service.packing.pure.grades import fitted, masked
 from context_service.packing.pure.quotation import speaker_of
 from context_service.packing.pure.steps import Step, cut
@@ -39,6 +47,7 @@ class PreparedStep:
         entries: The entries that the step adds to the state.
         role: The speaker of the step.
         is_error: A call of the step ended with an error.
+        later: The form of the step after the next break of the prefix, or None if it is the same.
     """
 
     block: Block
@@ -49,6 +58,7 @@ class PreparedStep:
     entries: tuple[Entry, ...]
     role: str
     is_error: bool
+    later: LaterForm | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +69,13 @@ class CaughtUp:
         steps: The closed steps, ready to be appended.
         waiting: The step that waits for results, if the log ends with one.
         reached_seq: The last message up to which all messages are in `steps`.
+        speakers: The first speakers of each role of the window, with those of `steps`.
     """
 
     steps: Sequence[PreparedStep]
     waiting: Block | None
     reached_seq: int
+    speakers: tuple[str, ...] = ()
 
 
 def caught_up(
@@ -76,6 +88,8 @@ def caught_up(
     last_seq: int,
     room: int = sys.maxsize,
     said: Mapping[int, Sequence[Entry]] | None = None,
+    speakers: Sequence[str] = (),
+    bound_seq: int | None = None,
 ) -> CaughtUp:
     """Cut messages into steps, and compute what a window stores of each step.
 
@@ -88,6 +102,9 @@ def caught_up(
         last_seq: The `seq` of the last message of the log.
         room: The most tokens of a step that waits for results.
         said: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
+        speakers: The first speakers of each role that the window has read.
+        bound_seq: For a model that refuses reasoning if anything before it has changed, the last message before the
+            last change; None for other models.
     """
     done = cut(messages, is_end=is_end)
     by_seq = {message.seq: message for message in messages}
@@ -95,15 +112,43 @@ def caught_up(
     for step in done.closed:
         # A message that belongs to two steps counts for the first.
         of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
-        steps.append(_made(step, of_step, to, profile, count, said))
+        speakers = with_step(speakers, step)
+        sent = _as_sent(step, to, speakers, bound_seq)
+        made = _made(sent, of_step, to, profile, count, said, is_bound=bound_seq is not None)
+        steps.append(_with_later(made, sent, to, count, speakers=speakers, is_bound=bound_seq is not None))
     if done.next_seq is not None:
         reached_seq = done.next_seq - 1
     else:
         reached_seq = last_seq if is_end or not messages else messages[-1].seq
     waiting = None
     if done.open:
-        waiting = _waiting(done.open, to, profile, count, room)
-    return CaughtUp(steps=steps, waiting=waiting, reached_seq=reached_seq)
+        speakers_then = with_step(speakers, done.open)
+        waiting = _waiting(_as_sent(done.open, to, speakers_then, bound_seq), to, profile, count, room)
+    return CaughtUp(steps=steps, waiting=waiting, reached_seq=reached_seq, speakers=tuple(speakers))
+
+
+def _as_sent(step: Step, to: Format, speakers: Sequence[str], bound_seq: int | None) -> Step:
+    """Return a step with the name of its speaker, if its role has several, and with the reasoning that is accepted."""
+    if bound_seq is not None and step.seqs[0] <= bound_seq:
+        step = without_reasoning(step)
+    return named(step, to) if step.turn.role in shared_roles(speakers) else step
+
+
+def _with_later(
+    made: PreparedStep,
+    step: Step,
+    to: Format,
+    count: Callable[[str], int],
+    *,
+    speakers: Sequence[str],
+    is_bound: bool,
+) -> PreparedStep:
+    """Return a prepared step with its form after the next break of the prefix, for which there must be room already."""
+    later = later_form(step, made.block, to, count, speakers=speakers, is_bound=is_bound)
+    if later is None:
+        return made
+    tokens = max(made.block.tokens, later.block.tokens)
+    return replace(made, block=replace(made.block, tokens=tokens), later=later)
 
 
 def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], int], room: int) -> Block:
@@ -135,6 +180,8 @@ def _made(
     profile: Profile,
     count: Callable[[str], int],
     said: Mapping[int, Sequence[Entry]] | None,
+    *,
+    is_bound: bool,
 ) -> PreparedStep:
     """Compute what a window stores of a closed step.
 
@@ -145,6 +192,7 @@ def _made(
         profile: The compression profile of the window.
         count: Returns the number of tokens of a text.
         said: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
+        is_bound: The model refuses the reasoning of a step that is masked, because what is before it has changed.
     """
     tools = _tools_of(step)
     units = [unit for message in messages for unit in units_of(message, profile, tools)]
@@ -156,7 +204,7 @@ def _made(
         )
     ]
     block = block_of(step, to, count)
-    turn = masked(step, units, profile, count)
+    turn = masked(without_reasoning(step) if is_bound else step, units, profile, count)
     as_masked = block_of(replace(step, turn=turn), to, count) if turn else None
     return PreparedStep(
         block=block,

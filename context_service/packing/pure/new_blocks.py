@@ -64,4 +64,5 @@ def _step_block(step: int, prepared: PreparedStep) -> NewBlock:
         units=prepared.units,
         names=prepared.names,
         tools=prepared.tools,
+        later=prepared.later,
     )

@@ -65,6 +65,7 @@ class Appending:
                 ended=update.ended,
                 reached_seq=read.reached_seq,
                 packed_seq=packed_seq,
+                speakers=read.speakers,
             )
 
         async def add_with_checkpoint(transaction: Transaction) -> bool:
@@ -80,6 +81,7 @@ class Appending:
         return replace(
             window,
             reached_seq=read.reached_seq,
+            speakers=read.speakers,
             checkpoint_step=window.step_count if is_due else window.checkpoint_step,
             block_count=window.block_count + len(blocks),
             step_count=window.step_count + len(read.steps),

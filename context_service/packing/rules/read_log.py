@@ -17,6 +17,7 @@ from context_service.packing.rules.plugins import Extracting
 from context_service.profiles.pure.profiles import Profile
 from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
+from context_service.windows.pure.models import binds_reasoning
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 
@@ -112,4 +113,6 @@ def _steps(
         last_seq=last_seq,
         room=(window.counted_limit - front_tokens(window)) // 2,
         said=statements,
+        speakers=window.speakers,
+        bound_seq=window.broken_seq if binds_reasoning(window.model, window.format) else None,
     )

@@ -27,6 +27,7 @@ from context_service.packing.model import (
     StoredEntry,
     ViewPart,
 )
+from context_service.packing.pure.forms import shared_roles
 from context_service.packing.pure.tallies import StepTally, Tallies, ToolUse, added
 from context_service.packing.pure.tallies import loaded as loaded_tallies
 from context_service.packing.pure.tallies import stored as stored_tallies
@@ -110,6 +111,7 @@ _RETRACTED_SINCE = SQL["retracted_since"]
 _STEPS = SQL["steps"]
 _FOLDED_TO = SQL["folded_to"]
 _REWIND = SQL["rewind"]
+_RENEW = SQL["renew"]
 
 _BLOCKS = _SIZES.replace("'[]' AS ", "")
 
@@ -135,6 +137,7 @@ class ViewRows:
         reached_seq: int,
         source: str = BY_RULE,
         packed_seq: int | None = None,
+        speakers: Sequence[str] | None = None,
     ) -> bool:
         """Append blocks to a window, with their changes of the state and the last message that it has read.
 
@@ -147,6 +150,7 @@ class ViewRows:
             reached_seq: The last message that the window has read.
             source: Where the entries come from: rules, a caller or an extension.
             packed_seq: The last message of the log if the window is packed for a model with this, or None.
+            speakers: The first speakers of each role, with those of the blocks; None changes none.
 
         Returns:
             Whether the blocks were written.
@@ -164,6 +168,7 @@ class ViewRows:
                 "entry_count": window.entry_count,
                 "reached_seq": reached_seq,
                 "packed_seq": packed_seq,
+                "window_speakers": None if speakers is None else "\n".join(speakers),
                 "blocks": len(blocks),
                 "steps_added": sum(block.kind == STEP for block in blocks),
                 **columns,
@@ -261,6 +266,7 @@ class ViewRows:
 
     async def change_head(self, transaction: Transaction, window: Window) -> None:
         """Write the system prompt, the tools and the goal of a locked window."""
+        await self.renew(transaction, window)
         await transaction.query(
             _CHANGE_HEAD,
             {
@@ -272,10 +278,17 @@ class ViewRows:
             },
         )
 
+    async def renew(self, transaction: Transaction, window: Window) -> None:
+        """Give the blocks of a locked window their later form, because its prefix breaks."""
+        roles = TextArray(["", *shared_roles(window.speakers)])
+        named = {"context_id": window.context_id, "window_id": window.window_id, "roles": roles}
+        await transaction.query(_RENEW, named)
+
     async def change_pins(
         self, transaction: Transaction, window: Window, pieces: Sequence[Rendered], tokens: int
     ) -> None:
         """Write the rendered pins of a locked window."""
+        await self.renew(transaction, window)
         named = {"window_id": window.window_id}
         await transaction.query(_CHANGE_PINS, {**named, "pieces": pieces_json(pieces), "tokens": tokens})
 
@@ -441,6 +454,7 @@ class ViewRows:
         """
         tenant_id, window_id = transaction.tenant_id, window.window_id
         named = {"tenant_id": tenant_id, "window_id": window_id}
+        await self.renew(transaction, window)
         if masked:
             await transaction.query(_MASK, (window.epoch + 1, tenant_id, window_id, list(masked)))
         if removed:
@@ -576,6 +590,7 @@ class ViewRows:
             pins: The remaining pins, rendered for a model.
             tokens: The tokens of the remaining pins.
         """
+        await self.renew(transaction, window)
         named: dict[str, Any] = {"window_id": window.window_id}
         named |= {"pieces": pieces_json(pins), "tokens": tokens, "retracted_count": retracted_count}
         await transaction.query(_REWIND if place else _BEGIN_ANEW, named | (place._asdict() if place else {}))
@@ -601,6 +616,9 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
         "names": TextArray([_json(sorted(block.names)) for block in blocks]),
         "tools": TextArray([_json(list(map(tuple, block.tools))) for block in blocks]),
         "block_refs": TextArray([" ".join(block.refs) for block in blocks]),
+        "later_pieces": TextArray([pieces_json(block.later.block.pieces) if block.later else None for block in blocks]),
+        "later_tokens": [block.later.block.tokens if block.later else None for block in blocks],
+        "later_roles": TextArray([block.later.role if block.later else "" for block in blocks]),
     }
 
 

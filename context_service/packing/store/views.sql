@@ -6,7 +6,8 @@ WITH w AS (
     SET block_count = block_count + %(blocks)s, step_count = step_count + %(steps_added)s,
         reached_seq = %(reached_seq)s, entry_count = entry_count + %(entries)s, updated_at = now(),
         packed_at = CASE WHEN %(packed_seq)s::bigint IS NULL THEN packed_at ELSE now() END,
-        packed_seq = coalesce(%(packed_seq)s::bigint, packed_seq)
+        packed_seq = coalesce(%(packed_seq)s::bigint, packed_seq),
+        speakers = coalesce(%(window_speakers)s::text, speakers)
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND closed_at IS NULL
         AND (epoch, block_count, reached_seq, retracted_count, entry_count) = (
             %(epoch)s, %(block_count)s, %(reached_before)s, %(retracted_count)s, %(entry_count)s
@@ -15,18 +16,20 @@ WITH w AS (
 ), blocks AS (
     INSERT INTO context.window_block (
         tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
-        agent_bundle_id, pieces, renderer, step, kind, is_error, masked, masked_tokens, units, names, tools, refs
+        agent_bundle_id, pieces, renderer, step, kind, is_error, masked, masked_tokens, units, names, tools, refs,
+        later_pieces, later_tokens, later_role
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(block_count)s + b.n - 1, b.tokens, b.seq_from,
         b.seq_to, w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, %(renderer)s, b.step, b.kind, b.is_error,
-        b.masked, b.masked_tokens, b.units, b.names, b.tools, b.refs
+        b.masked, b.masked_tokens, b.units, b.names, b.tools, b.refs, b.later_pieces, b.later_tokens, b.later_role
     FROM w, unnest(
         %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[],
         %(steps)s::integer[], %(kinds)s::text[], %(errors)s::boolean[], %(masked)s::text[],
         %(masked_tokens)s::integer[], %(units)s::text[], %(names)s::text[], %(tools)s::text[],
-        %(block_refs)s::text[]
+        %(block_refs)s::text[], %(later_pieces)s::text[], %(later_tokens)s::integer[], %(later_roles)s::text[]
     ) WITH ORDINALITY AS b (
-        tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, tools, refs, n
+        tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, tools, refs,
+        later_pieces, later_tokens, later_role, n
     )
 ), ended AS (
     UPDATE context.window_entry e SET ended_at = now(), ended_checkpoint = w.checkpoint_count, ended_seq = (
@@ -111,6 +114,21 @@ ORDER BY number DESC LIMIT {{ended_of_max}};
 SELECT {{entry}} FROM context.window_entry
 WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL
     AND (section = 'goal' OR section = 'value' AND key = ANY (%s));
+
+-- renew
+-- The prefix breaks: later requests may show the blocks in another form. `tokens` are those of the form that is shown.
+WITH w AS (
+    UPDATE context.context_window w SET broken_seq = c.last_seq
+    FROM context.context c
+    WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s
+        AND w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
+)
+UPDATE context.window_block
+SET pieces = later_pieces, later_pieces = NULL, later_tokens = NULL,
+    tokens = CASE WHEN is_masked THEN tokens ELSE later_tokens END,
+    masked_tokens = CASE WHEN is_masked THEN later_tokens ELSE masked_tokens END
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND later_pieces IS NOT NULL
+    AND later_role = ANY (%(roles)s::text[]);
 
 -- change_head
 UPDATE context.context_window

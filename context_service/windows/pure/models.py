@@ -6,6 +6,7 @@ The longest prefix of a model's name in `models.yaml` counts, so that dated vers
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,6 +18,8 @@ from context_service.kernel.tokens import FAMILIES
 from context_service.windows.pure.config import CACHE_TTL_S
 
 CACHE_TOKENS_MIN = 1_024
+# Claude models that take reasoning back whatever is before it. Some want it in front of the last calls.
+_TAKES_REASONING = re.compile(r"claude-(?:instant|2|3|[a-z]+-[34])\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,11 @@ class Model:
 
 # From a marked place, a vendor looks back this many blocks for a cached prefix. Without markers it finds all.
 LOOK_BACK_BLOCKS = {Format.ANTHROPIC: 20}
+
+
+def binds_reasoning(name: str, to: Format) -> bool:
+    """Return whether a model refuses its reasoning if anything before it has changed; unknown Claude models do."""
+    return to is Format.ANTHROPIC and not _TAKES_REASONING.search(name)
 
 
 def model(name: str) -> Model:

@@ -230,4 +230,5 @@ def _window(row: Row) -> Window:
         state_pieces=tuple(parsed_pieces(row.state_pieces)),
         pins_pieces=tuple(parsed_pieces(row.pins_pieces)),
         left_out=LeftOut.parsed(row.left_out),
+        speakers=tuple(row.speakers.splitlines()),
     )

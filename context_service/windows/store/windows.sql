@@ -4,7 +4,7 @@ w.goal, w.epoch, w.reached_seq, w.retracted_count, w.first_number, w.block_count
 w.profile, w.entry_count, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
 w.has_untold, w.created_at, w.updated_at, w.closed_at, w.config::text AS config_json, w.spent_tokens,
 w.token_factor, w.checkpoint_step, w.rolled_back_epoch, w.left_out::text AS left_out,
-w.run_window_id IS NOT NULL AS is_of_run, w.imported::text AS imported_json
+w.run_window_id IS NOT NULL AS is_of_run, w.broken_seq, w.speakers, w.imported::text AS imported_json
 
 -- window
 {{listed}}, w.system_prompt, w.tools::text AS tools_json, w.state_pieces, w.pins_pieces
@@ -16,12 +16,12 @@ SELECT count(*) AS opened FROM context.context_window WHERE tenant_id = %s AND c
 INSERT INTO context.context_window AS w (
     tenant_id, context_id, window_id, ancestors, retracted_count, context_tokens, token_limit, head_tokens, format,
     tokens_family, model, profile, owner_user_id, app_id, agent_bundle_id, created_by, system_prompt, goal, tools,
-    config, token_factor
+    config, broken_seq, token_factor
 )
 SELECT tenant_id, context_id, %(window_id)s, ancestors, last_seq - message_count, %(context_tokens)s,
     %(token_limit)s, %(head_tokens)s, %(format)s, %(tokens_family)s, %(model)s, %(profile)s, owner_user_id, app_id,
     agent_bundle_id, %(created_by)s, %(system_prompt)s, %(goal)s, %(tools)s::json,
-    %(config)s::json, coalesce((
+    %(config)s::json, last_seq, coalesce((
         SELECT factor FROM context.token_calibration
         WHERE tenant_id = %(tenant_id)s AND model_sha = %(model_sha)s AND profile = %(profile)s
     ), 1)

@@ -226,7 +226,9 @@ async def test_what_holds_of_every_pack_holds_whatever_is_done(
     )
     walk = Walk(random.Random(f"{to}{seed}"), to, record_id=inserted.record.working_memory_id)
     await walk.say(caller)
-    window = await opened(caller, walk.context_id, LIMIT, format=FORMATS[to], goal="Keep the limits.")
+    # A model that takes reasoning back whatever is before it.
+    model = "claude-sonnet-4-5" if to is Format.ANTHROPIC else "m"
+    window = await opened(caller, walk.context_id, LIMIT, model=model, format=FORMATS[to], goal="Keep the limits.")
     before = windows_pb.PackResponse()
     folds = 0
     for turn in range(TURNS):
