@@ -70,6 +70,7 @@ def packing_rules_of(
     )
     packing = Packing(
         rows,
+        views,
         log=deps.log,
         writer_locks=deps.writer_locks,
         catching_up=catching_up,

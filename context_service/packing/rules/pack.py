@@ -15,6 +15,7 @@ from uuid import UUID
 
 from context_service.contexts.room import Log
 from context_service.folding.pure.plan import PlannedFold
+from context_service.folding.pure.summaries import BY_RULES
 from context_service.folding.rules.plan_fold import FoldPlanning
 from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.keyed_locks import KeyedLocks
@@ -30,6 +31,7 @@ from context_service.packing.rules.notice import notice_for, waits_for_notice
 from context_service.packing.rules.plugins import Middleware
 from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.rules.spend_tokens import spend_tokens
+from context_service.packing.store.views import ViewRows
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import BudgetTooSmall
@@ -46,6 +48,7 @@ class Packing:
 
     Args:
         rows: The store of windows.
+        views: The store of prepared folds.
         log: The contexts that the windows belong to.
         writer_locks: Lets one writer of a window run at a time in this process.
         catching_up: Reads the logs of windows to their ends.
@@ -60,6 +63,7 @@ class Packing:
     def __init__(
         self,
         rows: WindowRows,
+        views: ViewRows,
         *,
         log: Log,
         writer_locks: KeyedLocks,
@@ -72,6 +76,7 @@ class Packing:
         middleware: Middleware | None = None,
     ) -> None:
         self._rows = rows
+        self._views = views
         self._log = log
         self._writer_locks = writer_locks
         self._catching_up = catching_up
@@ -157,7 +162,8 @@ class Packing:
         if caught_up.tokens > limits_of(window).high:
             if waits_for_notice(caught_up):
                 return caught_up
-            planned = await self._planning.plan(caught_up, principal)
+            planned = await self._prepared_by_model(caught_up, principal)
+            planned = planned or await self._planning.plan(caught_up, principal)
             caught_up = planned.caught_up  # with the factor of the newest bills
             if caught_up.tokens > limits_of(caught_up.window).high:
                 _check_room(planned)
@@ -170,6 +176,17 @@ class Packing:
                 await self._folding.write(planned, "cache_cold", principal)
                 raise RowsChanged
         return caught_up
+
+    async def _prepared_by_model(self, caught_up: CaughtUpWindow, principal: Principal) -> PlannedFold | None:
+        """Return the prepared fold of a window if a model wrote in it and it is enough; no call of a model is made.
+
+        A fold that only rules prepared is not used: rules choose better when they know the newest steps.
+        """
+        fold, epoch = await self._views.prepared(caught_up.window, principal=principal)
+        if fold is None or epoch != caught_up.window.epoch or all(one.method == BY_RULES for one in fold.made):
+            return None
+        planned = await self._planning.plan(caught_up, principal, fold)
+        return planned if planned.tokens <= limits_of(planned.caught_up.window).high else None
 
 
 def _check_room(planned: PlannedFold) -> None:

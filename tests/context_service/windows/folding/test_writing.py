@@ -412,3 +412,49 @@ async def test_a_fold_with_instructions_is_one_by_rules_if_the_model_fails_or_is
         assert [one.method for one in receipt.summaries] == ["extractive"]
         assert len(world.server.requests) == asked
         assert (await packed(world.caller, window)).epoch == receipt.epoch == 1
+
+
+async def _filled(world: World, context_id: str, window: windows_pb.Window) -> windows_pb.PackResponse:
+    """Write steps until a pack folds, and return that pack."""
+    for n in range(200, 260):
+        await said(world.caller, context_id, *step(n, SHORT))
+        pack = await packed(world.caller, window, without_recall=True)
+        if pack.epoch:
+            return pack
+    raise AssertionError("no pack folded")
+
+
+async def test_a_pack_that_must_fold_takes_what_a_model_has_prepared_and_asks_none(world: World):
+    context_id = await world.worked(26)
+    window, without = await world.window(context_id), await world.window(context_id, summarization_model="none")
+    await packed(world.caller, window, without_recall=True)
+    told = await world.prepared(window)
+    asked = len(world.server.requests)
+
+    pack = await _filled(world, context_id, window)
+
+    (receipt,) = (await world.caller.call("GetLineage", window_id=window.window_id)).receipts
+    assert (receipt.reason, receipt.prepared_last_seq) == ("high_mark", told.prepared_last_seq)
+    assert len(world.server.requests) == asked
+    assert await world.verdicts(window) == [("model", "accepted")]
+    assert "So it is: We decided" in pack.messages_json and "I look at number" in pack.messages_json
+    assert pack.tokens <= window.token_limit
+    by_rules = await packed(world.caller, without, without_recall=True)
+    assert "So it is" not in by_rules.messages_json and by_rules.epoch == pack.epoch
+
+
+@pytest.mark.parametrize("change", ["config", "refused"])
+async def test_a_pack_folds_by_rules_if_what_was_prepared_is_void_or_has_no_words_of_a_model(world: World, change: str):
+    context_id = await world.worked(26)
+    window = await world.window(context_id)
+    if change == "refused":
+        world.server.answer = down(500)
+    await world.prepared(window)
+    if change == "config":
+        await world.caller.call("UpdateWindow", window_id=window.window_id, config={"low_mark": 0.31})
+
+    await _filled(world, context_id, window)
+
+    assert {method for method, _ in await world.verdicts(window)} == {"extractive"}
+    (receipt, *_) = (await world.caller.call("GetLineage", window_id=window.window_id)).receipts
+    assert (receipt.reason, receipt.prepared_last_seq) == ("high_mark", 0)

@@ -707,7 +707,8 @@ class PackingServicer:
 
     def Pack(self, request, context):
         """Return the messages for the next call of the model. The call first catches up with the log, which is a write. The
-        same log always gives the same pack.
+        same log always gives the same pack, unless a model writes summaries. A pack asks no model: if it must fold, it takes
+        the summaries of a prepared fold that a model wrote.
 
         The window folds when the pack exceeds 97 % of the limit (`config` changes this and the other numbers). A fold
         clears the tool results of all steps except the last ten: of each result it keeps the beginning, the important
