@@ -10,6 +10,11 @@ import pytest
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import InvalidArgument, NodeNotFound
+from entity_service.model.limits import Limits
+from entity_service.rules.traverse import Traversal
+from entity_service.wire.walks import walk
+from service_runtime.postgres import Database
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID, Principal
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
 
@@ -267,3 +272,28 @@ async def test_a_node_with_too_many_edges_has_none_instead_of_some(graph: Graph)
     found = dict(await rows(graph, message, columns=[ID, EDGES], depth_max=1))
 
     assert found == {hub: None, wide: None}
+
+
+@pytest.mark.parametrize("depth_max", [1, 3])
+async def test_edges_to_nodes_out_of_a_keys_bounds_are_not_among_them(graph: Graph, database: Database, depth_max: int):
+    """Not even as a number: an expression of the key's owner runs on what the row has."""
+    chat, message, replacement, theirs = (new_id() for _ in range(4))
+    await graph.write(
+        *(node(id=one, agent_bundle_id="mine") for one in (chat, message, replacement)),
+        node(id=theirs, agent_bundle_id="theirs", name="confidential"),
+        edge(chat, message, "Holds"),
+        edge(replacement, message, "Replaces"),
+        edge(theirs, message, "Replaces", data_json='{"why": "confidential"}'),
+    )
+    asked = pb.TraverseRequest(start_node_ids=[chat], depth_max=depth_max, edge_types=["Holds"], columns=[EDGES, PATH])
+
+    async def seen(**bounds: Any) -> str:
+        reader = Principal(tenant_id=DEFAULT_TENANT_ID, subject="reader", **bounds)
+        pages = [page async for page in Traversal(database).walk(reader, walk(asked, Limits()))]
+        return b"".join(row[-1] for page in pages for row in page.rows).decode()
+
+    assert "confidential" in await seen()
+    bound = await seen(agent_bundle_id="mine")
+    assert replacement in bound
+    assert "confidential" not in bound
+    assert theirs not in bound

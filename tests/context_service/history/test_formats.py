@@ -50,6 +50,7 @@ _MESSAGES = st.builds(
     node_id=st.just("n"),
     created_at_us=st.just(0),
     name=_TEXTS,
+    turn=st.sampled_from(["", "", "t1", "t2"]),
     parts=st.lists(_PARTS, max_size=4).map(tuple),
 )
 _HISTORIES = st.lists(_MESSAGES, max_size=10)
@@ -114,6 +115,27 @@ def test_texts_stand_in_the_order_of_the_history_with_their_speakers(to: Format,
     for role, name in speakers:
         if name and len({other for of_role, other in speakers if of_role == role}) > 1:
             assert re.search(" ".join(name.split()).replace(" ", "[ _]"), body_json)
+
+
+@given(steps=st.lists(st.tuples(st.sampled_from(["call", "result", "user"]), st.sampled_from("ab")), max_size=12))
+def test_the_calls_of_a_turn_stand_together_whatever_came_between(steps: list[tuple[str, str]]):
+    history, calls = [], []
+    for number, (kind, turn) in enumerate(steps):
+        if kind == "call":
+            calls.append((f"c{number}", turn))
+            part = Part(tool_call=ToolCall(id=f"c{number}", name="f", arguments_json="{}"))
+            history.append(ChatMessage("assistant", "", "n", 0, parts=(part,), turn=turn))
+        elif kind == "result" and calls:
+            part = Part(tool_result=ToolResult(tool_call_id=calls[-1][0], content_json='"ok"'))
+            history.append(ChatMessage("tool", "", "n", 0, parts=(part,)))
+        elif kind == "user":
+            history.append(ChatMessage("user", "wait", "n", 0))
+
+    messages = orjson.loads(formatted(history, Format.OPENAI).body_json)["messages"]
+
+    shown = [[call["id"] for call in message["tool_calls"]] for message in messages if message.get("tool_calls")]
+    turns = dict.fromkeys(turn for _, turn in calls)  # each where its first call was
+    assert shown == [[call_id for call_id, of_turn in calls if of_turn == turn] for turn in turns]
 
 
 @given(_HISTORIES)

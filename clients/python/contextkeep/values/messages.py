@@ -112,8 +112,8 @@ class Part(Value):
         )
 
 
-# What a message has that is of no context.
-_OF_NO_CONTEXT: dict[str, Any] = {
+# The rare fields of a message, as most have them.
+_OF_MOST: dict[str, Any] = {
     "message_id": "",
     "seq": 0,
     "agent_id": "",
@@ -121,13 +121,14 @@ _OF_NO_CONTEXT: dict[str, Any] = {
     "tokens": 0,
     "task_id": "",
     "reference_task_ids": (),
+    "turn": "",
 }
 
 
 class _Late(Value):
     """Build rarely read fields on first use: a history has thousands of messages.
 
-    That is `created_at`, and the fields that only a context's messages have, of others.
+    That is `created_at`, the fields that only a context's messages have, of others, and the turn.
     """
 
     __slots__ = ("_created_at_us",)  # microseconds since 1970; set where `created_at` is not
@@ -136,8 +137,8 @@ class _Late(Value):
     def __getattr__(self, name: str) -> Any:
         if name == "created_at":
             value: Any = time_of_us(self._created_at_us)
-        elif name in _OF_NO_CONTEXT:
-            value = _OF_NO_CONTEXT[name]
+        elif name in _OF_MOST:
+            value = _OF_MOST[name]
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         object.__setattr__(self, name, value)  # the value is frozen
@@ -165,6 +166,8 @@ class ChatMessage(_Late):
     task_id: str = ""  # the task that it belongs to
     reference_task_ids: tuple[str, ...] = ()  # others that it is about
 
+    turn: str = ""  # of a history's messages: those of the assistant with the same one are one answer of a model
+
     @property
     def metadata(self) -> dict[str, Any]:
         """Return the metadata's JSON object."""
@@ -185,6 +188,8 @@ class ChatMessage(_Late):
         draft.name = message.name
         draft.parts = tuple(map(Part.from_proto, parts)) if parts else ()
         draft.metadata_json = message.metadata_json
+        if message.turn:
+            draft.turn = message.turn
         if message.seq:
             draft.message_id = message.message_id
             draft.seq = message.seq
