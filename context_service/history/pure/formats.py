@@ -33,13 +33,6 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ID_DIGITS = 32
 
 
-class _Joining(NamedTuple):
-    """A turn of the assistant that may go on."""
-
-    turn: Turn
-    key: str  # of the message that began it; empty: it had none
-
-
 class Formatted(NamedTuple):
     """A history in the form that a vendor's request body needs."""
 
@@ -74,9 +67,10 @@ def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
 def _as_sent(turns: Sequence[Turn], to: Format) -> list[Turn]:
     """Return turns with the speakers and the system messages that a vendor has no field or place for."""
     shared = roles_shared(turns)
-    turns = [with_speaker(turn, to) if turn.role in shared else turn for turn in turns]
+    if shared:
+        turns = [with_speaker(turn, to) if turn.role in shared else turn for turn in turns]
     first = next((index for index, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    return [*turns[:first], *(in_place(turn, to) for turn in turns[first:])]
+    return [*turns[:first], *(in_place(turn, to) if turn.role == "system" else turn for turn in turns[first:])]
 
 
 class _Conversation:
@@ -84,7 +78,8 @@ class _Conversation:
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
-        self._joining: _Joining | None = None  # what comes next of the assistant may belong to it
+        self._joining: Turn | None = None  # what comes next of the assistant may belong to it
+        self._joining_key = ""  # of the messages of that turn; empty: they have none
         self._of_key: dict[str, Turn] = {}  # turns of the assistant by the key that their messages have
         self._calling: Turn | None = None  # the last turn with calls
         self._ids: set[str] = set()
@@ -97,6 +92,9 @@ class _Conversation:
 
     def add(self, message: ChatMessage) -> None:
         """Add a message of the history."""
+        if message.content and not message.parts and message.role != "tool":  # so are most messages
+            self._add_texts(message, [Part(text=message.content)])
+            return
         texts = [
             part
             for _, part in in_order(message.content, message.parts)
@@ -135,18 +133,18 @@ class _Conversation:
 
     def _add_texts(self, message: ChatMessage, texts: list[Part]) -> None:
         """Add what a message says: to the turn that has its key, else as a new turn."""
-        if message.role == "assistant":
-            if turn := self._of_key.get(message.turn):
-                turn.parts += texts
-                self._go_on(turn, message)
-                return
-            turn = self._joined(message)
-            if turn is not None and not turn.calls and is_only_reasoning(turn.parts):
-                # Reasoning goes with what follows it; other reasoning does not.
-                turn.parts = texts if texts[0].reasoning else [*turn.parts, *texts]
-                self._go_on(turn, message)
-                return
-        self._begin(Turn(message.role, message.name, texts), message)
+        if message.role != "assistant":
+            self.turns.append(Turn(message.role, message.name, texts))
+            self._joining = None
+        elif turn := self._of_key.get(message.turn):
+            turn.parts += texts
+            self._go_on(turn, message)
+        elif (turn := self._joined(message)) and not turn.calls and is_only_reasoning(turn.parts):
+            # Reasoning goes with what follows it; other reasoning does not.
+            turn.parts = texts if texts[0].reasoning else [*turn.parts, *texts]
+            self._go_on(turn, message)
+        else:
+            self._begin(Turn("assistant", message.name, texts), message)
 
     def _add_call(self, call: ToolCall, message: ChatMessage) -> None:
         """Add a call to the turn of its message, or to a new one, and remember that it waits for its result."""
@@ -167,25 +165,24 @@ class _Conversation:
         self._open[call.id] = turn, waiting
 
     def _begin(self, turn: Turn, message: ChatMessage) -> None:
-        """Begin a turn."""
+        """Begin a turn of the assistant."""
         self.turns.append(turn)
-        self._joining = None
-        if turn.role == "assistant":
-            self._go_on(turn, message)
+        self._go_on(turn, message)
 
     def _go_on(self, turn: Turn, message: ChatMessage) -> None:
         """Remember that a message belongs to a turn of the assistant, and that the next one may."""
-        key = message.turn or (self._joining.key if self._joining and self._joining.turn is turn else "")
-        self._joining = _Joining(turn, key)
+        if self._joining is not turn:
+            self._joining, self._joining_key = turn, ""
         turn.name = turn.name or message.name
         if message.turn:
+            self._joining_key = message.turn
             self._of_key[message.turn] = turn
 
     def _joined(self, message: ChatMessage) -> Turn | None:
         """Return the turn right before a message if the message may belong to it: agents may work at the same time."""
-        if self._joining is None:
+        turn, key = self._joining, self._joining_key
+        if turn is None:
             return None
-        turn, key = self._joining
         is_other = message.turn and key and message.turn != key
         return None if is_other or (message.name and turn.name not in ("", message.name)) else turn
 

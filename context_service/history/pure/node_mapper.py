@@ -125,11 +125,11 @@ class NodeMapper:
             CallBudgetExceeded: the call has used up its budget.
         """
         messages: list[ChatMessage] = []
-        budget, progress = self._budget, self._progress
+        budget, progress, sees_links = self._budget, self._progress, self._sees_links
         for node in nodes:
             count_before = len(messages)
             variables: Variables = {"entity": node.entity, "edge": node.edge, "root": self._root}
-            if self._sees_links:
+            if sees_links:
                 _add_links(variables, node)
             try:
                 # The same as `_results`, but without a generator for each node, which is slower.
@@ -303,9 +303,9 @@ def _reader(
             if type(content) is not str:
                 budget.resume(steps_left)
                 content = content_text(content, budget)
-            running = rule.parts
             message_parts: tuple[Part, ...] = ()
             if parts_of is not None:
+                running = rule.parts
                 steps_left = budget.call_steps_left
                 value = parts_of(variables)
                 budget.resume(steps_left)
@@ -317,17 +317,19 @@ def _reader(
             if role not in ROLES:
                 fault = f"{role[:_ROLE_CHARS_SHOWN]!r} is not a role"
                 return Skip(_ROLE_UNKNOWN, running.place, fault)
-            running = rule.name
-            name = "" if name_of is None else name_of(variables)
-            running = rule.metadata
-            metadata = ""
+            name = metadata = turn = ""
+            if name_of is not None:
+                running = rule.name
+                name = name_of(variables)
             if metadata_of is not None:
+                running = rule.metadata
                 steps_left = budget.call_steps_left
                 value = metadata_of(variables)
                 budget.resume(steps_left)
                 metadata = metadata_json(value, JsonWriter(budget))
-            running = rule.turn
-            turn = "" if turn_of is None else turn_of(variables)
+            if turn_of is not None:
+                running = rule.turn
+                turn = turn_of(variables)
         except EvaluationError:
             progress.place = _place(running)
             raise

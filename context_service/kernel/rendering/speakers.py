@@ -9,7 +9,7 @@ messages (https://platform.claude.com/docs/en/about-claude/models/whats-new-clau
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from context_service.kernel.parts import Part
@@ -28,11 +28,13 @@ def in_place(turn: Turn, to: Format) -> Turn:
     return turn
 
 
-def roles_shared(turns: Iterable[Turn]) -> frozenset[str]:
+def roles_shared(turns: Sequence[Turn]) -> frozenset[str]:
     """Return the roles of several speakers: those whose turns do not all have the same name."""
+    if not any(turn.name for turn in turns):
+        return frozenset()
     names = defaultdict(set)
-    for turn in turns:
-        names[turn.role].add(plain_speaker(turn.name))
+    for role, name in {(turn.role, turn.name) for turn in turns}:
+        names[role].add(plain_speaker(name))
     return frozenset(role for role, of_role in names.items() if len(of_role) > 1)
 
 
