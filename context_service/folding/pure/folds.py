@@ -26,6 +26,7 @@ from context_service.folding.pure.summaries import (
     Scored,
     Summary,
     digest,
+    joined,
     summary,
 )
 from context_service.kernel.rendering import Rendered
@@ -305,6 +306,7 @@ class _Folding:
     ) -> None:
         self._head, self._state, self._waiting = view.head, view.state, waiting
         self._summaries, self._blocks = list(view.summaries), list(view.blocks)
+        self._stored = set(map(id, view.summaries))
         self._first = 0  # index of the oldest block that is not in a summary
         self._blocks_tokens = sum(block.tokens for block in view.blocks)
         self._step_count = sum(not block.is_appended for block in view.blocks)
@@ -439,11 +441,19 @@ class _Folding:
         self._merged |= numbers
         self._masked -= numbers
         self._worth += worth
-        self._summaries.append(segment)
+        self._append_segment(segment)
         self._rules.append(f"steps {segment.step_from} to {segment.step_to} become a segment")
         while self._merge_summaries(force=False):
             pass
         return True
+
+    def _append_segment(self, segment: Summary) -> None:
+        """Append a segment; join it and the last one of this fold if either has no line."""
+        last = self._summaries[-1] if self._summaries else None
+        if last and last.level == SEGMENT and id(last) not in self._stored and not (last.kept and segment.kept):
+            self._summaries[-1] = joined(last, segment, count=self._cost)
+        else:
+            self._summaries.append(segment)
 
     def _kept(self) -> list[FoldableBlock]:
         """Return the last steps that stay as they are: the very last, and those before it that fit."""

@@ -7,18 +7,24 @@ lines and never from a summary. Levels are geometric: a digest of level 4 covers
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, importance
 from context_service.packing.pure.quotation import NOTICE, attributed, is_quoted
-from context_service.packing.pure.units import UNIT_CHARS_MAX, Unit, form_of
+from context_service.packing.pure.units import UNIT_CHARS_MAX, Unit, form_of, names_of
 from context_service.windows.pure.refs import refs_between
 
 SEGMENT, DIGEST = 2, 3  # levels; deeper digests are higher
 BY_RULES = "extractive"
 SEGMENT_TOKENS_MAX, DIGEST_TOKENS_MAX = 260, 420
 _KEPT_OF_SEGMENT, _KEPT_OF_DIGEST = 40, 80
+_REFERRED_STEPS = 2  # that mention each name of a line: the one that has it, and another
+_WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_READING = "read search grep rg find glob list ls cat view open fetch get browse lookup query show head tail tree look"
+_READS = frozenset(_READING.split())
+_WRITES = frozenset(["write", "edit", "create", "update", "run", "test", "patch", "replace", "delete", "insert"])
 _KEPT_TOKENS = 20  # a summary keeps one more unit for each 20 tokens
 
 
@@ -72,7 +78,8 @@ def summary(
     """Return a summary of steps: as many of their best units as have room, in their order.
 
     Texts of users come first, the oldest of them before all. One that does not fit is shown with as much of its head
-    and tail as there is room for.
+    and tail as there is room for. Lines of tools that search and read come last, and are at most a third of the lines;
+    if there are no others, one of them stands for all.
 
     Args:
         level: The level of the summary, as in `Summary`.
@@ -90,8 +97,10 @@ def summary(
     worth = [
         importance(unit.unit, step=unit.step, is_error=unit.is_error, seen=seen, weights=weights) for unit in units
     ]
-    best = _users_first(_different(worth, units, seen), units)[:kept_max]
-    head = f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
+    best = _users_first(_different(worth, units, seen), units)
+    noise = {number for number in best if is_noise(units[number].unit, seen)}
+    best = sorted(best, key=lambda number: number in noise)[:kept_max]
+    head = _head(steps, seqs)
     if any(is_quoted(units[number].unit.speaker) for number in best):
         head = f"{head}\n{NOTICE}"
     room_of_all = max(tokens_max, whole_max) - count(head)
@@ -106,7 +115,8 @@ def summary(
     room = min(room, room_of_all)
     for number in best:
         needed = 0 if _is_whole(units[number].unit) else count(line_of(units[number].unit)) + 1
-        if 0 < needed <= room:
+        noise_max = max(len(chosen.keys() - noise) // 2, 1)
+        if 0 < needed <= room and (number not in noise or len(chosen.keys() & noise) < noise_max):
             chosen[number] = line_of(units[number].unit)
             room -= needed
     if chose is not None:
@@ -147,6 +157,37 @@ def digest(
         count=count,
         whole_max=whole_max,
     )
+
+
+def joined(first: Summary, second: Summary, *, count: Callable[[str], int]) -> Summary:
+    """Return one segment for two that follow each other, of which at most one has lines."""
+    seqs = (min(first.seq_from, second.seq_from), max(first.seq_to, second.seq_to))
+    of_lines = first if first.kept else second
+    lines = of_lines.text.partition("\n")[2]
+    text = "\n".join(filter(None, [_head((first.step_from, second.step_to), seqs), lines]))
+    return replace(
+        of_lines,
+        step_from=first.step_from,
+        step_to=second.step_to,
+        seq_from=seqs[0],
+        seq_to=seqs[1],
+        text=text,
+        tokens=count(text),
+    )
+
+
+def is_noise(unit: Unit, seen: ImportanceInputs) -> bool:
+    """Return whether a line is a tool's that searches or reads, and names a thing that no other step mentions."""
+    role, _, tool = unit.speaker.partition(" ")
+    words = {word.lower() for word in _WORD_OF_NAME.findall(tool)}
+    if role != "tool" or not words & _READS or words & _WRITES:
+        return False
+    names = names_of(unit.text)
+    return not names or any(seen.mentions.get(name, 1) < _REFERRED_STEPS for name in names)
+
+
+def _head(steps: tuple[int, int], seqs: tuple[int, int]) -> str:
+    return f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
 
 
 def _is_whole(unit: Unit) -> bool:

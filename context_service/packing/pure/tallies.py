@@ -21,6 +21,7 @@ from context_service.kernel.rendering import Call
 from context_service.packing.pure.task_state import KEY_CHARS_MAX
 
 TOOL, ENTITY = "tool", "entity"  # sections of the state
+STEPS_MIN = 2  # that mention a thing
 ANSWERED_MAX = 50  # of each
 TOOLS_MAX, ENTITIES_MAX = 200, 500  # that are kept of steps that a fold removed
 _OF_STEP_MAX = 100  # tools
@@ -79,9 +80,10 @@ class Tallies:
     entities: Mapping[str, Tally]
 
     def most(self, sections: Collection[str]) -> Tallies:
-        """Return the most frequent names of the wanted sections."""
+        """Return the most frequent names of the wanted sections: names of two steps at least, and all ids of nodes."""
         tools = islice(self.tools.items(), ANSWERED_MAX if TOOL in sections else 0)
-        entities = islice(self.entities.items(), ANSWERED_MAX if ENTITY in sections else 0)
+        several = ((name, tally) for name, tally in self.entities.items() if tally.count >= STEPS_MIN or _node_id(name))
+        entities = islice(several, ANSWERED_MAX if ENTITY in sections else 0)
         return Tallies(tools=dict(tools), entities=dict(entities))
 
 

@@ -29,10 +29,18 @@ _NAMED_CHARS = 65_536
 
 _NO_TOOLS: Mapping[str, str] = {}
 _CUT_WITHIN = 80  # a unit is cut at a space within this many characters before its end
-# Names of things: paths, dotted, snake-case and camel-case names, numbers of things.
+# Names of things: numbers of tickets and orders, people with a title, paths, dotted, snake-case and camel-case names.
 _NAME = Pattern(
-    r"(?:[\pL\pN_.-]*/)+[\pL\pN_.-]+|[\pL\pN_]+(?:\.[\pL\pN_]+)+|[A-Za-z]+(?:_\w+)+"
+    r"\b[A-Z]{2,10}-[0-9]+\b|\b(?i:order|ticket|invoice|case|customer|account|contract|rma)(?: (?i:no\.?|"
+    r"number))? ?#?[0-9][0-9-]{2,}\b"
+    r"|\b(?:Mrs?|Ms|Dr|Prof|Herr|Frau|Mme|Sra?)\.? \p{Lu}[\pL'-]+|(?:[\pL\pN_.-]*/)+[\pL\pN_.-]+|"
+    r"[\pL\pN_]+(?:\.[\pL\pN_]+)+|[A-Za-z]+(?:_\w+)+"
     r"|\b[a-z]+[A-Z]\w+\b|\b[A-Z]\w+[A-Z]\w*\b|#[0-9]+"
+)
+_NO_NAME = re.compile(
+    r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|PASS|PASSED|FAIL|FAILED|SKIPPED|TODO|OK|HTTP|"
+    r"GET|POST|PUT|"
+    r"PATCH|DELETE|UTC)|(?:self|this|cls|super)\..*|[\d.,:/-]*\d[\d.,:/-]*[a-z%]{0,2}"
 )
 # Names and numbers hold signs or digits, or stand among them.
 _WORD_OF_FORM = re.compile(r"(?<![^\s(\"'])[^\W\d_]+(?=[\s.,:;!?)\"']|$)")
@@ -161,9 +169,13 @@ def lines_of(rule: LineRule, data: bytes) -> list[tuple[int, bytes]]:
 
 
 def names_of(text: str) -> set[str]:
-    """Return the names in a text: paths, identifiers and issue numbers, at most the first `NAMES_MAX`."""
+    """Return the names in a text: of files, identifiers, tickets, orders and people, at most the first `NAMES_MAX`.
+
+    Levels of logs, numbers and attributes (`self.invoice`) name nothing.
+    """
     data = text[:_NAMED_CHARS].encode(errors="replace")
-    return {data[start:end].decode(errors="replace") for start, end in _NAME.spans(data, count_max=NAMES_MAX)}
+    found = (data[start:end].decode(errors="replace") for start, end in _NAME.spans(data, count_max=NAMES_MAX))
+    return {name for name in found if not _NO_NAME.fullmatch(name)}
 
 
 def form_of(text: str) -> str:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from context_service.folding.pure.folds import FoldableBlock, Limits, View, fold
 from context_service.folding.pure.importance import ImportanceInputs, Weights, shares_of
-from context_service.folding.pure.summaries import DIGEST_TOKENS_MAX, SEGMENT, Scored, Summary, summary
+from context_service.folding.pure.summaries import (
+    DIGEST_TOKENS_MAX,
+    SEGMENT,
+    Scored,
+    Summary,
+    is_noise,
+    joined,
+    summary,
+)
 from context_service.kernel.rendering import Format
 from context_service.packing.pure.catch_up import PreparedStep, caught_up
 from context_service.packing.pure.units import Unit, units_of
@@ -165,3 +178,61 @@ def test_a_users_text_without_room_shows_its_head_and_its_tail():
         assert "END (m1/0)" in made.text
         assert "It failed." in made.text
         assert (text in made.text) is (whole_max == 5_000)
+
+
+def said_by(speaker: str, text: str, seq: int) -> Unit:
+    return Unit(kind="any", text=text, ref=f"m{seq}/0", seq=seq, weight=0.9, speaker=speaker)
+
+
+@given(speakers=st.lists(st.sampled_from(["assistant", "tool grep", "tool read_file", "tool run_tests"]), max_size=40))
+def test_a_third_of_the_lines_at_most_are_of_tools_that_read(speakers: list[str]):
+    """A fold that keeps search hits loses what was done."""
+    units = [said_by(speaker, f"line {letters(seq)} of src/{seq}.py", seq) for seq, speaker in enumerate(speakers, 1)]
+
+    lines = [line for line in shown(units, tokens_max=80) if line.startswith("- ")]
+
+    read = [line for line in lines if line.startswith(("- tool grep", "- tool read_file"))]
+    assert len(read) <= max(len(lines) // 3, 1)
+    assert not units or lines
+
+
+def letters(number: int) -> str:
+    """Return a word of its own for each number: lines of one form are worth less."""
+    return "".join(chr(ord("a") + int(digit)) for digit in str(number))
+
+
+def test_a_line_that_another_step_mentions_is_no_noise():
+    hit = said_by("tool grep", "src/carts.py: def total(cart)", 1)
+    seen = ImportanceInputs(step=2, goal_terms={}, mentions={"src/carts.py": 2})
+
+    assert not is_noise(hit, seen)
+    assert is_noise(hit, replace(seen, mentions={"src/carts.py": 1}))
+    assert not is_noise(said_by("tool edit_file", "src/carts.py was changed", 1), seen)
+
+
+def test_two_segments_of_which_one_has_no_line_become_one():
+    def segment(steps: tuple[int, int], units: list[Unit]) -> Summary:
+        return summary(
+            SEGMENT,
+            steps=steps,
+            seqs=steps,
+            units=[Scored(unit=one, step=steps[0], is_error=False) for one in units],
+            tokens_max=60,
+            seen=ImportanceInputs(step=9, goal_terms={}, mentions={}),
+            weights=Weights(),
+            count=count,
+        )
+
+    decided, empty = segment((1, 4), [unit(DECISION)]), segment((5, 8), [])
+
+    after, before = (
+        joined(decided, empty, count=count),
+        joined(segment((1, 4), []), segment((5, 8), [unit(DECISION)]), count=count),
+    )
+
+    assert (
+        (after.step_from, after.step_to, after.seq_to) == (1, 8, 8) == (before.step_from, before.step_to, before.seq_to)
+    )
+    assert after.text == before.text
+    assert after.text.startswith("[Steps 1 to 8, m1–m8")
+    assert after.kept == decided.kept

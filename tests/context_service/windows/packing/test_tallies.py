@@ -162,7 +162,7 @@ async def test_tools_and_things_are_counted_over_folds(caller: Caller, other_rep
 
 
 async def test_an_entry_of_what_is_counted_leads_to_where_it_was_last(caller: Caller):
-    context_id = await said(caller, "", {"content": "Begin."}, *worked(5))
+    context_id = await said(caller, "", {"content": "Mind src/part_5.py."}, *worked(5))
     window = await opened(caller, context_id)
     assert not await counted(caller, window)  # it has read nothing
     await packed(caller, window)
@@ -171,7 +171,7 @@ async def test_an_entry_of_what_is_counted_leads_to_where_it_was_last(caller: Ca
     assert described["edit_file"] == ("tool", "edit_file (1 call, 1 failed)", "", "rule")
     assert described["src/part_5.py"] in [
         ("artifact", "src/part_5.py (edited)", "edited", "rule"),
-        ("entity", "src/part_5.py (1 step)", "path", "rule"),
+        ("entity", "src/part_5.py (2 steps)", "path", "rule"),
     ]
     assert {one.section for one in entries} == {"artifact", "tool", "entity"}
     (tool,) = (one for one in entries if one.section == "tool")
@@ -185,32 +185,35 @@ async def test_an_entry_of_what_is_counted_leads_to_where_it_was_last(caller: Ca
 async def test_nothing_is_counted_of_what_was_retracted(limit: int, caller: Caller):
     """At once, whether a fold has it or not; the next pack counts anew."""
     secret = {"content": "Look into vault/secret_plan.txt.", "message_id": "secret"}
-    context_id = await said(caller, "", {"content": "Begin."}, secret, *chain.from_iterable(map(worked, range(20))))
+    again = {"content": "It is in vault/secret_plan.txt."}
+    context_id = await said(caller, "", again, secret, *chain.from_iterable(map(worked, range(20))))
     window = await opened(caller, context_id, limit)
     assert ((await packed(caller, window)).epoch > 0) == (limit == 3_000)
     assert ("entity", "vault/secret_plan.txt") in await counted(caller, window)
     await caller.call("RetractMessages", context_id=context_id, message_ids=["secret"])
     assert not await counted(caller, window)
     await packed(caller, window)
-    again = await counted(caller, window)
-    assert again and ("entity", "vault/secret_plan.txt") not in again
-    assert sum(count for (section, _), (count, _, _) in again.items() if section == "tool") == 20
+    left = await counted(caller, window)
+    assert left and ("entity", "vault/secret_plan.txt") not in left
+    assert sum(count for (section, _), (count, _, _) in left.items() if section == "tool") == 20
 
 
 async def test_no_more_than_fifty_of_each_are_answered(caller: Caller):
     names = " ".join(f"src/file_{n}.py" for n in range(30))
     others = " ".join(f"lib/file_{n}.py" for n in range(30))
-    context_id = await said(caller, "", {"content": names}, {"content": others}, {"content": "lib/file_7.py again"})
+    context_id = await said(
+        caller, "", *[{"content": text} for text in (names, others) * 2], {"content": "lib/file_7.py again"}
+    )
     window = await opened(caller, context_id)
     await packed(caller, window)
     found = await counted(caller, window)
     assert len(found) == 50
-    assert next(iter(found.items())) == (("entity", "lib/file_7.py"), (2, 0, 3))
+    assert next(iter(found.items())) == (("entity", "lib/file_7.py"), (3, 0, 5))
 
 
 async def test_what_is_counted_is_seen_by_who_sees_the_context(caller: Caller):
     ada = caller.of("ada")
-    context_id = await said(ada, "", {"content": "See src/of_ada.py."})
+    context_id = await said(ada, "", {"content": "See src/of_ada.py."}, {"content": "I mean src/of_ada.py."})
     window = await opened(ada, context_id)
     await packed(ada, window)
     assert await counted(ada, window)

@@ -173,3 +173,15 @@ def test_time_is_linear_in_the_text():
 
         took = cpu.units(lambda: units_of(many, CODING)) / cpu.units(lambda: units_of(few, CODING))  # noqa: B023
         assert took < 25
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Mrs. Halvorsen wrote about order 88-4120 in CARE-991.", {"Mrs. Halvorsen", "order 88-4120", "CARE-991"}),
+        ("2026-03-02 12:00 INFO took 159.29 s, self.invoice is set", set()),
+        ("WARN retry in lib/net.py: loadPage failed", {"lib/net.py", "loadPage"}),
+    ],
+)
+def test_levels_numbers_and_attributes_name_nothing(text: str, names: set[str]):
+    assert names_of(text) == names
