@@ -140,7 +140,7 @@ def _policy(agent_input: AgentInput) -> pb.AgentPolicy:
 
 def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
     """Return the protobuf message of an agent."""
-    said, callers = agent.said, agent.said.callers if with_callers else None
+    said, callers = agent.content, agent.content.callers if with_callers else None
     return copied(
         pb.Agent,
         said,
@@ -156,7 +156,7 @@ def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
 
 def _template(template: Agent) -> templates_pb.AgentTemplate:
     """Return the protobuf message of a template."""
-    said = template.said
+    said = template.content
     return copied(
         templates_pb.AgentTemplate,
         template,

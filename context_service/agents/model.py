@@ -42,7 +42,7 @@ class AgentInput:
 class Agent:
     """An agent, or a template, as it is stored."""
 
-    said: AgentInput
+    content: AgentInput
     template: AgentInput | None  # the agent's template, if the agent was read for a question
     version: int
     created_at: datetime

@@ -242,6 +242,6 @@ def _agent(row: Row) -> Agent:
     return copied(
         Agent,
         row,
-        said=_input_of(row.agent_id, row.body, template_id=row.template_id, callers=row.callers),
+        content=_input_of(row.agent_id, row.body, template_id=row.template_id, callers=row.callers),
         template=_input_of(row.template_id, template_body, template_id="", callers=None) if template_body else None,
     )

@@ -140,7 +140,7 @@ def _state(place: int, number: pb.DocumentState) -> DocumentState:
 
 def _base(base: Base) -> pb.KnowledgeBase:
     """Return the protobuf message of a knowledge base, with the number of its documents in each state."""
-    said = base.said
+    said = base.content
     return copied(
         pb.KnowledgeBase,
         base,

@@ -66,7 +66,7 @@ class Base:
     """A base as it is stored."""
 
     base_id: UUID
-    said: BaseInput
+    content: BaseInput
     document_count: int
     size_bytes: int
     version: int

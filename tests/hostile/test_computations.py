@@ -31,7 +31,7 @@ from context_service.retrieval.profiles import profile
 from context_service.retrieval.pure.analyzed_query import CHARS_MAX, AnalyzedQuery
 from context_service.retrieval.pure.ranking import ranking
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
-from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
+from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, one_slip_away, similar_words
 from context_service.retrieval.pure.terms import WORD_CHARS_MAX, stems
 from context_service.retrieval.store.passages import READ_WHOLE
 from contextkeep.context.v1 import contexts_pb2 as contexts
@@ -130,7 +130,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         "context_service.mcp_servers.client:_library",
         "context_service.mcp_servers.client:_tools",
     ),
-    "a memory: its limit of bytes": ("context_service.memories.rules.memories:Memories.made",),
+    "a memory: its limit of bytes": ("context_service.memories.rules.memories:Memories.prepare",),
     "a page: its limit of bytes": ("context_service.wiki.rules.pages:Pages.put",),
     "memories that a reflection rests on": ("context_service.memories.rules.recall:MemoryRecalling.reflect",),
     "arguments and answers of a tool: a message of 4 MiB": (
@@ -339,12 +339,12 @@ def slips() -> Generator[None, None, object]:
     """Compare words that are nearly alike, all of the length and the letters of those that are meant."""
     known = long_words(WORDS_MAX)
     assert len(known[0]) == WORD_CHARS_MAX
-    return meant([word[:20] + "zyx" + word[23:] for word in known[:2]], Vocabulary(known))
+    return similar_words([word[:20] + "zyx" + word[23:] for word in known[:2]], Vocabulary(known))
 
 
 def beginnings() -> Generator[None, None, object]:
     """Compare with a vocabulary of words that all begin with the one that is meant."""
-    return meant(["a" * 40], Vocabulary(f"{'a' * 40}{an_ordinary_word(number)}" for number in range(WORDS_MAX)))
+    return similar_words(["a" * 40], Vocabulary(f"{'a' * 40}{an_ordinary_word(number)}" for number in range(WORDS_MAX)))
 
 
 def ranked() -> Generator[None, None, object]:

@@ -89,7 +89,7 @@ class _Run:
     names: Sequence[str]  # the approved definitions that the caller sees
     problems: list[Problem] = field(default_factory=list)
 
-    def told(self) -> Counts:
+    def report(self) -> Counts:
         """Return the progress, with the problems since the last report."""
         told = replace(self.counts, problems=tuple(self.problems))
         self.problems.clear()
@@ -166,12 +166,12 @@ class Compiling:
         try:
             async with aclosing(self._steps(run, compile_request, reached)) as steps:
                 async for _ in steps:
-                    yield run.told()
+                    yield run.report()
         finally:
             # The caller may cancel the call. Release the state anyway, so that the next compile can begin.
             await asyncio.shield(self._states.release(principal, run.audience, counts.compile_id))
         counts.is_done = True
-        yield run.told()
+        yield run.report()
 
     async def _steps(
         self, run: _Run, compile_request: CompileRequest, reached: CompileProgress

@@ -45,7 +45,7 @@ class FacetSearch:
         (row,) = await self._database.of(principal).query(COUNT)
         return int(row.pages)
 
-    async def found(
+    async def search(
         self,
         text: str,
         *,

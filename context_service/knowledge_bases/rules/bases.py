@@ -93,12 +93,12 @@ class KnowledgeBases:
 
         async def work(transaction: Transaction) -> Base:
             base = await self._catalog.put_in(transaction, base_input.name, values_of(base_input), by=principal.subject)
-            if base.said.walls != base_input.walls:
+            if base.content.walls != base_input.walls:
                 raise InvalidArgument(
                     "graph_name, agent_bundle_id and app_id of a knowledge base cannot change; use another name",
                     field="knowledge_base.app_id",
                 )
-            if base.said.bedrock != base_input.bedrock:
+            if base.content.bedrock != base_input.bedrock:
                 raise InvalidArgument(
                     "bedrock of a knowledge base cannot change; use another name", field="knowledge_base.bedrock"
                 )
@@ -160,7 +160,7 @@ class KnowledgeBases:
 
         async def work(transaction: Transaction) -> Document:
             base = await self._catalog.lock(transaction, name, principal=principal)
-            if base.said.bedrock:
+            if base.content.bedrock:
                 raise InvalidArgument(
                     "the documents of this knowledge base are in Amazon Bedrock; add them there", field="knowledge_base"
                 )

@@ -51,12 +51,12 @@ class BaseSearch:
         self._passages = passages
         self._meaning = meaning
 
-    async def asked(self, names: Sequence[str], *, principal: Principal) -> list[BaseToSearch]:
+    async def bases(self, names: Sequence[str], *, principal: Principal) -> list[BaseToSearch]:
         """Return the bases of the tenant and those with the names, as far as the principal's bounds let it see them."""
         rows = await self._database.of(principal.without_admin()).query(ASKED, _parameters(names, principal))
         return [copied(BaseToSearch, row, documents=row.document_count) for row in rows]
 
-    async def asked_bedrock(self, names: Sequence[str], *, principal: Principal) -> list[BedrockBase]:
+    async def bedrock_bases(self, names: Sequence[str], *, principal: Principal) -> list[BedrockBase]:
         """Return the bases of Amazon Bedrock, of the tenant and with the names, as far as the principal sees them."""
         rows = await self._database.of(principal.without_admin()).query(ASKED_BEDROCK, _parameters(names, principal))
         return [
@@ -68,7 +68,7 @@ class BaseSearch:
             for row in rows
         ]
 
-    async def found(
+    async def search(
         self,
         text: str,
         bases: Sequence[BaseToSearch],
@@ -82,7 +82,7 @@ class BaseSearch:
 
         Args:
             text: The text of the question.
-            bases: The bases to search, which `asked` returned for the same principal.
+            bases: The bases to search, which `bases` returned for the same principal.
             limit: The number of passages at most.
             time_from: Only documents that were added then or later; None sets no limit.
             time_to: Only documents that were added before then; None sets no limit.

@@ -89,7 +89,7 @@ def base_of(row: Row) -> Base:
     """Return the base of a row, without the states of its documents."""
     return Base(
         base_id=row.base_id,
-        said=copied(
+        content=copied(
             BaseInput,
             row,
             walls=walls_of(row),

@@ -73,7 +73,7 @@ class DocumentRows:
 
     async def record(self, transaction: Transaction, base: Base, record_id: UUID) -> Row | None:
         """Return the `name` and `content_type` of a record, and whether it `is_open` to a base; None if it is gone."""
-        parameters = {"record_id": record_id, **walls_named(base.said.walls)}
+        parameters = {"record_id": record_id, **walls_named(base.content.walls)}
         rows = await transaction.query(_RECORD, parameters)
         return rows[0] if rows else None
 
@@ -93,13 +93,13 @@ class DocumentRows:
             "uri": document_input.uri,
             "content_type": document_input.content_type,
             "by": by,
-            **walls_named(base.said.walls),
+            **walls_named(base.content.walls),
         }
         (row,) = await transaction.query(_INSERT, parameters)
         if document_input.data is not None:
             await transaction.query(_PUT_FILE, {**parameters, "data": document_input.data})
         await self.outbox.put(transaction, row.document_id)
-        return _document(row, base.said.name)
+        return _document(row, base.content.name)
 
     async def page(
         self, principal: Principal, base: Base, states: Sequence[DocumentState], *, before: int, count: int
@@ -112,7 +112,7 @@ class DocumentRows:
             "count": count,
         }
         rows = await self._database.of(principal).query(_LIST, parameters)
-        return [(row.seq, _document(row, base.said.name)) for row in rows]
+        return [(row.seq, _document(row, base.content.name)) for row in rows]
 
     async def remove(self, transaction: Transaction, base: Base, document_id: UUID) -> int | None:
         """Remove a document and its passages, and return its size in bytes, or None if there is none."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from context_service.kernel.sentences import sentences_of
 from context_service.memories.model import Memory
-from context_service.memories.pure.texts import said_by, statement_of
+from context_service.memories.pure.texts import indexed_text, statement_of
 from context_service.retrieval.pure.terms import asked_terms, terms_of
 
 SENTENCE_CHARS = 400
@@ -52,7 +52,7 @@ def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int
 
 def _mattering(memories: Sequence[Memory], terms: frozenset[str]) -> list[Memory]:
     """Return the memories that have the most terms of the question, or almost as many, in their order."""
-    covered = [len(terms & frozenset(terms_of(said_by(memory)))) for memory in memories]
+    covered = [len(terms & frozenset(terms_of(indexed_text(memory)))) for memory in memories]
     most = max(covered)
     if not most:
         return list(memories[:NEAREST])

@@ -22,7 +22,7 @@ def pieces_of(text: str, key: str, experience: Experience | None, *, count: Call
     return list(pieces("\n\n".join(filter(None, said)), count=count, name=_BETWEEN_WORDS.sub(" ", key).strip()))
 
 
-def said_by(memory: Memory) -> str:
+def indexed_text(memory: Memory) -> str:
     """Return all indexed text of a memory, as one text."""
     experience = (memory.experience.goal, memory.experience.outcome) if memory.experience else ()
     return "\n".join(filter(None, (_BETWEEN_WORDS.sub(" ", memory.key), memory.text, *experience)))

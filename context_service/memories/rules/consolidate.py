@@ -55,7 +55,7 @@ class _Plan:
         ]
         return hashlib.sha256(orjson.dumps(said)).hexdigest()
 
-    def told(self, promoted: Sequence[UUID] | None = None) -> Consolidated:
+    def report(self, promoted: Sequence[UUID] | None = None) -> Consolidated:
         """Return the report of the plan. With the ids of the new observations, it is reported as applied."""
         is_dry = promoted is None
         return Consolidated(
@@ -104,7 +104,7 @@ class Consolidating:
             InvalidArgument, LimitExceeded: a run is malformed, or there are too many.
         """
         check_runs(runs)
-        return (await self._plan(self._database.of(principal), runs, principal)).told()
+        return (await self._plan(self._database.of(principal), runs, principal)).report()
 
     async def apply(
         self, runs: Sequence[str], plan_id: str, *, principal: Principal, request: Request | None
@@ -139,7 +139,9 @@ class Consolidating:
                 raise PlanOutdated("memories changed since the dry run; make another dry run")
             for kept, *merged in plan.merges:
                 await self._merge(transaction, kept, merged)
-            return plan.told([await self._promote(transaction, experiences, principal) for experiences in plan.lessons])
+            return plan.report(
+                [await self._promote(transaction, experiences, principal) for experiences in plan.lessons]
+            )
 
         about_id = scope_of(principal.tenant_id, principal.user_id).id
         return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=about_id))
@@ -200,7 +202,7 @@ class Consolidating:
             app_id=newest.app_id,
             agent_bundle_id=newest.agent_bundle_id,
         )
-        kept, found = await self._memories.made(memory_input, principal=principal)
+        kept, found = await self._memories.prepare(memory_input, principal=principal)
         kept = replace(kept, sources=sources_of(newest_first))
         await self._memories.insert(transaction, kept, found)
         return kept.memory_id

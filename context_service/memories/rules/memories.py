@@ -69,7 +69,7 @@ class Memories:
         """
         check_memory(memory_input)
         memory_input = within_bounds(memory_input, principal)
-        kept, found = await self.made(memory_input, principal=principal)
+        kept, found = await self.prepare(memory_input, principal=principal)
 
         async def work(transaction: Transaction) -> Memory:
             await self.insert(transaction, kept, found)
@@ -114,7 +114,7 @@ class Memories:
                 )
             changed_memory = _with_changes(memory, memory_input, names)
             check_memory(changed_memory)
-            new_memory, found = await self.made(changed_memory, principal=principal)
+            new_memory, found = await self.prepare(changed_memory, principal=principal)
             # The creator stays, and so do the sources unless the update names them.
             sources = new_memory.sources if "source" in names else memory.sources
             new_memory = replace(new_memory, memory_id=memory_id, sources=sources, created_by=memory.created_by)
@@ -168,7 +168,9 @@ class Memories:
         found, last = await self._rows.page(door, principal.user_id, which, before=before, count=count)
         return found, "" if last is None else pages.encode_token(query, (last,))
 
-    async def made(self, memory_input: MemoryInput, *, principal: Principal) -> tuple[NewMemory, Sequence[TextPiece]]:
+    async def prepare(
+        self, memory_input: MemoryInput, *, principal: Principal
+    ) -> tuple[NewMemory, Sequence[TextPiece]]:
         """Return a new memory of the principal's user, ready to be written, and the passages that index it."""
         size = len(memory_input.text) + (
             len(memory_input.experience.goal) + len(memory_input.experience.outcome) if memory_input.experience else 0

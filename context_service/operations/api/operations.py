@@ -47,7 +47,7 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
         self, request: pb.ListBackgroundWorkRequest, context: object
     ) -> pb.ListBackgroundWorkResponse:
         """List the queued work."""
-        queued = await self._work.owed(principal=calls.principal())
+        queued = await self._work.queued_work(principal=calls.principal())
         return pb.ListBackgroundWorkResponse(
             work=[copied(pb.BackgroundWork, item) for item in queued.work],
             databases_away=queued.databases_away,

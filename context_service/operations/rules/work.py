@@ -49,7 +49,7 @@ class Work:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def owed(self, *, principal: Principal) -> QueuedWork:
+    async def queued_work(self, *, principal: Principal) -> QueuedWork:
         """Return how much background work is queued, by kind and database.
 
         Raises:

@@ -50,7 +50,7 @@ class BedrockKnowledgeBases:
             AddressRefused, KnowledgeBaseFailed: all knowledge bases failed.
             TimeoutError: no knowledge base answered in time.
         """
-        known = await self._bases.asked_bedrock(request.knowledge_bases, principal=principal)
+        known = await self._bases.bedrock_bases(request.knowledge_bases, principal=principal)
         allowed = self._allowed.get(principal.tenant_id, ())
         bases = [known_base for known_base in known if known_base.bedrock.bedrock_id in allowed]
         if not known:

@@ -37,7 +37,7 @@ class CompiledFacets:
         count = await self._facets.pages(principal=principal)
         if not count:
             return Answered(state=State.SKIPPED, reason="no page is compiled", target="0 pages")
-        results = await self._facets.found(
+        results = await self._facets.search(
             request.query,
             limit=request.limit,
             time_from=request.time_from,

@@ -35,12 +35,12 @@ class KnowledgeBaseDocuments:
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of documents; the state is STALE if some documents are not read yet."""
-        bases = await self._bases.asked(request.knowledge_bases, principal=principal)
+        bases = await self._bases.bases(request.knowledge_bases, principal=principal)
         if not bases:
             whose = f"to agent {request.agent_id}, to its template or " if request.agent_id else ""
             reason = f"no knowledge base is attached {whose}to the tenant"
             return Answered(state=State.SKIPPED, reason=reason, target="0 knowledge bases")
-        results = await self._bases.found(
+        results = await self._bases.search(
             request.query,
             bases,
             limit=request.limit,

@@ -109,7 +109,7 @@ class SpecialistProvider:
             return Answered()  # it has asked several times already
         node_ids, is_whole = await self._workspace.below(self._target)
         folder = _Folder(self._workspace, node_ids, request, principal)
-        await folder.found(request.query)
+        await folder.search(request.query)
         reasons = [] if is_whole else [f"only the first {len(node_ids)} nodes of its folder are searched"]
         hits, mode = None, "queries"
         if self._chat is not None:
@@ -162,7 +162,7 @@ class SpecialistProvider:
                         case _ if not left:
                             raise specialist_prompts.NoStep("the model used all its steps, and cited nothing")
                         case specialist_prompts.Search(query=query):
-                            folder_view.add_search(query, await folder.found(query))
+                            folder_view.add_search(query, await folder.search(query))
                         case specialist_prompts.Read(number=number):
                             folder_view.add_reading(number, await self._text_of(folder_view.hits[number - 1], folder))
         except TimeoutError:
@@ -179,11 +179,11 @@ class SpecialistProvider:
         for query in specialist_prompts.queries_of(question)[1:]:
             if folder.steps >= steps_max or not folder.has_time:
                 break
-            await folder.found(query)
+            await folder.search(query)
         best = await folder.best()
         words = distinctive(question, best[:_EXPANDED_BY])
         if words and folder.steps < steps_max and folder.has_time:
-            await folder.found(" ".join([question, *words]))
+            await folder.search(" ".join([question, *words]))
             best = await folder.best()
         return [fused_hit.best.hit for fused_hit in best]
 
@@ -216,7 +216,7 @@ class _Folder:
         """Whether another search would end in time."""
         return answer_s(remaining_s()) > 2 * self._slowest_s
 
-    async def found(self, query: str) -> list[Hit]:
+    async def search(self, query: str) -> list[Hit]:
         """Search the folder, and return the hits, each with the query that found it first."""
         began = time.monotonic()
         answer = await self._workspace.search(replace(self._within, query=query), self.principal)

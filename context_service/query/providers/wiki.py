@@ -36,7 +36,7 @@ class WikiPages:
         """Return passages of pages; the state is STALE if one of these pages is out of date."""
         if not principal.user_id:
             return without_user(_TARGET)
-        results = await self._pages.asked(
+        results = await self._pages.search(
             request.query,
             limit=request.limit,
             time_from=request.time_from,

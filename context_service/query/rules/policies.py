@@ -179,7 +179,7 @@ def _rules(agent: Agent | None) -> list[Rules]:
     """Return the rules of an agent, followed by those of its template."""
     if agent is None:
         return []
-    rules = [_rules_of(agent.said, f"agent {agent.said.agent_id}")]
+    rules = [_rules_of(agent.content, f"agent {agent.content.agent_id}")]
     if agent.template is not None:
         rules.append(_rules_of(agent.template, f"template {agent.template.agent_id}"))
     return rules

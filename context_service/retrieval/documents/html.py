@@ -28,9 +28,9 @@ def text_of_html(data: bytes, charset: str) -> Iterator[str]:
     parser = _Texts()
     for start in range(0, len(text), _PIECE_CHARS):
         parser.feed(text[start : start + _PIECE_CHARS])
-        yield parser.taken()
+        yield parser.take()
     parser.close()
-    yield parser.taken()
+    yield parser.take()
 
 
 class _Texts(HTMLParser):
@@ -42,7 +42,7 @@ class _Texts(HTMLParser):
         self._unseen = ""  # the element that we are in
         self._depth = 0  # in elements of this name
 
-    def taken(self) -> str:
+    def take(self) -> str:
         """Return the text collected since the last call."""
         text = "".join(self._pieces)
         self._pieces.clear()

@@ -95,13 +95,13 @@ class _Package:
             with self._packed.open(name) as member:
                 while piece := member.read(_PIECE_BYTES):
                     parser.feed(piece)
-                    yield target.taken()
+                    yield target.take()
             parser.close()
         except DefusedXmlException:
             raise Refused(Reason.FORBIDDEN, "its XML defines entities, or a type") from None
         except (SyntaxError, ValueError, LookupError) as error:  # which ParseError is; an encoding that is not known
             raise Refused(Reason.NOT_AS_SAID, f"there is no XML in {name}: {error}"[:200]) from None
-        yield target.taken()
+        yield target.take()
 
 
 class _Target:
@@ -111,7 +111,7 @@ class _Target:
         self._pieces: list[str] = []
         self._in_text = False
 
-    def taken(self) -> str:
+    def take(self) -> str:
         """Return the text that was collected since the last call."""
         text = "".join(self._pieces)
         self._pieces.clear()

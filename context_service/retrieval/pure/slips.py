@@ -5,7 +5,7 @@ each place changed once). Numbers are never replaced by others: error 4712 is no
 long word of letters and digits stands for the word, as with commit ids.
 
 A caller chooses the words on both sides, so the work for one word is bounded: `relatives` takes at most some 5 ms, and
-`meant` lets its caller give the event loop back between two words.
+`similar_words` lets its caller give the event loop back between two words.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def relatives(word: str, vocabulary: Vocabulary) -> list[str]:
     return [other for slips, _, other in sorted(matches) if slips in (least, slips_max + 1)][:RELATIVES_MAX]
 
 
-def meant(words: Iterable[str], vocabulary: Vocabulary) -> Generator[None, None, dict[str, Sequence[str]]]:
+def similar_words(words: Iterable[str], vocabulary: Vocabulary) -> Generator[None, None, dict[str, Sequence[str]]]:
     """Return, for each word that has any, the words that may be meant; yield after each word (`calls.in_slices`)."""
     matches: dict[str, Sequence[str]] = {}
     for word in words:

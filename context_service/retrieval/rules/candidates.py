@@ -5,7 +5,7 @@ from __future__ import annotations
 from context_service.retrieval.model import PassageScope
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.rows import Matching
-from context_service.retrieval.pure.slips import meant
+from context_service.retrieval.pure.slips import similar_words
 from context_service.retrieval.pure.terms import words_of
 from context_service.retrieval.store.passages import Passages
 from service_runtime.rpc.calls import in_slices
@@ -41,7 +41,7 @@ async def query_and_rows(
     if not missing:
         return question, matching
     vocabulary = await passages.vocabulary(principal, scope, matching.totals)
-    similar = await in_slices(meant(missing, vocabulary))
+    similar = await in_slices(similar_words(missing, vocabulary))
     asked_of_index = range(INDEX_CHARS_MIN, INDEX_CHARS_MAX + 1)
     others = [word for word in missing if word not in similar and len(word) in asked_of_index][:INDEX_WORDS_MAX]
     if others and not matching.is_whole:

@@ -42,7 +42,7 @@ from uuid import UUID
 
 from context_service.retrieval.model import CONTEXT, Audience, Passage, PassageScope
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
-from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, meant, one_slip_away
+from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, one_slip_away, similar_words
 from context_service.retrieval.pure.terms import masks, stems, words_of
 from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
 from context_service.retrieval.store.vector_outbox import owing_topic
@@ -358,7 +358,7 @@ class Passages:
     async def words_like(
         self, principal: Principal, scope: PassageScope, words: Sequence[str], totals: Totals
     ) -> Mapping[str, Sequence[str]]:
-        """Return similar words of a scope for words that it does not have (`slips.meant`).
+        """Return similar words of a scope for words that it does not have (`slips.similar_words`).
 
         Candidates come from passages with a term that is one typing error or one ending away from a given word. These
         are hundreds of terms, which take the index 2 to 60 ms, so the answer is cached for `LIKES_S`.
@@ -382,7 +382,7 @@ class Passages:
             at = time.monotonic()
             texts = [text for (text,) in await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)]
             matches = await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts)
-            known = _Likes(totals, at, await in_slices(meant(words, Vocabulary(matches))))
+            known = _Likes(totals, at, await in_slices(similar_words(words, Vocabulary(matches))))
         _keep(self._likes, key, known, count_max=LIKES_MAX)
         return known.meant
 

@@ -221,7 +221,7 @@ class Pages:
 
         async def work(transaction: Transaction) -> None:
             await self._rows.lock(transaction, principal.user_id)
-            page = await self._rows.meant(transaction, name, principal)
+            page = await self._rows.lock_newest(transaction, name, principal)
             if page is None:
                 raise not_found()
             _check_expected(expected_version, page)

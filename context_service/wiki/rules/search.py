@@ -49,7 +49,7 @@ class PageSearch:
         self._passages = passages
         self._meaning = meaning
 
-    async def asked(
+    async def search(
         self,
         text: str,
         *,

@@ -240,7 +240,7 @@ class PageRows:
         found = [copied(PageVersion, row) for row in rows]
         return (rows[0].page_id if rows else None), found
 
-    async def meant(self, transaction: Transaction, name: PageName, principal: Principal) -> Newest | None:
+    async def lock_newest(self, transaction: Transaction, name: PageName, principal: Principal) -> Newest | None:
         """Lock the named page and return its newest version, or None if there is no such page."""
         rows = await transaction.query(_HEADER, _which(name, principal))
         return await self.newest(transaction, rows[0].page_id) if rows else None

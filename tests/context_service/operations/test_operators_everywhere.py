@@ -152,7 +152,7 @@ async def test_what_is_owed_is_told_of_each_database_and_tried_again_in_all(
     spread: Database, two: Two, operator: Principal
 ):
     work = Work(spread)
-    owed = await work.owed(principal=operator)
+    owed = await work.queued_work(principal=operator)
     assert [(one.kind, one.database, one.owed, one.failed) for one in owed.work] == [
         ("index", HOME, 1, 1),
         ("index", EAST, 1, 1),
@@ -170,7 +170,7 @@ async def test_a_database_that_is_down_is_named_and_takes_out_nobody_else(half: 
         ("default", HOME, False, 1),
         ("other", EAST, True, 0),
     ]
-    owed = await Work(half).owed(principal=operator)
+    owed = await Work(half).queued_work(principal=operator)
     assert ([one.database for one in owed.work], owed.databases_away) == ([HOME], [EAST])
     retried = await Work(half).retry("index", principal=operator)
     assert retried.databases_away == [EAST]
@@ -186,7 +186,7 @@ async def test_another_database_does_nothing_for_whom_the_home_refuses(spread: D
     for call in (
         tenants.page(PageRequest(size=0, token=""), principal=without),
         tenants.set_limits("other", {"records_max": 88}, principal=without),
-        work.owed(principal=without),
+        work.queued_work(principal=without),
         work.retry("index", principal=without),
     ):
         with pytest.raises(PermissionDenied):

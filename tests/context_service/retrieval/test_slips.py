@@ -20,9 +20,9 @@ from context_service.retrieval.pure.slips import (
     RELATIVES_MAX,
     Vocabulary,
     is_tried,
-    meant,
     one_slip_away,
     relatives,
+    similar_words,
     slips_between,
 )
 from context_service.retrieval.pure.terms import terms_of
@@ -126,7 +126,7 @@ async def test_a_call_that_has_ended_compares_no_further_word(monkeypatch: pytes
         time.sleep(SLICE_S)
 
     monkeypatch.setattr(slips, "relatives", compare)
-    comparing = asyncio.create_task(in_slices(meant(["complant", "headche"], Vocabulary())))
+    comparing = asyncio.create_task(in_slices(similar_words(["complant", "headche"], Vocabulary())))
 
     with pytest.raises(asyncio.CancelledError):
         await comparing
