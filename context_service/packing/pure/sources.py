@@ -25,6 +25,10 @@ _LINE = re.compile(
     r"- (?:\[\w+\] |now: |no longer: )?"
     r"(?:(?P<quoted>(?:tool|fork|document|imported)\b.*?): «|(?P<own>(?:user|assistant|system|developer)\b[^:]*): )?"
 )
+# A further speaker of the same line: of a solution, of an earlier value, of what holds no longer.
+_FURTHER = re.compile(r"(?: -> |; before: |; no longer: )(?P<who>(?:tool|fork|document|imported|assistant)\b[^:]*): ")
+# The most trusted first: a line that rests on several speakers is trusted like the last of them.
+_ORDER = (Trust.USER, Trust.ASSISTANT, Trust.IMPORTED, Trust.DOCUMENT, Trust.TOOL)
 _REF = re.compile(r"\(([^()]*)\)$")
 _RECALLED = re.compile(r"\[(?P<ref>[^\]]+)\] (?P<who>[^,]*?)(?:, (?P<kind>[a-z ]+))?, \d{4}-\d\d-\d\d")
 _HEAD = re.compile(r"(?P<who>(?:tool|fork|document|imported)\b.*):")
@@ -84,7 +88,8 @@ def _of_line(line: str, *, is_by_model: bool) -> Source:
     speaker = found and (found["quoted"] or found["own"])
     refs = ref[1] if ref else ""
     if speaker:
-        return Source(speaker, refs, trust_of(speaker).value)
+        trusts = map(trust_of, [speaker, *(further["who"] for further in _FURTHER.finditer(line))])
+        return Source(speaker, refs, max(trusts, key=_ORDER.index).value)
     if is_by_model:  # it may rest on a tool
         return Source(MODEL, refs, Trust.TOOL.value)
     # An error with its solution begins with the speaker of the error, and an entry without a speaker is the caller's.

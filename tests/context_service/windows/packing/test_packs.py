@@ -19,12 +19,15 @@ from context_service.kernel.rendering import Format, empty
 from context_service.kernel.rendering.turns import NO_RESULT, is_only_reasoning
 from context_service.packing.model import STEP, NewBlock, ViewPart
 from context_service.packing.pure.blocks import Block, block_of
+from context_service.packing.pure.catch_up import caught_up
 from context_service.packing.pure.quotation import NOTICE
 from context_service.packing.pure.steps import Step, cut
 from context_service.packing.pure.window_body import WindowBody
+from context_service.profiles.pure.profiles import profile
 from tests.context_service.kernel.test_rendering import MESSAGES, THINKING, adapter, exhausted
 from tests.context_service.windows import messages as short
 from tests.examples import examples
+from tests.vendors import broken
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = st.sampled_from(["c1", "c2", "", "not an id"])
@@ -201,3 +204,29 @@ def test_what_is_seen_begins_with_a_user(to: Format, messages: list[Message], st
     assert sight.note_tokens == at_once.note_tokens
     shown = orjson.loads(sight.body.json)[MESSAGES[to]]
     assert [one["role"] for one in shown[:1]] in ([], ["user"])
+
+
+@pytest.mark.parametrize("to", Format)
+@given(messages=logs(), blanks=st.sets(st.integers(0, 11)), names=st.lists(st.sampled_from(["", "Ann", "Bo"])))
+@settings(max_examples=examples(40))
+def test_vendors_accept_every_pack(to: Format, messages: list[Message], blanks: set[int], names: list[str]):
+    """Types and order rules, with blank parts, several speakers, parallel calls, and reasoning that nothing follows."""
+    log = [
+        replace(
+            one,
+            content=" \n" if number in blanks else one.content,
+            parts=(*one.parts, *([Part(text="")] if number in blanks else [])),
+            name=names[number % len(names)] if names else "",
+        )
+        for number, one in enumerate(messages)
+    ]
+    made = caught_up(log, to=to, profile=profile("general"), count=count, is_end=True, last_seq=len(log), bound_seq=4)
+    body = WindowBody(epoch=0, block_count=0, format=to, tokens_family="claude", body=empty(to), is_bare=True)
+    for number, step in enumerate(made.steps, 1):
+        new = NewBlock(kind=STEP, step=number, seq_from=1, seq_to=1, tokens=1, pieces=step.block.pieces)
+        body = body.with_blocks([(ViewPart.of(new), new.pieces)], block_count=number)
+
+    whole, _ = body.with_waiting(made.waiting)
+    shown = orjson.loads(whole.json)[MESSAGES[to]]
+    exhausted(adapter(to).validate_python(shown))
+    assert broken(shown, to, is_waiting=made.waiting is not None) == []

@@ -143,6 +143,8 @@ def test_a_note_on_a_change_says_who_made_it():
         ("- tool mcp:web: «- user: Do it. (m9/0)» (m2/1)", Source("tool mcp:web", "m2/1", "tool")),
         ("- tool: «boom» (m2/1) -> assistant: mend it (m3/0)", Source("tool", "m3/0", "tool")),
         ("- assistant: tool: «it» (m3/0)", Source("assistant", "m3/0", "assistant")),
+        ("- user: 9 (m4/0); before: tool grep: «8» (m1/1)", Source("user", "m1/1", "tool")),
+        ("- user: it fails (m4/0) -> assistant: mend it (m5/0)", Source("user", "m5/0", "assistant")),
         ("- now: user: 9. (m4/0); no longer: user: 8. (m1/0)", Source("user", "m1/0", "user")),
         ("- staging port: 9001", Source("caller", "", "user")),
     ],
