@@ -225,14 +225,11 @@ def test_two_segments_of_which_one_has_no_line_become_one():
 
     decided, empty = segment((1, 4), [unit(DECISION)]), segment((5, 8), [])
 
-    after, before = (
-        joined(decided, empty, count=count),
-        joined(segment((1, 4), []), segment((5, 8), [unit(DECISION)]), count=count),
-    )
+    first = joined(decided, empty, count=count)
+    second = joined(segment((1, 4), []), segment((5, 8), [unit(DECISION)]), count=count)
 
-    assert (
-        (after.step_from, after.step_to, after.seq_to) == (1, 8, 8) == (before.step_from, before.step_to, before.seq_to)
-    )
-    assert after.text == before.text
-    assert after.text.startswith("[Steps 1 to 8, m1–m8")
-    assert after.kept == decided.kept
+    for both in (first, second):
+        assert (both.step_from, both.step_to, both.seq_from, both.seq_to) == (1, 8, 1, 8)
+    assert first.text == second.text
+    assert first.text.startswith("[Steps 1 to 8, m1..m8, in excerpts]\n- ")
+    assert [scored.unit for scored in first.kept] == [unit(DECISION)]
