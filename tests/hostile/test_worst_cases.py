@@ -87,11 +87,13 @@ def _window(call: _Call, context_id: str, *, context_tokens: int) -> None:
         ("Fold", windows.FoldRequest()),
         ("GetLineage", windows.GetLineageRequest(page_size=1_000)),
         ("Expand", windows.ExpandRequest(ref="m1..m6")),
-        ("TraceMessage", windows.TraceMessageRequest(ref=f"m1..m{MESSAGES}", text="alpha failed")),
         ("Pack", windows.PackRequest()),
     ]:
         request.window_id = window_id
         call(rpc, request)
+    reached_seq = call("GetWindow", windows.GetWindowRequest(window_id=window_id)).window.reached_seq
+    for text in ("", "word"):
+        call("TraceMessage", windows.TraceMessageRequest(window_id=window_id, ref=f"m1..m{reached_seq}", text=text))
     fork_id = call("ForkWindow", windows.ForkWindowRequest(window_id=window_id, task="look")).window.window_id
     call("Pack", windows.PackRequest(window_id=fork_id))
     call("MergeWindow", windows.MergeWindowRequest(window_id=fork_id))
