@@ -25,7 +25,7 @@ SAYS = {"role": "'user'", "content": "entity.name"}
         (
             {"messages": [SAYS, {**SAYS, "metadat": "{}"}]},
             "rules.messages[1].metadat",
-            "rules.messages[1] has no field 'metadat', only role, content, when, for_each, name, parts, metadata; is",
+            "rules.messages[1] has no field 'metadat', only role, content, when, for_each, name, parts, metadata, turn",
         ),
         ({"messages": [{**SAYS, "content": 5}]}, "rules.messages[0].content", "content is a text, not int"),
         ({"filter": True}, "rules.filter", "rules.filter is a text, not bool"),
