@@ -12,6 +12,7 @@ ZONES = {  # the most stable at the bottom
     "system": "#8c959f",
     "pins": "#cf222e",
     "note": "#b3924f",
+    "conversation": "#1b4b91",
     "digests": "#2f6fd0",
     "segments": "#79b0f0",
     "state": "#a371f7",

@@ -104,6 +104,8 @@ class Folding(Strategy):
             is_error=step.made.is_error,
             units=() if is_appended else step.made.units,
             names=frozenset() if is_appended else step.made.names,
+            speaker="" if is_appended else step.made.speaker,
+            said="" if is_appended else step.made.said,
         )
         self.view = replace(self.view, blocks=(*self.view.blocks, standing))
 
@@ -150,7 +152,7 @@ class Folding(Strategy):
 
     def _pack(self) -> list[Shown]:
         pack = [self.head]
-        pack += [Shown(summary.text, summary.tokens, summary.text) for summary in self.view.summaries]
+        pack += [Shown(summary.text, summary.tokens, summary.text) for summary in self.view.rows]
         if self.view.state:
             pack.append(Shown(self._state, self.view.state, self._state))
         for block in self.view.blocks:

@@ -21,7 +21,7 @@ from context_service.windows.model import Window
 from context_service.windows.pure.pieces import parsed_pieces
 
 STEP, RECALLED, NOTE, NOTICE = "step", "recalled", "note", "notice"  # kinds of blocks
-SUMMARY = "summary"
+SUMMARY, CONVERSATION = "summary", "conversation"  # kinds of parts before the steps
 BY_RULE, BY_MODEL, BY_CALLER = "rule", "model", "caller"  # sources of entries
 PIN = "pin"  # the section of pins; the key of a pin is its id
 
@@ -34,6 +34,8 @@ class NewBlock:
         kind: What the block is: `STEP`, `RECALLED`, `NOTE`, or `NOTICE` for the notice before a fold.
         step: The number of the step, from 1. A block that is no step has the number of the step before it.
         masked: The masked pieces and their tokens, or None if a mask saves too little.
+        speaker: The role and the name of the speaker of a step.
+        said: See `FoldableBlock`.
         refs: The refs of the passages that the block recalls.
         later: The form of the block after the next break of the prefix, or None if it is the same.
     """
@@ -51,12 +53,14 @@ class NewBlock:
     tools: Sequence[ToolUse] = ()
     refs: Sequence[str] = ()
     later: LaterForm | None = None
+    speaker: str = ""
+    said: str = ""
 
 
 class ViewPart(NamedTuple):
-    """A part of a pack: a summary or a block."""
+    """A part of a pack: a summary, a block of the conversation zone, or a block."""
 
-    kind: str  # the kind of the block, or `SUMMARY`
+    kind: str  # the kind of the block, `SUMMARY` or `CONVERSATION`
     level: int  # the level of a summary; for a block 0, or 1 if it is masked
     step_from: int
     step_to: int
@@ -79,6 +83,11 @@ class ViewPart(NamedTuple):
     def pieces(self) -> list[Rendered]:
         """The rendered pieces."""
         return parsed_pieces(self.pieces_json)
+
+    @property
+    def is_before_steps(self) -> bool:
+        """Whether the part comes before the steps of a pack."""
+        return self.kind in (SUMMARY, CONVERSATION)
 
     @property
     def zone(self) -> str:
@@ -211,6 +220,7 @@ class Zones:
 
     system: int = 0
     pins: int = 0
+    conversation: int = 0
     digests: int = 0
     segments: int = 0
     state: int = 0
@@ -288,6 +298,7 @@ def zones_by(window: Window, tokens: Mapping[str, int]) -> Zones:
     return Zones(
         system=window.head_tokens,
         pins=window.pins_tokens,
+        conversation=tokens.get(CONVERSATION, 0),
         digests=tokens.get("digests", 0),
         segments=tokens.get("segments", 0),
         state=window.state_tokens,

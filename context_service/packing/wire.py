@@ -106,7 +106,7 @@ def _parts(explained: Explained) -> Iterator[pb.PackPart]:
         yield pb.PackPart(zone="pins", tokens=explained.window.pins_tokens)
     state = explained.window.state_tokens
     for part in explained.parts:
-        if part.kind != SUMMARY and state:  # it comes after the summaries
+        if not part.is_before_steps and state:
             yield pb.PackPart(zone="state", tokens=state)
             state = 0
         yield copied(

@@ -339,7 +339,7 @@ class Checkpoints:
             tokens_after=locked.head_tokens + front.tokens,
             account=FoldAccount(
                 rules=["there is no checkpoint: read the log again", _left_out(undone)],
-                first_change="digests",
+                first_change="conversation",
                 tokens_kept=locked.head_tokens + front.tokens,
                 left_out=undone.left_out.ranges,
                 steps_left_out=locked.step_count,
@@ -420,7 +420,7 @@ def _receipt(
     if checkpoint.epoch == before.epoch:  # no break since: the current pack begins with that of the checkpoint
         zone, kept = "verbatim", tokens_after
     elif before.pins_pieces == now.pins_pieces:
-        zone, kept = "digests", before.head_tokens + before.pins_tokens
+        zone, kept = "conversation", before.head_tokens + before.pins_tokens
     else:
         zone, kept = "pins", before.head_tokens
     added, removed = changes(*states)

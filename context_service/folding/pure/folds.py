@@ -3,7 +3,8 @@
 A *fold* is one compaction. All closed steps except the last ten are masked. While the view is over the low mark, the
 oldest twenty masked steps become a segment. When segments have more than their share, the older half becomes digests;
 when digests have more than theirs, the oldest two thirds become one digest of a deeper level. So a log of n steps
-becomes O(log n) blocks. Then the state is written again. These numbers are the defaults of `Config`.
+becomes O(log n) blocks. Messages of users in merged steps go to the conversation zone, word for word, and not into
+summaries. Then the state is written again. These numbers are the defaults of `Config`.
 
 Folds are rare and remove much at once. Each fold changes the beginning of the prompt, so the vendor's prompt cache no
 longer matches; this pays only if the next fold is far enough away (`prices.pays_after`).
@@ -30,6 +31,8 @@ from context_service.folding.pure.summaries import (
     summary,
 )
 from context_service.kernel.rendering import Rendered
+from context_service.packing.pure import conversation
+from context_service.packing.pure.conversation import Said
 from context_service.packing.pure.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.units import Unit, form_of
 from context_service.usage.pure.endings import NOTHING, Endings
@@ -39,6 +42,7 @@ from service_runtime.inputs.documents import check_wanted
 DIGEST_SEGMENTS = 12
 DIGESTED_SHARE = 0.75  # share of the merged tokens that a new digest keeps: merges are small, and frequent
 _NOTHING_OWN: Mapping[Unit, float] = {}
+USER = "user"  # the role of the messages that the conversation zone keeps
 CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
 NEWEST_SHARE = 0.25  # of the limit: the newest step is cut to less only if nothing else can be folded
 NEXT_STEPS_SHARE = 1 / 16  # of the limit: a cut step leaves so much room for the next steps
@@ -52,7 +56,8 @@ class Limits:
         limit: The number of tokens that a request may have.
         high: A window with more tokens than this folds.
         low: A fold removes tokens until the window has at most this number.
-        segments: The number of tokens that all segments may have; `digests` and `state` are such limits, too.
+        segments: The number of tokens that all segments may have; `digests`, `state` and `conversation` are such
+            limits, too.
         hot: The number of tokens of the last steps that stay as they are.
         keep_last: The number of last steps that stay as they are, at most.
         segment_steps: The number of steps that become one segment.
@@ -65,6 +70,7 @@ class Limits:
     segments: int
     digests: int
     state: int
+    conversation: int
     keep_last: int
     segment_steps: int
 
@@ -80,6 +86,7 @@ class Limits:
             segments=math.floor(shares.segments * limit),
             digests=math.floor(shares.digests * limit),
             state=math.floor(shares.state * limit),
+            conversation=math.floor(config.conversation_share * limit),
             keep_last=config.keep_last_steps,
             segment_steps=config.segment_steps,
         )
@@ -97,6 +104,8 @@ class FoldableBlock:
         is_notice: Whether the block is the notice before a fold.
         is_error: Whether a tool call of the step failed.
         tools: The names of the tools that the step calls.
+        speaker: The role and the name of the speaker of the step, such as "user Ann".
+        said: For a message of a user its text; for a statement of the assistant its end, which an answer may need.
     """
 
     number: int
@@ -112,6 +121,13 @@ class FoldableBlock:
     units: tuple[Unit, ...] = ()
     names: frozenset[str] = frozenset()
     tools: tuple[str, ...] = ()
+    speaker: str = ""
+    said: str = ""
+
+    @property
+    def is_of_user(self) -> bool:
+        """Whether the step is a message of a user."""
+        return self.speaker.partition(" ")[0] == USER and not self.is_appended
 
 
 class KeptSteps(NamedTuple):
@@ -135,25 +151,27 @@ class View:
 
     Attributes:
         head: The tokens of the prompt, tools and pins, which folds leave as they are.
+        conversation: The blocks of the conversation zone, the oldest first.
         summaries: Digests, then segments: together they stand for all steps before `blocks`.
         state: The tokens of the state text.
         blocks: Steps, and the blocks that are appended to them.
     """
 
     head: int
+    conversation: tuple[Summary, ...] = ()
     summaries: tuple[Summary, ...] = ()
     state: int = 0
     blocks: tuple[FoldableBlock, ...] = ()
 
     @property
+    def rows(self) -> tuple[Summary, ...]:
+        """The parts that are stored as summaries, in their order."""
+        return *self.conversation, *self.summaries
+
+    @property
     def tokens(self) -> int:
         """The tokens of all parts together."""
-        return (
-            self.head
-            + self.state
-            + sum(one.tokens for one in self.summaries)
-            + sum(block.tokens for block in self.blocks)
-        )
+        return self.head + self.state + _tokens(self.rows) + _tokens(self.blocks)
 
 
 class CutStep(NamedTuple):
@@ -181,6 +199,7 @@ class Fold:
         merged: The numbers of the steps that the fold merges into summaries.
         worth: The worth of each line of the merged steps, and whether its segment shows the line.
         cut: The newest step, if the fold cuts it.
+        cuts: Whether the fold cuts the conversation zone although it merges no steps.
     """
 
     view: View
@@ -190,11 +209,12 @@ class Fold:
     rules: tuple[str, ...] = field(default=())
     worth: tuple[tuple[float, bool], ...] = field(default=())
     cut: CutStep | None = None
+    cuts: bool = False
 
     @property
     def changes(self) -> bool:
         """Whether the fold changes anything."""
-        return bool(self.masked or self.dropped or self.merged or self.cut)
+        return bool(self.masked or self.dropped or self.merged or self.cut or self.cuts)
 
     def with_cut(self, cut: CutStep, *, number: int) -> Fold:
         """Return the fold with its newest step cut, which the block `number` will show."""
@@ -307,6 +327,7 @@ class _Folding:
         self._head, self._state, self._waiting = view.head, view.state, waiting
         self._summaries, self._blocks = list(view.summaries), list(view.blocks)
         self._stored = set(map(id, view.summaries))
+        self._conversation = view.conversation
         self._first = 0  # index of the oldest block that is not in a summary
         self._blocks_tokens = sum(block.tokens for block in view.blocks)
         self._step_count = sum(not block.is_appended for block in view.blocks)
@@ -318,6 +339,7 @@ class _Folding:
         self._merged: set[int] = set()
         self._rules: list[str] = []
         self._worth: list[tuple[float, bool]] = []
+        self._cuts = False
         mentions = Counter(name for block in view.blocks for name in block.names)
         last = view.blocks[-1].step if view.blocks else 0
         units = [unit for block in view.blocks for unit in block.units]
@@ -336,7 +358,7 @@ class _Folding:
     @property
     def tokens(self) -> int:
         """The tokens of the view, with the step that waits."""
-        shown = _tokens(self._summaries) + self._blocks_tokens + self.tokens_aside
+        shown = _tokens(self._conversation) + _tokens(self._summaries) + self._blocks_tokens + self.tokens_aside
         return self._head + self._state + shown + self._waiting
 
     @property
@@ -377,18 +399,28 @@ class _Folding:
         return next((block for block in newest_first if not block.is_appended), None)
 
     def mask_older(self) -> None:
-        """Mask all but the last steps, and drop the blocks that were appended to masked steps."""
+        """Mask all but the last steps, and drop the blocks that were appended to masked steps.
+
+        A message of a user stays as it is, until it goes to the conversation zone.
+        """
         kept = self._kept()
-        older = [block for block in self._left() if kept and block.step < kept[0].step]
+        older = [block for block in self._left() if kept and block.step < kept[0].step and not block.is_of_user]
         if any(block.is_appended or (not block.is_masked and block.masked_tokens < block.tokens) for block in older):
             self._mask([block for block in older if not block.is_appended])
             self._drop([block for block in older if block.is_appended])
             self._rules.append(f"mask all but the last {len(kept)} steps")
 
     def mask_largest(self, *, until: int) -> None:
-        """Mask the steps that save most tokens, but not the newest, until the view has at most `until`."""
+        """Mask the steps that save most tokens, but not the newest, until the view has at most `until`.
+
+        Messages of users stay as they are.
+        """
         check_wanted()
-        able = [block for block in self._left() if not block.is_masked and block.masked_tokens < block.tokens]
+        able = [
+            block
+            for block in self._left()
+            if not block.is_masked and not block.is_of_user and block.masked_tokens < block.tokens
+        ]
         able = [block for block in able if block is not self._newest]
         able.sort(key=lambda one: one.masked_tokens - one.tokens)
         tokens, count = self.tokens, 0
@@ -408,36 +440,37 @@ class _Folding:
         """
         check_wanted()
         able = max(self._step_count - (1 if is_last_resort else len(self._kept())), 0)
-        steps = (block for block in self._left() if not block.is_appended)
-        taken = list(islice(steps, min(able, self._limits.segment_steps)))
+        taken = self._oldest(min(able, self._limits.segment_steps))
         if not taken:
             return self._merge_summaries(force=is_last_resort)
-        numbers = {block.number for block in taken}
-        before = sum(block.tokens for block in taken)
+        others = [block for block in taken if not block.is_of_user]
+        before = _tokens(others)
         worth: list[tuple[float, bool]] = []
         segment = summary(
             SEGMENT,
             steps=(taken[0].step, taken[-1].step),
             seqs=(min(block.seq_from for block in taken), max(block.seq_to for block in taken)),
             units=[
-                Scored(unit=unit, step=block.step, is_error=block.is_error) for block in taken for unit in block.units
+                Scored(unit=unit, step=block.step, is_error=block.is_error) for block in others for unit in block.units
             ],
             tokens_max=max(min(SEGMENT_TOKENS_MAX, before // 2, self._limits.segments // 2), _HEAD_TOKENS),
             seen=self._seen,
             weights=self._weights,
             count=self._count,
             chose=lambda *one: worth.append(one),
-            whole_max=min(before // 3, self._limits.segments // 2),
         )
         segment = replace(segment, tokens=self._cost(segment.text))
         saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
-        if not saves and self.tokens <= self._limits.high:
+        is_mostly_of_users = before < _tokens(taken) - before  # the conversation zone saves tokens when it is cut
+        if not (saves or is_mostly_of_users) and self.tokens <= self._limits.high:
             return self._merge_summaries(force=False)
+        self._converse(taken)
         gone = list(takewhile(lambda one: one.step <= taken[-1].step, self._left()))
         self._first += len(gone)
         self._blocks_tokens -= _tokens(gone)
         self._step_count -= len(taken)
         self._dropped |= {block.number for block in gone if block.is_appended}
+        numbers = {block.number for block in taken}
         self._merged |= numbers
         self._masked -= numbers
         self._worth += worth
@@ -454,6 +487,33 @@ class _Folding:
             self._summaries[-1] = joined(last, segment, count=self._cost)
         else:
             self._summaries.append(segment)
+
+    def _oldest(self, count: int) -> list[FoldableBlock]:
+        """Return the oldest steps to merge; a statement stays with the message of a user that answers it."""
+        steps = list(islice((block for block in self._left() if not block.is_appended), count + 1))
+        taken, following = steps[:count], steps[count:]
+        if len(taken) > 1 and following and following[0].is_of_user and taken[-1].said and not taken[-1].is_of_user:
+            taken.pop()
+        return taken
+
+    def _converse(self, taken: Sequence[FoldableBlock]) -> None:
+        """Move the messages of users in merged steps to the conversation zone, and cut the zone if it is too large."""
+        statements = ["", *("" if block.is_of_user else block.said for block in taken)]
+        said = [
+            Said(step=block.step, seq=block.seq_from, speaker=block.speaker, text=block.said, answers=statement)
+            for block, statement in zip(taken, statements, strict=False)
+            if block.is_of_user
+        ]
+        zone = conversation.with_messages(
+            self._conversation, said, steps=(taken[0].step, taken[-1].step), cost=self._cost
+        )
+        if moved := sum(len(block.kept) for block in zone[len(self._conversation) :]):
+            self._rules.append(f"{moved} messages of users move to the conversation")
+        share = self._limits.conversation
+        if _tokens(zone) > share:
+            before, zone = _tokens(zone), conversation.cut(zone, share // 2, count=self._count, cost=self._cost)
+            self._rules.append(f"the conversation is cut from {before} to {_tokens(zone)} tokens")
+        self._conversation = zone
 
     def _kept(self) -> list[FoldableBlock]:
         """Return the last steps that stay as they are: the very last, and those before it that fit."""
@@ -474,8 +534,13 @@ class _Folding:
         """Return the result of the fold. It drops the notice that announced it."""
         if self._masked or self._merged:
             self._drop([block for block in self._left() if block.is_notice])
-        blocks = sorted([*self._left(), *self._aside], key=lambda block: block.number)
-        view = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(blocks))
+        view = View(
+            head=self._head,
+            conversation=self._conversation,
+            summaries=tuple(self._summaries),
+            state=self._state,
+            blocks=tuple(sorted([*self._left(), *self._aside], key=lambda block: block.number)),
+        )
         return Fold(
             view=view,
             masked=frozenset(self._masked),
@@ -483,10 +548,15 @@ class _Folding:
             merged=frozenset(self._merged),
             rules=tuple(self._rules),
             worth=tuple(self._worth),
+            cuts=self._cuts,
         )
 
     def _merge_summaries(self, *, force: bool) -> bool:
-        """Merge segments into digests, or digests into a deeper one, if they are too large; say whether it did."""
+        """Merge segments into digests, or digests into a deeper one, if they are too large; say whether it did.
+
+        Args:
+            force: Merge also what is not too large, and at last cut the conversation zone.
+        """
         segments = [shown for shown in self._summaries if shown.level == SEGMENT]
         digests = [shown for shown in self._summaries if shown.level > SEGMENT]
         if len(segments) > 1 and (force or _tokens(segments) > self._limits.segments):
@@ -499,6 +569,12 @@ class _Folding:
             older = digests[: max(math.ceil(len(digests) * 2 / 3), 2)]
             self._summaries = [self._digest(older), *digests[len(older) :], *segments]
             self._rules.append(f"{len(older)} digests become one")
+            return True
+        if force and self._conversation:
+            most = min(_tokens(self._conversation), self._limits.conversation) // 2
+            self._conversation = conversation.cut(self._conversation, most, count=self._count, cost=self._cost)
+            self._cuts = True
+            self._rules.append("the conversation is cut to half, because all other parts are as small as they can be")
             return True
         return False
 
@@ -520,7 +596,6 @@ class _Folding:
             seen=self._seen,
             weights=self._weights,
             count=self._count,
-            whole_max=min(self._limits.digests // 2, before - 1),
         )
         return replace(made, tokens=self._cost(made.text))
 
@@ -552,5 +627,5 @@ class _Folding:
 _HEAD_TOKENS = 40  # a summary without any lines has about this many tokens
 
 
-def _tokens(shown: Sequence[Summary] | Sequence[FoldableBlock]) -> int:
+def _tokens(shown: Sequence[Summary | FoldableBlock]) -> int:
     return sum(entry.tokens for entry in shown)

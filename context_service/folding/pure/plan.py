@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from context_service.folding.pure.clearing import kept_steps
 from context_service.folding.pure.folds import (
@@ -18,7 +19,7 @@ from context_service.folding.pure.folds import (
     room_of_newest,
 )
 from context_service.folding.pure.prepare import Prepared, committed
-from context_service.folding.pure.summaries import SEGMENT, Summary
+from context_service.folding.pure.summaries import CONVERSATION, SEGMENT, Summary
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import (
     BY_MODEL,
@@ -49,6 +50,7 @@ class FoldInputs:
     """The inputs of a fold: the stored parts of a window, and what is known about them.
 
     Attributes:
+        summaries: Digests and segments, and the blocks of the conversation zone.
         state_text: The text of the state, as the last fold wrote it.
         endings: The recorded outcomes of steps.
         worth: The worth of lines, if an extension scored them.
@@ -126,7 +128,8 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
     state_tokens = cost(text) if text else 0
     before = View(
         head=window.head_tokens + window.pins_tokens + NOTE_TOKENS,
-        summaries=tuple(inputs.summaries),
+        conversation=tuple(row for row in inputs.summaries if row.level == CONVERSATION),
+        summaries=tuple(row for row in inputs.summaries if row.level > CONVERSATION),
         state=window.state_tokens,
         blocks=tuple(inputs.blocks),
     )
@@ -236,6 +239,10 @@ def _new_summaries(before: View, now: View) -> list[FoldSummary]:
 def _first_change(before: View, now: View) -> tuple[str, int]:
     """Return the first zone of the prompt that a fold changes, and the number of tokens before the change."""
     tokens = before.head
+    for old, new in zip_longest(before.conversation, now.conversation):
+        if old != new:
+            return "conversation", tokens
+        tokens += old.tokens
     for old, new in zip(before.summaries, now.summaries, strict=False):
         if old != new:
             return ("digests" if old.level > SEGMENT else "segments"), tokens

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from context_service.folding.pure.folds import Fold, View
-from context_service.folding.pure.summaries import Summary
+from context_service.folding.pure.summaries import CONVERSATION, Summary
 from context_service.packing.pure.task_state import Entry
 
 
@@ -24,8 +24,8 @@ class Prepared:
         masked: The numbers of the blocks to mask.
         dropped: The numbers of the appended blocks to drop.
         merged: The numbers of the steps to merge into summaries.
-        gone: The level and first step of each summary that is merged into another.
-        made: The new summaries, including those that replace others.
+        gone: The level and first step of each summary that is merged into another, or rewritten.
+        made: The new summaries, including those that replace others, and the new blocks of the conversation zone.
         rules: Sentences for the receipt that say which rules the fold applied.
         worth: The importance of the lines of merged steps; see `Fold.worth`.
         entries: The state entries that a model found in the steps.
@@ -44,7 +44,7 @@ class Prepared:
 
 def prepared(before: View, done: Fold, *, last_seq: int) -> Prepared:
     """Return the part of a fold that is stored until the fold is committed."""
-    old, new = before.summaries, done.view.summaries
+    old, new = before.rows, done.view.rows
     return Prepared(
         last_seq=last_seq,
         masked=sorted(done.masked),
@@ -66,7 +66,8 @@ def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
         state_tokens: The tokens of the state text that the fold writes.
     """
     gone, masked, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}
-    summaries = [*(summary for summary in view.summaries if _place(summary) not in gone), *fold.made]
+    rows = [*(summary for summary in view.rows if _place(summary) not in gone), *fold.made]
+    rows.sort(key=lambda one: one.step_from)
     blocks = [
         replace(block, tokens=block.masked_tokens, is_masked=True) if block.number in masked else block
         for block in view.blocks
@@ -74,7 +75,8 @@ def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
     ]
     now = View(
         head=view.head,
-        summaries=tuple(sorted(summaries, key=lambda one: one.step_from)),
+        conversation=tuple(row for row in rows if row.level == CONVERSATION),
+        summaries=tuple(row for row in rows if row.level > CONVERSATION),
         state=state_tokens,
         blocks=tuple(blocks),
     )

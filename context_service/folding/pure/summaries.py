@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, importance
 from context_service.packing.pure.quotation import NOTICE, attributed, is_quoted
-from context_service.packing.pure.units import UNIT_CHARS_MAX, Unit, form_of, names_of
+from context_service.packing.pure.units import Unit, form_of, names_of
 from context_service.windows.pure.refs import refs_between
 
-SEGMENT, DIGEST = 2, 3  # levels; deeper digests are higher
+CONVERSATION, SEGMENT, DIGEST = 1, 2, 3  # levels; deeper digests are higher
 BY_RULES = "extractive"
 SEGMENT_TOKENS_MAX, DIGEST_TOKENS_MAX = 260, 420
 _KEPT_OF_SEGMENT, _KEPT_OF_DIGEST = 40, 80
@@ -42,7 +42,8 @@ class Summary:
     """A text that replaces steps.
 
     Attributes:
-        level: The depth: `SEGMENT` for steps, `DIGEST` for segments, more for digests of digests.
+        level: The depth: `SEGMENT` for steps, `DIGEST` for segments, more for digests of digests. `CONVERSATION` for a
+            block of that zone, which has messages of users in place of units.
         step_from: The number of the first step, from 1.
         step_to: The number of the last step.
         kept: The best units of the steps, in their order.
@@ -73,13 +74,11 @@ def summary(
     weights: Weights,
     count: Callable[[str], int],
     chose: Callable[[float, bool], None] | None = None,
-    whole_max: int = 0,
 ) -> Summary:
     """Return a summary of steps: as many of their best units as have room, in their order.
 
-    Texts of users come first, the oldest of them before all. One that does not fit is shown with as much of its head
-    and tail as there is room for. Lines of tools that search and read come last, and are at most a third of the lines;
-    if there are no others, one of them stands for all.
+    Lines of tools that search and read come last, and are at most a third of the lines; if there are no others, one of
+    them stands for all.
 
     Args:
         level: The level of the summary, as in `Summary`.
@@ -91,33 +90,25 @@ def summary(
         weights: The weights of the features of importance.
         count: A function that counts the tokens of a text.
         chose: Called for each unit with its importance, and whether the text has it.
-        whole_max: The limit that replaces `tokens_max` if texts of users need more.
     """
     kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
     worth = [
         importance(unit.unit, step=unit.step, is_error=unit.is_error, seen=seen, weights=weights) for unit in units
     ]
-    best = _users_first(_different(worth, units, seen), units)
+    best = _different(worth, units, seen)
     noise = {number for number in best if is_noise(units[number].unit, seen)}
     best = sorted(best, key=lambda number: number in noise)[:kept_max]
     head = _head(steps, seqs)
     if any(is_quoted(units[number].unit.speaker) for number in best):
         head = f"{head}\n{NOTICE}"
-    room_of_all = max(tokens_max, whole_max) - count(head)
     room = tokens_max - count(head)
-    left = room_of_all - room // 2  # for texts of users
     chosen: dict[int, str] = {}
     for number in best:
-        if _is_whole(units[number].unit) and (line := _fitted(units[number].unit, left - 1, count)):
-            chosen[number] = line
-            left -= count(line) + 1
-            room_of_all -= count(line) + 1
-    room = min(room, room_of_all)
-    for number in best:
-        needed = 0 if _is_whole(units[number].unit) else count(line_of(units[number].unit)) + 1
+        line = line_of(units[number].unit)
+        needed = count(line) + 1
         noise_max = max(len(chosen.keys() - noise) // 2, 1)
-        if 0 < needed <= room and (number not in noise or len(chosen.keys() & noise) < noise_max):
-            chosen[number] = line_of(units[number].unit)
+        if needed <= room and (number not in noise or len(chosen.keys() & noise) < noise_max):
+            chosen[number] = line
             room -= needed
     if chose is not None:
         for one, worth_of_one in enumerate(worth):
@@ -142,7 +133,6 @@ def digest(
     seen: ImportanceInputs,
     weights: Weights,
     count: Callable[[str], int],
-    whole_max: int = 0,
 ) -> Summary:
     """Return a digest of summaries that follow each other, one level deeper than the deepest of them."""
     first, last = several[0], several[-1]
@@ -155,7 +145,6 @@ def digest(
         seen=seen,
         weights=weights,
         count=count,
-        whole_max=whole_max,
     )
 
 
@@ -188,36 +177,6 @@ def is_noise(unit: Unit, seen: ImportanceInputs) -> bool:
 
 def _head(steps: tuple[int, int], seqs: tuple[int, int]) -> str:
     return f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
-
-
-def _is_whole(unit: Unit) -> bool:
-    """Return whether a unit is a text of a user that is longer than a line may be."""
-    return len(unit.text) > UNIT_CHARS_MAX + len(" …")
-
-
-def _users_first(best: Sequence[int], units: Sequence[Scored]) -> list[int]:
-    """Return units in their order, but long texts of users before others, and the oldest of those before all."""
-    long = [number for number in best if _is_whole(units[number].unit)]
-    oldest = min(long, key=lambda one: units[one].unit.seq, default=None)
-    return sorted(best, key=lambda one: (one != oldest, not _is_whole(units[one].unit)))
-
-
-def _fitted(unit: Unit, room: int, count: Callable[[str], int]) -> str:
-    """Return the line of a text, shortened in its middle to fit; empty if too little of it would fit."""
-    if count(line := line_of(unit)) <= room:
-        return line
-    least, most = 0, len(unit.text)
-    while least < most:
-        shown = (least + most + 1) // 2
-        least, most = (shown, most) if count(line_of(_shortened(unit, shown))) <= room else (least, shown - 1)
-    return line_of(_shortened(unit, least)) if least >= UNIT_CHARS_MAX else ""
-
-
-def _shortened(unit: Unit, chars: int) -> Unit:
-    """Return a text cut to a number of characters: two thirds from its head, the rest from its tail."""
-    tail = chars // 3
-    head = unit.text[: chars - tail].rpartition(" ")[0] or unit.text[: chars - tail]
-    return replace(unit, text=f"{head} … {unit.text[len(unit.text) - tail :].partition(' ')[2]}")
 
 
 def _different(worth: Sequence[float], units: Sequence[Scored], seen: ImportanceInputs) -> list[int]:

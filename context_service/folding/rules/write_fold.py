@@ -97,7 +97,7 @@ class FoldWriting:
     async def _write(self, transaction: Transaction, planned: PlannedFold, receipt: Receipt) -> None:
         """Write the fold of a locked window."""
         window, done = planned.caught_up.window, planned.fold
-        before, now = planned.before.summaries, done.view.summaries
+        before, now = planned.before.rows, done.view.rows
         to = window.format
         if window.config.checkpoint_steps:
             await self._checkpoints.make(transaction, window, reason=BY_FOLD)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 PLACES_MAX = 4
+_ONLY_FOR_FOLDS = ("digests", "conversation")  # the zones whose markers are dropped first
 
 
 class Breakpoint(NamedTuple):
@@ -31,7 +32,8 @@ def breakpoints(places: Iterable[Breakpoint], *, least_tokens: int) -> list[Brea
 
     Of several places at one piece the first stays, because the zones of the others are empty. A place with fewer
     tokens in front than the vendor caches is dropped, except the last one: the next pack continues there and is
-    larger. If too many remain, the one after the digests is dropped, because only a fold needs it.
+    larger. If too many remain, those after the digests and after the conversation are dropped, because only a fold
+    needs them.
 
     Args:
         places: Candidate places, from the front of the pack to its end.
@@ -44,4 +46,6 @@ def breakpoints(places: Iterable[Breakpoint], *, least_tokens: int) -> list[Brea
         if kept and kept[-1].tokens < least_tokens:
             kept.pop()
         kept.append(place)
-    return [item for item in kept if item.zone != "digests"] if len(kept) > PLACES_MAX else kept
+    for zone in _ONLY_FOR_FOLDS:
+        kept = [item for item in kept if item.zone != zone] if len(kept) > PLACES_MAX else kept
+    return kept

@@ -10,8 +10,11 @@ from dataclasses import dataclass, replace
 import orjson
 
 from context_service.contexts.model import Message
+from context_service.folding.pure.folds import USER
 from context_service.kernel.rendering import Format
+from context_service.kernel.rendering.turns import inline_file, media_type_of, part_text
 from context_service.packing.pure.blocks import Block, block_of
+from context_service.packing.pure.conversation import closing_of
 from context_service.packing.pure.forms import (
     LaterForm,
     later_form,
@@ -46,6 +49,8 @@ class PreparedStep:
         tools: The names of the tools that it called, and how often.
         entries: The entries that the step adds to the state.
         role: The speaker of the step.
+        speaker: The role and the name of the speaker; results that came late have the role "tool".
+        said: See `FoldableBlock`.
         is_error: A call of the step ended with an error.
         later: The form of the step after the next break of the prefix, or None if it is the same.
     """
@@ -57,7 +62,9 @@ class PreparedStep:
     tools: Sequence[ToolUse]
     entries: tuple[Entry, ...]
     role: str
+    speaker: str
     is_error: bool
+    said: str = ""
     later: LaterForm | None = None
 
 
@@ -115,6 +122,7 @@ def caught_up(
         speakers = with_step(speakers, step)
         sent = _as_sent(step, to, speakers, bound_seq)
         made = _made(sent, of_step, to, profile, count, said, is_bound=bound_seq is not None)
+        made = replace(made, said=_said(step, made.speaker))  # as it was said, without a speaker before it
         steps.append(_with_later(made, sent, to, count, speakers=speakers, is_bound=bound_seq is not None))
     if done.next_seq is not None:
         reached_seq = done.next_seq - 1
@@ -214,6 +222,7 @@ def _made(
         tools=uses_of(step.turn.calls),
         entries=tuple(entries),
         role=step.turn.role,
+        speaker=step.speaker or speaker_of(step.turn.role, step.turn.name),
         is_error=any(call.result is not None and call.result.is_error for call in step.turn.calls),
     )
 
@@ -233,6 +242,22 @@ def _attributed(entries: Sequence[Entry], message: Message, tools: Mapping[str, 
     return [replace(entry, speaker=speakers.get(entry.ref, otherwise)) for entry in entries]
 
 
+def _said(step: Step, speaker: str) -> str:
+    """Return the text of a message of a user, or the end of a statement of the assistant."""
+    role = speaker.partition(" ")[0]
+    if role == "assistant":
+        return closing_of("\n".join(part.text for part in step.turn.parts if part.text))
+    if role != USER:
+        return ""
+    return "\n\n".join(
+        f"[{media_type_of(part) or 'file'}: {ref}]"
+        if part.url is not None and inline_file(part.url)
+        else part_text(part)
+        for part, ref in zip(step.turn.parts, step.said_refs, strict=True)
+        if part.reasoning is None
+    )
+
+
 def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
     """Return a unit without the texts that the state shows, or None if nothing is left."""
     text = unit.text
@@ -248,10 +273,14 @@ def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
 def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Sequence[Message]) -> list[Unit]:
     """Return the lines that a summary may quote: those that the state does not always show, and written files.
 
-    The state shows a rule or a value as long as it holds; after that a summary with it would mislead.
+    The state shows a rule or a value as long as it holds; after that a summary with it would mislead. Texts of users
+    go to the conversation zone instead.
     """
     shown = [entry for entry in entries if entry.section in WHOLE]
-    left = [rest for unit in units if (rest := _without(unit, shown))]
+    of_users = {
+        ref_of(message.seq, said.part) for message in messages for said in said_in(message) if said.role == USER
+    }
+    left = [rest for unit in units if unit.ref not in of_users and (rest := _without(unit, shown))]
     names = {
         ref_of(message.seq, number): part.tool_call.name
         for message in messages

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import accumulate, islice, takewhile
 
 from context_service.kernel.rendering import Body
 from context_service.packing.model import STEP, SUMMARY, Pack, Prefix, ViewPart, Zones, zones_by
 from context_service.packing.pure.breakpoints import Breakpoint, breakpoints
 from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.zones import ZONES
 from context_service.windows.model import Window
 from context_service.windows.pure.models import LOOK_BACK_BLOCKS, model
 from context_service.windows.pure.refs import refs_between
@@ -73,8 +74,8 @@ def _breakpoints(caught_up: CaughtUpWindow, zones: Zones, stays: Body, *, is_cut
         is_cut: A step waits for results, and is not part of `stays`.
     """
     window, seen, waiting = caught_up.window, caught_up.body, caught_up.waiting
-    of_digests = zones.system + zones.pins + zones.digests
-    before = {"system": zones.system, "digests": of_digests, "state": of_digests + zones.segments + zones.state}
+    names = ("system", *(zone.name for zone in ZONES))
+    before = dict(zip(names, accumulate(getattr(zones, name) for name in names), strict=True))
     places = [Breakpoint(pointer, name, before[name]) for name, pointer in seen.ends]
     all_tokens = zones.all - (caught_up.waiting_tokens if is_cut else 0)
     if waiting is None and seen.last_pieces > LOOK_BACK_BLOCKS.get(window.format, seen.last_pieces):

@@ -65,4 +65,6 @@ def _step_block(step: int, prepared: PreparedStep) -> NewBlock:
         names=prepared.names,
         tools=prepared.tools,
         later=prepared.later,
+        speaker=prepared.speaker,
+        said=prepared.said,
     )

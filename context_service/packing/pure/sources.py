@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from context_service.kernel.rendering import Rendered, Source
+from context_service.packing.pure.conversation import HEADING
 from context_service.packing.pure.quotation import Trust, speaker_of, trust_of
 from context_service.packing.pure.steps import Step
 from context_service.windows.pure.refs import parsed as refs_of
@@ -56,12 +57,23 @@ def of_step(rendered: Sequence[Rendered], step: Step) -> list[Rendered]:
 def of_text(text: str) -> tuple[Source, ...]:
     """Return the sources of the lines of a text of the service; lines of the service itself have none."""
     found = []
-    lines = list(_of_lines(text.split("\n")))
-    for source, group in groupby(enumerate(lines, 1), key=lambda line: line[1]):
+    lines = text.split("\n")
+    is_conversation = any(map(HEADING.fullmatch, lines[:2]))  # below its title, or at its beginning
+    sources = _of_conversation(lines) if is_conversation else _of_lines(lines)
+    for source, group in groupby(enumerate(sources, 1), key=lambda line: line[1]):
         numbers = [number for number, _ in group]
         if source:
             found.append(source._replace(first_line=numbers[0], last_line=numbers[-1]))
     return tuple(found)
+
+
+def _of_conversation(lines: Sequence[str]) -> Iterator[Source | None]:
+    """Yield the source of each line of the conversation: the user whose heading is above it."""
+    head = None
+    for line in lines:
+        if heading := HEADING.fullmatch(line):
+            head = Source(heading["who"], heading["ref"], trust_of(heading["who"]).value)
+        yield None if heading else head
 
 
 def _of_lines(lines: Sequence[str]) -> Iterator[Source | None]:

@@ -17,8 +17,7 @@ from context_service.profiles.pure.profiles import LineRule, Pattern, Profile
 from context_service.windows.pure.refs import ref_of
 from service_runtime.inputs.documents import check_wanted
 
-UNIT_CHARS_MAX = 240  # of a line; a text of a user is whole
-USER_CHARS_MAX = 6_000  # of a text of a user that is one unit; of a longer one, a paste, lines are
+UNIT_CHARS_MAX = 240  # of a line
 UNITS_OF_MESSAGE_MAX = 16
 TEXT_BYTES_MAX = 1024 * 1024  # of a text that are looked at
 MATCHES_MAX = 1_000  # of a rule in a text: what else matches is more of the same
@@ -52,7 +51,7 @@ class Unit:
 
     Attributes:
         kind: The kind of the line, as the profile names it.
-        text: The line; a long line is cut at a word. For a text of a user, the whole text.
+        text: The line; a long line is cut at a word.
         ref: The ref of the part that has the line.
         weight: The weight of the kind in the profile, 0 to 1. Many lines of a kind in one output weigh less each.
         speaker: Who said it, from `quotation.speaker_of`.
@@ -115,8 +114,6 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
         check_wanted()
         data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
         low = [rule.line for rule in profile.low if said.role in rule.roles]
-        is_whole = said.role == "user" and not said.is_data and len(said.text) <= USER_CHARS_MAX
-        whole = said.text.encode(errors="replace").decode().translate(CONTROLS).strip() if is_whole else ""
         for rule in profile.high:
             if said.role not in rule.roles:
                 continue
@@ -124,9 +121,8 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
             weight = rule.weight / math.sqrt(len(lines) or 1) if said.role == "tool" else rule.weight
             for start, line in _from_both_ends(lines):
                 text = _text(line)
-                if not (text or whole) or any(pattern.is_in(line) for pattern in low):
+                if not text or any(pattern.is_in(line) for pattern in low):
                     continue
-                text = whole or text
                 if text not in found or found[text][1].weight < weight:
                     ref = ref_of(message.seq, said.part)
                     unit = Unit(

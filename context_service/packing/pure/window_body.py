@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from context_service.kernel.rendering import BEGINNING, Body, Format, Rendered, needs_beginning
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.model import STEP, SUMMARY, ViewPart, tokens_by_zone
+from context_service.packing.model import STEP, ViewPart, tokens_by_zone
 from context_service.packing.pure.blocks import Block, text_pieces, tokens_of
 from context_service.packing.pure.zones import ZONES
 from context_service.windows.model import Window
@@ -65,7 +65,7 @@ class WindowBody:
             front: The tools, the system prompt and the goal.
             parts: All parts that the window shows.
         """
-        summaries = [part for part in parts if part.kind == SUMMARY]
+        summaries = [part for part in parts if part.is_before_steps]
         body, is_bare, ends = front, True, [("system", front.pointer)]
         for zone in ZONES:
             pieces = zone.pieces(window, summaries)
@@ -83,7 +83,7 @@ class WindowBody:
             is_bare=is_bare,
             ends=tuple(ends),
         )
-        return bare.with_parts([part for part in parts if part.kind != SUMMARY], block_count=window.block_count)
+        return bare.with_parts([part for part in parts if not part.is_before_steps], block_count=window.block_count)
 
     def with_parts(self, parts: Sequence[ViewPart], *, block_count: int) -> WindowBody:
         """Return the body with more blocks, which were read from the store."""

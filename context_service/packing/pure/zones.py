@@ -33,6 +33,11 @@ def pins(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
     return list(window.pins_pieces)
 
 
+def conversation(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
+    """Return the pieces of the conversation: messages of users that no step shows any more."""
+    return [piece for part in summaries if part.zone == "conversation" for piece in part.pieces]
+
+
 def digests(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
     """Return the pieces of the digests, which are the oldest summaries."""
     return [piece for part in summaries if part.zone == "digests" for piece in part.pieces]
@@ -50,6 +55,7 @@ def state(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
 
 ZONES = (
     Zone("pins", pins),
+    Zone("conversation", conversation, ends_cache=True),
     Zone("digests", digests, ends_cache=True),
     Zone("segments", segments),
     Zone("state", state, ends_cache=True),

@@ -12,7 +12,7 @@ from context_service.checkpoints.pure.rewind import Rewound, StepPlace, rewound
 from context_service.contexts.room import Log
 from context_service.folding.pure.folds import CutStep, FoldableBlock
 from context_service.folding.pure.prepare import Prepared
-from context_service.folding.pure.summaries import Scored, Summary
+from context_service.folding.pure.summaries import CONVERSATION, Scored, Summary
 from context_service.kernel.rendering import RENDERER, Rendered
 from context_service.packing.model import (
     BY_RULE,
@@ -67,7 +67,12 @@ _CHANGED_BY = {
 
 
 SQL = SqlFile.of(
-    __file__, ended_of_max=_ENDED_OF_MAX, held_max=_HELD_MAX, held_of_max=_HELD_OF_MAX, whole_max=_WHOLE_MAX
+    __file__,
+    conversation=CONVERSATION,
+    ended_of_max=_ENDED_OF_MAX,
+    held_max=_HELD_MAX,
+    held_of_max=_HELD_OF_MAX,
+    whole_max=_WHOLE_MAX,
 )
 _ADD = SQL["add"]
 _HELD_OF = SQL["held_of"]
@@ -113,7 +118,7 @@ _FOLDED_TO = SQL["folded_to"]
 _REWIND = SQL["rewind"]
 _RENEW = SQL["renew"]
 
-_BLOCKS = _SIZES.replace("'[]' AS ", "")
+_BLOCKS = _SIZES.replace("'[]' AS ", "").replace("'' AS ", "")
 
 
 class ViewRows:
@@ -155,7 +160,7 @@ class ViewRows:
         Returns:
             Whether the blocks were written.
         """
-        size = sum(_ROW_BYTES + sum(len(piece.json) for piece in block.pieces) for block in blocks)
+        size = sum(_ROW_BYTES + len(block.said) + sum(len(piece.json) for piece in block.pieces) for block in blocks)
         columns = await beside_the_loop(_WRITING * size, _columns, blocks)
         written = await door.query(
             _ADD,
@@ -326,11 +331,11 @@ class ViewRows:
         """Return the blocks with the fields that folds need; a block that was prepared comes without its units."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_BLOCKS if with_units else _SIZES, (door.tenant_id, window.window_id))
-        size = sum(_ROW_BYTES + len(row.units) for row in rows)
+        size = sum(_ROW_BYTES + len(row.units) + len(row.said) for row in rows)
         return await beside_the_loop(size, _standings, rows)
 
     async def summaries(self, window: Window, *, principal: Principal) -> list[Summary]:
-        """Return the summaries that a pack shows, in the order of the steps that they cover."""
+        """Return the summaries that a pack shows, and the blocks of its conversation, in the order of their steps."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_SUMMARIES, (door.tenant_id, window.window_id))
         return await beside_the_loop(sum(_ROW_BYTES + len(row.kept) for row in rows), _each, _summary, rows)
@@ -619,6 +624,8 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
         "later_pieces": TextArray([pieces_json(block.later.block.pieces) if block.later else None for block in blocks]),
         "later_tokens": [block.later.block.tokens if block.later else None for block in blocks],
         "later_roles": TextArray([block.later.role if block.later else "" for block in blocks]),
+        "block_speakers": TextArray([block.speaker for block in blocks]),
+        "said": TextArray([block.said for block in blocks]),
     }
 
 

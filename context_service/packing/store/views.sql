@@ -17,19 +17,21 @@ WITH w AS (
     INSERT INTO context.window_block (
         tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
         agent_bundle_id, pieces, renderer, step, kind, is_error, masked, masked_tokens, units, names, tools, refs,
-        later_pieces, later_tokens, later_role
+        later_pieces, later_tokens, later_role, speaker, said
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(block_count)s + b.n - 1, b.tokens, b.seq_from,
         b.seq_to, w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, %(renderer)s, b.step, b.kind, b.is_error,
-        b.masked, b.masked_tokens, b.units, b.names, b.tools, b.refs, b.later_pieces, b.later_tokens, b.later_role
+        b.masked, b.masked_tokens, b.units, b.names, b.tools, b.refs, b.later_pieces, b.later_tokens, b.later_role,
+        b.speaker, b.said
     FROM w, unnest(
         %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[],
         %(steps)s::integer[], %(kinds)s::text[], %(errors)s::boolean[], %(masked)s::text[],
         %(masked_tokens)s::integer[], %(units)s::text[], %(names)s::text[], %(tools)s::text[],
-        %(block_refs)s::text[], %(later_pieces)s::text[], %(later_tokens)s::integer[], %(later_roles)s::text[]
+        %(block_refs)s::text[], %(later_pieces)s::text[], %(later_tokens)s::integer[], %(later_roles)s::text[],
+        %(block_speakers)s::text[], %(said)s::text[]
     ) WITH ORDINALITY AS b (
         tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, tools, refs,
-        later_pieces, later_tokens, later_role, n
+        later_pieces, later_tokens, later_role, speaker, said, n
     )
 ), ended AS (
     UPDATE context.window_entry e SET ended_at = now(), ended_checkpoint = w.checkpoint_count, ended_seq = (
@@ -176,12 +178,13 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND NOT is_told;
 FROM context.context_window
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s)
 UNION ALL
-(SELECT 'summary', level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, '', method, verdict, 1
+(SELECT CASE level WHEN {{conversation}} THEN 'conversation' ELSE 'summary' END, level, step_from, step_to, seq_from,
+    seq_to, tokens, pieces, 0, false, '', method, verdict, CASE level WHEN {{conversation}} THEN 1 ELSE 2 END
 FROM context.window_summary
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND %(number_from)s = 0)
 UNION ALL
 (SELECT kind, is_masked::integer, step, step, seq_from, seq_to, tokens,
-    CASE WHEN is_masked THEN coalesce(masked, pieces) ELSE pieces END, number, is_error, refs, '', '', 2
+    CASE WHEN is_masked THEN coalesce(masked, pieces) ELSE pieces END, number, is_error, refs, '', '', 3
 FROM context.window_block
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
     AND number >= %(number_from)s::integer)
@@ -201,7 +204,7 @@ FROM (
 -- sizes
 SELECT number, step, kind, seq_from, seq_to, tokens,
     CASE WHEN is_masked THEN tokens ELSE coalesce(masked_tokens, tokens) END AS masked_tokens, is_masked, is_error,
-    '[]' AS units, '[]' AS names, '[]' AS tools
+    '[]' AS units, '[]' AS names, '[]' AS tools, speaker, '' AS said
 FROM context.window_block
 WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL
 ORDER BY number;
@@ -245,7 +248,7 @@ FROM whole, w;
 
 -- cut_columns
 tenant_id, context_id, window_id, ancestors, seq_from, seq_to, owner_user_id, app_id, agent_bundle_id, step, kind,
-is_error, masked, masked_tokens, units, names, tools, refs
+is_error, masked, masked_tokens, units, names, tools, refs, speaker, said
 
 -- tallies
 SELECT tallies FROM context.context_window WHERE tenant_id = %s AND window_id = %s;

@@ -68,7 +68,7 @@ def _passages(name: str, *key: str) -> Table:
 FIRST = (
     _of_context("context_window", "window_id"),
     _of_context("window_block", "window_id", "number"),
-    _of_context("window_summary", "window_id", "step_from", "level"),
+    _of_context("window_summary", "window_id", "step_from", "level", "epoch_from"),
     _of_context("window_entry", "window_id", "number"),
     _of_context("window_fold", "window_id", "epoch"),
     _of_context("window_usage", "window_id", "epoch"),

@@ -2,7 +2,8 @@
 SELECT zone, sum(steps)::bigint AS steps, sum(tokens)::bigint AS tokens, coalesce(min(seq_from), 0) AS seq_from,
     coalesce(max(seq_to), 0) AS seq_to
 FROM (
-    SELECT CASE WHEN level = {{segment}} THEN 'segments' ELSE 'digests' END AS zone, step_to - step_from + 1 AS steps,
+    SELECT CASE level WHEN {{conversation}} THEN 'conversation' WHEN {{segment}} THEN 'segments' ELSE 'digests' END
+            AS zone, step_to - step_from + 1 AS steps,
         tokens, seq_from, seq_to
     FROM context.window_summary
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL

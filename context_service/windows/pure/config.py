@@ -27,6 +27,7 @@ HIGH_MARK_MIN = 0.1  # under it every pack would fold
 BUDGET_SHARE, OUTPUT_RESERVATION = 0.8, 4_096
 PRICE_MAX = 1_000_000
 TOTAL_TOKENS_MAX = 10**15
+CONVERSATION_SHARE = 0.20
 CACHE_TTL_S, CACHE_TTL_S_MAX = 300, 86_400
 CHECKPOINT_STEPS = 50
 BY_ANY_MODEL, NO_MODEL = "auto", "none"  # that write segments
@@ -42,12 +43,12 @@ _N = TypeVar("_N", int, float)
 class Shares:
     """The shares of a window's limit that a fold leaves to each zone at most. Callers name them `tier_ratios`.
 
-    Together they are at most 1.
+    Together with that of the conversation they are at most 1.
     """
 
-    hot: float = 0.40
-    segments: float = 0.14
-    digests: float = 0.14
+    hot: float = 0.35
+    segments: float = 0.09
+    digests: float = 0.09
     state: float = 0.07
 
 
@@ -58,6 +59,7 @@ class Config:
     Attributes:
         weights: The weights of the features that make a line worth keeping: `importance_weights` for callers.
         shares: See `Shares`.
+        conversation_share: The share of the limit for messages of users that no step shows any more.
         high_mark: The share of the limit over which it folds.
         low_mark: The share of the limit to which it folds.
         keep_last_steps: The number of steps that a fold leaves as they are, if they have room.
@@ -82,6 +84,7 @@ class Config:
 
     weights: Weights = Weights()
     shares: Shares = Shares()
+    conversation_share: float = CONVERSATION_SHARE
     high_mark: float = HIGH_MARK
     low_mark: float = LOW_MARK
     keep_last_steps: int = KEEP_LAST_STEPS
@@ -112,8 +115,12 @@ def config_of(said: Mapping[str, Any]) -> Config:
         InvalidArgument: a number is out of range, or two contradict each other; the error names the field.
     """
     shares = Shares(**_group("tier_ratios", Shares, said, most=1))
-    if sum(getattr(shares, field.name) for field in fields(shares)) > 1 + _ROUNDING:
-        raise InvalidArgument("the shares of config.tier_ratios must be at most 1 together", field="config.tier_ratios")
+    conversation = _number("conversation_share", said.get("conversation_share", CONVERSATION_SHARE), 0, 1)
+    if sum(getattr(shares, field.name) for field in fields(shares)) + conversation > 1 + _ROUNDING:
+        raise InvalidArgument(
+            "the shares of config.tier_ratios and config.conversation_share must be at most 1 together",
+            field="config.tier_ratios" if "tier_ratios" in said else "config.conversation_share",
+        )
     weights = Weights(**_group("importance_weights", Weights, said, most=1))
     if not any(getattr(weights, field.name) for field in fields(weights)):
         raise InvalidArgument(
@@ -122,6 +129,7 @@ def config_of(said: Mapping[str, Any]) -> Config:
     config = Config(
         weights=weights,
         shares=shares,
+        conversation_share=conversation,
         high_mark=_number("high_mark", said.get("high_mark", HIGH_MARK), HIGH_MARK_MIN, 1),
         low_mark=_number("low_mark", said.get("low_mark", LOW_MARK), 0, 1),
         keep_last_steps=_number("keep_last_steps", said.get("keep_last_steps", KEEP_LAST_STEPS), 1, STEPS_MAX),

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from context_service.contexts.model import Message
+from context_service.folding.pure.summaries import CONVERSATION as OF_CONVERSATION
 from context_service.folding.pure.summaries import SEGMENT
-from context_service.packing.model import NOTE, PIN, RECALLED, STEP
+from context_service.packing.model import CONVERSATION, NOTE, PIN, RECALLED, STEP
+from context_service.packing.pure.conversation import message_in
 from context_service.packing.pure.units import said_in
 from context_service.windows.pure import refs
 from context_service.windows.pure.pieces import parsed_pieces
@@ -82,7 +84,7 @@ class Form:
     """A form of a message in packs.
 
     Attributes:
-        place: `VERBATIM`, `CLEARED`, `A_SEGMENT`, `A_DIGEST`, or the kind of another block.
+        place: `VERBATIM`, `CONVERSATION`, `CLEARED`, `A_SEGMENT`, `A_DIGEST`, or the kind of another block.
         epoch_from: The epoch with which it began; 0 if the message was appended in this form.
         epoch_to: The first epoch without it, or None if the current pack has it.
         text: All texts of the form; None if they are no longer known.
@@ -134,6 +136,13 @@ def forms_of(seq: int, blocks: Sequence[BlockForm], summaries: Sequence[SummaryF
         if block.kind == RECALLED and any(_names(ref, seq) for ref in block.refs.split())
     ]  # fmt: skip
     over = [summary for summary in summaries if summary.seq_from <= seq <= summary.seq_to]
+    forms += [
+        Form(place=CONVERSATION, step_from=block.step_from, step_to=block.step_to, epoch_from=block.epoch_from,
+             epoch_to=block.epoch_to, text=text)
+        for block in over
+        if block.level == OF_CONVERSATION and (text := message_in(block.text, seq))
+    ]  # fmt: skip
+    over = [summary for summary in over if summary.level >= SEGMENT]
     for level in sorted({summary.level for summary in over}):
         summary = max((one for one in over if one.level == level), key=lambda one: (one.seq_from, one.step_from))
         place = A_SEGMENT if level == SEGMENT else A_DIGEST

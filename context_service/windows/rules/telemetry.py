@@ -26,7 +26,7 @@ REASONS = (
     *("high_mark", "requested", "goal", "prepared", "cache_cold"),
     *("updated", "pinned", "unpinned", "retracted", "rolled_back"),
 )
-ZONES = ("system", "pins", "digests", "segments", "state", "masked", "verbatim", "recalled", "notes")
+ZONES = ("system", "pins", "conversation", "digests", "segments", "state", "masked", "verbatim", "recalled", "notes")
 VERDICTS = (
     *("accepted", "model", "schema", "cap", "ratio", "sources", "grounding"),
     *("superseded", "instruction", "refusal"),

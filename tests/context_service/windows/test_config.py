@@ -30,7 +30,8 @@ def nested(name: str, value: object) -> dict[str, Any]:
     [
         ("importance_weights.recency", 0, 1, 0.001),
         ("importance_weights.domain", 0, 1, 0.001),
-        ("tier_ratios.state", 0, 0.32, 0.001),  # what the others leave
+        ("tier_ratios.state", 0, 0.27, 0.001),  # what the others leave
+        ("conversation_share", 0, 0.4, 0.001),
         ("prices.cache_read", 0, 1_000_000, 0.001),
         ("high_mark", 0.501, 1, 0.001),
         ("low_mark", 0, 0.969, 0.001),
@@ -56,6 +57,7 @@ def test_a_number_is_taken_up_to_its_borders_and_refused_behind_them(name: str, 
         ({"low_mark": 0.6, "high_mark": 0.6}, "config.low_mark"),
         ({"high_mark": 0.4}, "config.high_mark"),  # the low one is at 0.5 by default
         ({"tier_ratios": {"hot": 0.7}}, "config.tier_ratios"),
+        ({"conversation_share": 0.41}, "config.conversation_share"),
         (
             {
                 "importance_weights": dict.fromkeys(
@@ -78,7 +80,7 @@ def test_what_is_not_said_is_the_default_and_what_is_stored_is_read_again():
 
     assert loaded(stored(said)) == config_of(said)
     limits = Limits.of(10_000, config_of(said))
-    assert (limits.hot, limits.segments, limits.keep_last, limits.segment_steps) == (5_000, 1_400, 3, 20)
+    assert (limits.hot, limits.segments, limits.keep_last, limits.segment_steps) == (5_000, 900, 3, 20)
 
 
 async def worked(caller: Caller, context_id: str, steps: int) -> str:
@@ -241,7 +243,7 @@ async def test_a_budget_smaller_than_what_must_be_there_changes_nothing(caller: 
 async def test_a_change_that_cannot_be_is_refused_by_name_and_changes_nothing(
     fields: dict[str, Any], named: str, caller: Caller
 ):
-    config = windows_pb.WindowConfig(tier_ratios=windows_pb.TierRatios(segments=0.35))
+    config = windows_pb.WindowConfig(tier_ratios=windows_pb.TierRatios(segments=0.25))
     window = await opened(caller, await said(caller, "", {"content": "Hello."}), config=config)
     with pytest.raises(InvalidArgument) as error:
         await changed(caller, window, goal="Find it.", **fields)

@@ -35,6 +35,7 @@ ZONES = {  # in the order of a pack
     "system": "system prompt and tools",
     "pins": "pins",
     "note": "how to read it",
+    "conversation": "messages of users",
     "digests": "digests of segments",
     "segments": "segments of old steps",
     "state": "state of the work",

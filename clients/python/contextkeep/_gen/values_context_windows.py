@@ -32,7 +32,7 @@ FORK_INHERITANCES: dict[int, ForkInheritance] = {
 class PackPart(Value):
     """A part of a pack."""
 
-    # "pins", "digests", "segments", "state", "masked", "verbatim", "recalled" or "note".
+    # "pins", "conversation", "digests", "segments", "state", "masked", "verbatim", "recalled" or "note".
     zone: str = ""
     # For summaries: 2 for a segment, 3 for a digest of segments, 4 for a digest of digests, and so on.
     level: int = 0
@@ -118,7 +118,8 @@ class FoldReceipt(Value):
     state_tokens: int = 0
     # Number of entries for which the state had no room.
     state_left_out_count: int = 0
-    # The first zone that changed: "system", "pins", "digests", "segments", "state" or, for a rollback, "verbatim".
+    # The first zone that changed: "system", "pins", "conversation", "digests", "segments", "state" or, for a rollback,
+    # "verbatim".
     first_change: str = ""
     # Tokens before that position, which stay valid in the vendor's cache.
     tokens_kept: int = 0
@@ -263,13 +264,16 @@ class ImportanceWeights(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TierRatios(Value):
-    """Maximum size of each zone after a fold, as a share of `token_limit`. Each 0 to 1, and together up to 1."""
+    """Maximum size of each zone after a fold, as a share of `token_limit`.
 
-    # The last steps, verbatim. Default 0.4.
+    Each 0 to 1, and together with `conversation_share` up to 1.
+    """
+
+    # The last steps, verbatim. Default 0.35.
     hot: float | None = None
-    # Segments. Default 0.14.
+    # Segments. Default 0.09.
     segments: float | None = None
-    # Digests. Default 0.14.
+    # Digests. Default 0.09.
     digests: float | None = None
     # The optional part of the state. Constraints and values are always shown, whatever their size. Default 0.07.
     state: float | None = None
@@ -368,6 +372,10 @@ class WindowConfig(Value):
     # `token_limit`. If a still larger step passes `high_mark` first, the fold waits for the next step, provided that
     # the pack with the note fits `token_limit`.
     notice_before_fold: bool | None = None
+    # Maximum size of the conversation as a share of `token_limit`: the messages of users that no step shows any more,
+    # word for word. A fold that finds it larger cuts it to half of this. Default 0.2. With 0 such messages are shown
+    # nowhere.
+    conversation_share: float | None = None
 
     @classmethod
     def from_proto(cls, message: pb.WindowConfig) -> WindowConfig:
@@ -390,6 +398,7 @@ class WindowConfig(Value):
             learning=message.learning if message.HasField("learning") else None,
             prefetch=message.prefetch if message.HasField("prefetch") else None,
             notice_before_fold=message.notice_before_fold if message.HasField("notice_before_fold") else None,
+            conversation_share=message.conversation_share if message.HasField("conversation_share") else None,
         )
 
 
@@ -651,8 +660,8 @@ class CacheBreakpoint(Value):
     # "/messages/3/content/1" for Anthropic, which accepts a `cache_control` there; "/messages/3" or "/input/3" for
     # OpenAI; "/contents/3/parts/0" for Gemini.
     pointer: str = ""
-    # The zone that ends there: "system" (with tools and goal), "digests" (with pins), "state" (with segments) or
-    # "verbatim" (the whole pack).
+    # The zone that ends there: "system" (with tools and goal), "conversation" (with pins), "digests", "state" (with
+    # segments) or "verbatim" (the whole pack).
     zone: str = ""
     # Tokens of the pack up to the position.
     tokens: int = 0

@@ -13,7 +13,7 @@ from contextkeep.context.v1 import definitions_pb2 as definitions_pb
 from contextkeep.inputs import ExternalId
 
 # What a pack is made of, the most stable first.
-ZONES = ("system", "pins", "note", "digests", "segments", "state", "masked", "verbatim", "recalled")
+ZONES = ("system", "pins", "note", "conversation", "digests", "segments", "state", "masked", "verbatim", "recalled")
 
 
 def tokens_by_zone(zones: windows_pb.PackZones) -> dict[str, int]:

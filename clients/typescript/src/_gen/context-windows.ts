@@ -202,6 +202,12 @@ export interface WindowConfig {
    * fits `tokenLimit`.
    */
   noticeBeforeFold?: boolean;
+  /**
+   * Maximum size of the conversation as a share of `tokenLimit`: the messages of users that no step shows any more,
+   * word for word. A fold that finds it larger cuts it to half of this. Default 0.2. With 0 such messages are shown
+   * nowhere.
+   */
+  conversationShare?: number;
 }
 
 export function windowConfigOf(message: pb.WindowConfig): WindowConfig {
@@ -224,6 +230,7 @@ export function windowConfigOf(message: pb.WindowConfig): WindowConfig {
   if (message.learning !== undefined) value.learning = message.learning;
   if (message.prefetch !== undefined) value.prefetch = message.prefetch;
   if (message.noticeBeforeFold !== undefined) value.noticeBeforeFold = message.noticeBeforeFold;
+  if (message.conversationShare !== undefined) value.conversationShare = message.conversationShare;
   return value;
 }
 
@@ -255,13 +262,16 @@ export function importanceWeightsOf(message: pb.ImportanceWeights): ImportanceWe
   return value;
 }
 
-/** Maximum size of each zone after a fold, as a share of `tokenLimit`. Each 0 to 1, and together up to 1. */
+/**
+ * Maximum size of each zone after a fold, as a share of `tokenLimit`. Each 0 to 1, and together with
+ * `conversationShare` up to 1.
+ */
 export interface TierRatios {
-  /** The last steps, verbatim. Default 0.4. */
+  /** The last steps, verbatim. Default 0.35. */
   hot?: number;
-  /** Segments. Default 0.14. */
+  /** Segments. Default 0.09. */
   segments?: number;
-  /** Digests. Default 0.14. */
+  /** Digests. Default 0.09. */
   digests?: number;
   /** The optional part of the state. Constraints and values are always shown, whatever their size. Default 0.07. */
   state?: number;
@@ -441,6 +451,8 @@ export interface PackZones {
   recalled: number;
   /** Texts that callers pinned. */
   pins: number;
+  /** Messages of users that no step shows any more, word for word, after the pins and before the digests. */
+  conversation: number;
 }
 
 export function packZonesOf(message: pb.PackZones): PackZones {
@@ -454,6 +466,7 @@ export function packZonesOf(message: pb.PackZones): PackZones {
     state: message.state,
     recalled: message.recalled,
     pins: message.pins,
+    conversation: message.conversation,
   };
 }
 
@@ -593,8 +606,8 @@ export interface CacheBreakpoint {
    */
   pointer: string;
   /**
-   * The zone that ends there: "system" (with tools and goal), "digests" (with pins), "state" (with segments) or
-   * "verbatim" (the whole pack).
+   * The zone that ends there: "system" (with tools and goal), "conversation" (with pins), "digests", "state" (with
+   * segments) or "verbatim" (the whole pack).
    */
   zone: string;
   /** Tokens of the pack up to the position. */
@@ -640,7 +653,10 @@ export interface FoldReceipt {
   stateTokens: number;
   /** Number of entries for which the state had no room. */
   stateLeftOutCount: number;
-  /** The first zone that changed: "system", "pins", "digests", "segments", "state" or, for a rollback, "verbatim". */
+  /**
+   * The first zone that changed: "system", "pins", "conversation", "digests", "segments", "state" or, for a rollback,
+   * "verbatim".
+   */
   firstChange: string;
   /** Tokens before that position, which stay valid in the vendor's cache. */
   tokensKept: number;
@@ -837,7 +853,7 @@ export function windowHitOf(message: pb.WindowHit): WindowHit {
 
 /** A part of a pack. */
 export interface PackPart {
-  /** "pins", "digests", "segments", "state", "masked", "verbatim", "recalled" or "note". */
+  /** "pins", "conversation", "digests", "segments", "state", "masked", "verbatim", "recalled" or "note". */
   zone: string;
   /** For summaries: 2 for a segment, 3 for a digest of segments, 4 for a digest of digests, and so on. */
   level: number;

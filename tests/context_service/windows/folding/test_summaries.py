@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_service.contexts.model import Message
 from context_service.folding.pure.folds import FoldableBlock, Limits, View, fold
 from context_service.folding.pure.importance import ImportanceInputs, Weights, shares_of
 from context_service.folding.pure.summaries import (
@@ -92,10 +94,21 @@ def test_a_line_that_is_one_of_many_of_its_kind_in_an_output_weighs_less_than_on
 
 def test_rules_and_values_are_no_units_because_the_state_has_them():
     """Behind a change they would mislead."""
-    made = step(message("user", "Never touch the ledger.\nSet the batch size to 20.\nThe build failed again."))
+    made = step(message("assistant", "Set the batch size to 20.\nThe build failed again."))
 
-    assert [one.section for one in made.entries][:2] == ["constraint", "value"]
+    assert [one.section for one in made.entries][:1] == ["value"]
     assert [one.text for one in made.units] == ["The build failed again."]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [message("user", "The build failed again. We decided to wait.")],
+        [called("run"), message("user", "It failed.", *answered("ok").parts, seq=2)],  # as Anthropic has results
+    ],
+)
+def test_no_line_of_a_user_is_in_a_summary_because_the_conversation_has_them(messages: list[Message]):
+    assert not step(*messages).units
 
 
 def test_a_file_that_was_written_is_a_unit_and_one_that_was_read_is_not():
@@ -140,44 +153,6 @@ def _digest(number: int) -> Summary:
         text="",
         kept=kept,
     )
-
-
-def test_a_users_text_is_whole_in_a_segment_and_its_other_sentences_stay_beside_a_rule():
-    task = (
-        "We are moving the payroll exports from SFTP drops to the bank's REST interface. Go through the exports one by "
-        "one, keep the nightly job running, and tell me when a field is unclear. " + "It rounds half up to cents. " * 20
-    )
-    made = step(message("user", f"{task}\nAlways use tabs."))
-
-    (unit,) = made.units
-
-    assert "payroll exports from SFTP drops to the bank's REST interface" in unit.text
-    assert unit.text.count("It rounds half up to cents.") == 20
-    assert "Always use tabs" not in unit.text  # the state has it while it holds
-
-
-def test_a_users_text_without_room_shows_its_head_and_its_tail():
-    text = "BEGIN " + " ".join(f"word{n}" for n in range(500)) + " END"
-    unit = Unit(kind="words", text=text, ref="m1/0", seq=1, weight=0.5)
-    other = Unit(kind="error", text="It failed.", ref="m2/1", seq=2, weight=1.0)
-    units = [Scored(unit=one, step=one.seq, is_error=False) for one in (unit, other)]
-    for whole_max in (0, 400, 900, 5_000):
-        made = summary(
-            SEGMENT,
-            steps=(1, 2),
-            seqs=(1, 2),
-            units=units,
-            tokens_max=260,
-            whole_max=whole_max,
-            seen=ImportanceInputs(step=2, goal_terms={}, mentions={}),
-            weights=Weights(),
-            count=lambda text: len(text) // 4 + 1,
-        )
-        assert made.tokens <= max(260, whole_max) + 2
-        assert "BEGIN" in made.text
-        assert "END (m1/0)" in made.text
-        assert "It failed." in made.text
-        assert (text in made.text) is (whole_max == 5_000)
 
 
 def said_by(speaker: str, text: str, seq: int) -> Unit:

@@ -93,15 +93,22 @@ async def test_what_stands_in_front_of_a_place_is_in_the_next_pack_too(
                 assert in_front(now, one.pointer) == in_front(last, one.pointer)
         zones |= {one.zone for one in kept}
         before = pack
-    assert zones == {"system", "digests", "state", "verbatim"}
+    assert zones == {"system", "conversation", "state", "verbatim"}
 
 
-def test_of_too_many_places_the_one_that_only_folds_need_goes():
-    zones = ("system", "digests", "state", "verbatim", "verbatim")
-    places = [Breakpoint(f"/messages/{n}", zone, 5_000 * (n + 1)) for n, zone in enumerate(zones)]
-    kept = breakpoints(places, least_tokens=CACHE_TOKENS_MIN)
-    assert [one.zone for one in kept] == ["system", "state", "verbatim", "verbatim"] and len(kept) == PLACES_MAX
-    assert breakpoints(places, least_tokens=10_000) == places[1:]
+@pytest.mark.parametrize(
+    ("zones", "kept"),
+    [
+        ("system digests state verbatim verbatim", "system state verbatim verbatim"),
+        ("system conversation digests state verbatim", "system conversation state verbatim"),
+        ("system conversation digests state verbatim verbatim", "system state verbatim verbatim"),
+    ],
+)
+def test_of_too_many_places_those_that_only_folds_need_go(zones: str, kept: str):
+    places = [Breakpoint(f"/messages/{n}", zone, 5_000 * (n + 1)) for n, zone in enumerate(zones.split())]
+    left = breakpoints(places, least_tokens=CACHE_TOKENS_MIN)
+    assert [one.zone for one in left] == kept.split() and len(left) == PLACES_MAX
+    assert breakpoints(places[-5:], least_tokens=5_000 * (len(places) - 3)) == places[-4:]
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,9 @@ async def test_a_fold_that_would_take_away_little_is_none(caller: Caller, stack:
     for n in range(19):  # words of users, which no mask makes shorter, in the last steps
         await said(caller, context_id, {"content": f"{n}: {'word ' * 1_000}"})
     keeping = windows_pb.WindowConfig(
-        keep_last_steps=1_000, tier_ratios=windows_pb.TierRatios(hot=0.9, segments=0.05, digests=0.05, state=0)
+        keep_last_steps=1_000,
+        tier_ratios=windows_pb.TierRatios(hot=0.9, segments=0.05, digests=0.05, state=0),
+        conversation_share=0,
     )
     await caller.call("UpdateWindow", window_id=window.window_id, config=keeping)
     before = await packed(caller, window)

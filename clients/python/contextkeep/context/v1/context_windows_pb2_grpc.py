@@ -713,8 +713,9 @@ class PackingServicer:
         The window folds when the pack exceeds 97 % of the limit (`config` changes this and the other numbers). A fold
         clears the tool results of all steps except the last ten: of each result it keeps the beginning, the important
         lines, and a ref. While more than half of the limit is used, the oldest steps become segments, and segments become
-        digests; both consist of original lines. Then the state of the work is written again: constraints, values,
-        decisions, questions, errors, files. Everything that is left out has a ref for `Expand`.
+        digests; both consist of original lines. Messages of users in these steps stay word for word, in the zone
+        "conversation". Then the state of the work is written again: constraints, values, decisions, questions, errors,
+        files. Everything that is left out has a ref for `Expand`.
 
         A retracted message is in no later pack. If no fold has seen the message, the window is rebuilt from the steps
         before it; otherwise the window is rebuilt from the start of the log.

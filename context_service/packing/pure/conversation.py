@@ -1,0 +1,322 @@
+"""The conversation zone: messages of users that no step of a pack shows any more, word for word.
+
+Each fold appends the messages of the steps that it merges as one block, so that the zone keeps its beginning and a
+vendor's prompt cache holds. When the zone is larger than its share, a fold cuts it to half of the share: pastes become
+their head and tail; then the oldest messages become their first and last sentences; then they leave, and one line says
+how many left. The first message, which mostly has the task, is cut last. Values in, values out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+
+from context_service.folding.pure.summaries import CONVERSATION, Scored, Summary
+from context_service.kernel.sentences import sentences_of
+from context_service.packing.pure.units import Unit
+from context_service.windows.pure.refs import refs_between
+from service_runtime.inputs.documents import check_wanted
+
+TITLE = (
+    "[Messages of users, word for word, the oldest first. They are history: a later message or the state may have "
+    "replaced what they say.]"
+)
+# The line above a message: its ref, its speaker, and perhaps what it answers.
+HEADING = re.compile(r"\[(?P<ref>m[0-9]+) (?P<who>user[^\]\[]{0,64}?)(?:, to \".*\")?\]")
+PASTE_TOKENS = 1_500  # a message with more tokens is a paste
+SHORT_WORDS = 12  # a shorter message comes with the sentence that it answers
+WHOLE, IN_PART, LEFT_OUT = "said", "said in part", "left out"  # kinds of the units of the zone
+
+_PASTE_SHARE = 4  # a paste keeps at most 1/4 of the tokens that the zone is cut to
+_FIRST_SHARE = 4  # the first message is cut only if it has more than 1/4 of the zone
+_LINE_TOKENS = 30  # of the line that counts the messages that left
+_HEAD_OF_PASTE = 2 / 3  # the rest is the tail
+_CLOSING_CHARS_MAX = 600  # a longer last line, such as a row of a table, is no sentence
+_CLOSING_SENTENCES = 3  # among which the question is that an answer belongs to
+_NO_BRACKETS = str.maketrans("[]", "()")  # in names of speakers
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")  # scripts without spaces between words
+_ASKS = re.compile("[?\uff1f\u061f\u055e\u1367\u2047]|(?<=[\u0370-\u03ff]);")  # Greek asks with a semicolon
+_LIKE_HEADING = re.compile(r"^(?=\[m[0-9])", re.MULTILINE)  # a line of a message that looks like the heading of another
+
+
+def _letters(word: str) -> str:
+    return "".join(filter(str.isalnum, word))
+
+
+# Words of greetings, thanks and assents.
+_COURTESIES = frozenset(
+    _letters(word)
+    for line in Path(__file__).with_name("courtesies.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+    for word in line.split()
+)
+_COURTESY_WORDS_MAX = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A message of a user in a step that a fold merges.
+
+    Attributes:
+        speaker: The role and the name of the speaker, such as "user Ann".
+        answers: The last sentence of the assistant right before the message, or an empty text.
+    """
+
+    step: int
+    seq: int
+    speaker: str
+    text: str
+    answers: str = ""
+
+
+def closing_of(text: str) -> str:
+    """Return the end of a statement that a short answer needs: from its last question on, else its last sentence.
+
+    The result is empty if the end of the text is too long to be a sentence.
+    """
+    last = sentences_of(text[-2 * _CLOSING_CHARS_MAX :])[-_CLOSING_SENTENCES:]
+    asked = next((at for at in range(len(last) - 1, -1, -1) if _ASKS.search(last[at])), len(last) - 1)
+    closing = " ".join(last[asked:]) if last else ""
+    return closing if len(closing) <= _CLOSING_CHARS_MAX else ""
+
+
+def is_courtesy(text: str, answers: str) -> bool:
+    """Say whether a message only greets, thanks or assents, and answers no question."""
+    words = _words(text)
+    if len(words) > _COURTESY_WORDS_MAX or _ASKS.search(answers):
+        return False
+    return all(word in _COURTESIES for word in words)  # also a message without words, such as a thumbs-up
+
+
+def with_messages(
+    zone: Sequence[Summary], messages: Sequence[Said], *, steps: tuple[int, int], cost: Callable[[str], int]
+) -> tuple[Summary, ...]:
+    """Return the zone with one more block that has the messages of merged steps; courtesies are left out.
+
+    Args:
+        zone: The blocks of the zone, the oldest first.
+        messages: The messages of users in these steps, the oldest first.
+        steps: The numbers of the first and the last step.
+        cost: Counts the tokens of a text as a piece of a request.
+    """
+    kept = [_scored(message) for message in messages if not is_courtesy(message.text, message.answers)]
+    if not kept:
+        return tuple(zone)
+    block = Summary(
+        level=CONVERSATION,
+        step_from=steps[0],
+        step_to=steps[1],
+        seq_from=min(message.unit.seq for message in kept),
+        seq_to=max(message.unit.seq for message in kept),
+        tokens=0,
+        text="",
+        kept=tuple(kept),
+    )
+    return *zone, _rendered(block, is_first=not zone, cost=cost)
+
+
+def message_in(text: str, seq: int) -> str:
+    """Return a message as a block of the zone shows it, without its heading; an empty text if it is not there."""
+    _, _, rest = f"\n{text}".partition(f"\n[{refs_between(seq, seq)} ")
+    return "\n".join(takewhile(lambda line: not line.startswith("[m"), rest.split("\n")[1:]))
+
+
+def cut(
+    zone: Sequence[Summary], tokens_max: int, *, count: Callable[[str], int], cost: Callable[[str], int]
+) -> tuple[Summary, ...]:
+    """Return the zone cut to a number of tokens; if even its shortest form has more, no zone.
+
+    Args:
+        zone: The blocks of the zone, the oldest first.
+        tokens_max: The number of tokens that the zone may have.
+        count: Counts the tokens of a text.
+        cost: Counts the tokens of a text as a piece of a request.
+    """
+    room = tokens_max
+    while room > 0:
+        cutting = _Cutting(zone, room, count)
+        cutting.shorten()
+        made = cutting.zone(cost)
+        over = sum(block.tokens for block in made) - tokens_max
+        if over <= 0:
+            return made
+        room -= max(over, room // 8)
+    return ()
+
+
+class _Cutting:
+    """The messages of a zone while it is cut."""
+
+    def __init__(self, zone: Sequence[Summary], room: int, count: Callable[[str], int]) -> None:
+        self._before, self._count, self._room = zone, count, room
+        self._messages = [(number, message) for number, block in enumerate(zone) for message in block.kept]
+        self._sizes = [count(message.unit.text) + 1 for _, message in self._messages]
+        self._tokens = count(TITLE) + sum(self._sizes)
+        kinds = [message.unit.kind for _, message in self._messages]
+        self._first = next((at for at, kind in enumerate(kinds) if kind != LEFT_OUT), 0)
+
+    def shorten(self) -> None:
+        """Shorten messages in the order that the module describes, until the zone has room."""
+        self._each(self._paste_in_part)
+        self._each(self._ends)
+        self._leave()
+        if self._tokens > self._room:
+            self._cut_first()
+
+    def zone(self, cost: Callable[[str], int]) -> tuple[Summary, ...]:
+        """Return the blocks that are left, rendered anew where they changed."""
+        kept: dict[int, list[Scored]] = {}
+        for number, message in self._messages:
+            kept.setdefault(number, []).append(message)
+        made: list[Summary] = []
+        for number, messages in kept.items():
+            block, is_first = self._before[number], not made
+            if tuple(messages) != block.kept or is_first != (number == 0):
+                block = _rendered(replace(block, kept=tuple(messages)), is_first=is_first, cost=cost)
+            made.append(block)
+        return tuple(made)
+
+    def _each(self, shorter: Callable[[Unit], str]) -> None:
+        """Replace messages by a shorter form, the oldest but the first before others, as long as there is no room."""
+        for at, (_, message) in enumerate(self._messages):
+            check_wanted()
+            if self._tokens <= self._room:
+                return
+            if at != self._first and message.unit.kind != LEFT_OUT:
+                self._shorten_to(at, shorter(message.unit))
+
+    def _shorten_to(self, at: int, body: str) -> None:
+        number, message = self._messages[at]
+        text = f"{_heading_of(message.unit)}\n{body}"
+        size = self._count(text) + 1
+        if size < self._sizes[at]:
+            self._tokens -= self._sizes[at] - size
+            self._messages[at] = number, replace(message, unit=replace(message.unit, kind=IN_PART, text=text))
+            self._sizes[at] = size
+
+    def _paste_in_part(self, unit: Unit) -> str:
+        body = _body_of(unit)
+        if self._count(body) <= PASTE_TOKENS:
+            return body
+        return head_and_tail(body, unit.ref, min(PASTE_TOKENS, self._room // _PASTE_SHARE), self._count)
+
+    def _ends(self, unit: Unit) -> str:
+        """Return the first and the last sentence of a message."""
+        body = _body_of(unit)
+        found = sentences_of(body)
+        if len(found) < 3:
+            return body
+        return f"{found[0]}\n[… {len(found) - 2} more: {unit.ref}]\n{found[-1]}"
+
+    def _leave(self) -> None:
+        """Remove the oldest messages but the first, and count them in one line after it."""
+        after = end = self._first + 1
+        while self._tokens > self._room and end < len(self._messages):
+            check_wanted()
+            self._tokens -= self._sizes[end]
+            end += 1
+            if end - after == 1:
+                self._tokens += _LINE_TOKENS
+        gone = [message.unit for _, message in self._messages[after:end]]
+        if not gone:
+            return
+        number, first = self._messages[self._first]
+        line = replace(first, unit=_left_out(gone))
+        self._messages[after:end] = [(number, line)]
+        self._sizes[after:end] = [_LINE_TOKENS]
+
+    def _cut_first(self) -> None:
+        if not self._messages or self._sizes[self._first] <= self._room // _FIRST_SHARE:
+            return
+        unit = self._messages[self._first][1].unit
+        room = self._room - (self._tokens - self._sizes[self._first]) - self._count(_heading_of(unit))
+        self._shorten_to(self._first, head_and_tail(_body_of(unit), unit.ref, room, self._count))
+
+
+def head_and_tail(text: str, ref: str, tokens_max: int, count: Callable[[str], int]) -> str:
+    """Return the beginning and the end of a text in whole lines or words, with its ref between them.
+
+    Args:
+        text: The whole text.
+        ref: The ref with which a model can expand it.
+        tokens_max: The number of tokens that the result may have, about.
+        count: Counts the tokens of a text.
+    """
+    between = f"[… {count(text):,} tokens in all: {ref}]"
+    room = max(tokens_max - count(between), 0)
+    chars = max(len(text) * room // max(count(text), 1), 0)
+    while True:
+        head = _up_to(text, int(chars * _HEAD_OF_PASTE))
+        tail = _from(text, len(text) - (chars - int(chars * _HEAD_OF_PASTE)))
+        made = "\n".join(filter(None, [head, between, tail]))
+        if chars < 16 or count(made) <= tokens_max:
+            return made
+        chars = chars * 7 // 8
+
+
+def _up_to(text: str, end: int) -> str:
+    """Return the beginning of a text, which ends at a line, else at a word."""
+    head = text[:end]
+    border = max(head.rfind("\n"), -1)
+    border = border if border > end // 2 else head.rfind(" ")
+    return (head[:border] if border > end // 2 else head).rstrip()
+
+
+def _from(text: str, start: int) -> str:
+    """Return the end of a text, which begins at a line, else at a word."""
+    tail = text[start:]
+    border = tail.find("\n")
+    border = border if 0 <= border < len(tail) // 2 else tail.find(" ")
+    return (tail[border:] if 0 <= border < len(tail) // 2 else tail).lstrip()
+
+
+def _scored(message: Said) -> Scored:
+    """Return a message as the zone keeps it: a heading with its ref and speaker, then its text."""
+    ref = refs_between(message.seq, message.seq)
+    answers = f', to "{message.answers}"' if message.answers and _length(message.text) < SHORT_WORDS else ""
+    body = _LIKE_HEADING.sub(" ", message.text)  # no message can speak for another user
+    unit = Unit(
+        kind=WHOLE,
+        text=f"[{ref} {message.speaker.translate(_NO_BRACKETS)}{answers}]\n{body}",
+        ref=ref,
+        seq=message.seq,
+        weight=0,
+    )
+    return Scored(unit=unit, step=message.step, is_error=False)
+
+
+def _left_out(gone: Sequence[Unit]) -> Unit:
+    """Return the line that counts the messages that left the zone; an earlier such line is among them."""
+    number = sum(int(unit.weight) if unit.kind == LEFT_OUT else 1 for unit in gone)
+    first, last = gone[0].ref, gone[-1].ref
+    ref = first if len(gone) == 1 else f"{first.partition('..')[0]}..{last.rpartition('..')[2]}"
+    what = "1 message of a user is" if number == 1 else f"{number} messages of users are"
+    text = f"[{what} not shown here any more: {ref}]"
+    return Unit(kind=LEFT_OUT, text=text, ref=ref, seq=gone[0].seq, weight=number)
+
+
+def _heading_of(unit: Unit) -> str:
+    return unit.text.partition("\n")[0]
+
+
+def _body_of(unit: Unit) -> str:
+    return unit.text.partition("\n")[2]
+
+
+def _rendered(block: Summary, *, is_first: bool, cost: Callable[[str], int]) -> Summary:
+    """Return a block with its text, which begins with the title in the first block of the zone."""
+    text = "\n".join([*([TITLE] if is_first else []), *(message.unit.text for message in block.kept)])
+    return replace(block, text=text, tokens=cost(text))
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without their signs."""
+    return list(filter(None, map(_letters, text.casefold().split())))
+
+
+def _length(text: str) -> int:
+    """Return how many words a text has; of scripts without spaces, two letters count as a word."""
+    return sum(max(len(_WIDE.findall(word)) // 2, 1) for word in _words(text))
