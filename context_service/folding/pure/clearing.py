@@ -33,8 +33,8 @@ def kept_steps(blocks: Sequence[FoldableBlock], clearing_of: Callable[[str], Cle
         seen.update(rules.keys())
         if not (is_newest or any(rule.never_clear for rule in rules.values())):
             continue
-        left -= block.tokens if is_newest else block.masked_tokens
-        if left < 0:
-            break
-        (whole if is_newest else masked).add(block.number)
+        size = block.tokens if is_newest else block.masked_tokens
+        if size <= left:
+            left -= size
+            (whole if is_newest else masked).add(block.number)
     return KeptSteps(frozenset(whole), frozenset(masked))
