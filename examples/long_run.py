@@ -286,11 +286,11 @@ def report(run: Run) -> Iterator[str]:
     yield f"{run.agent.step_count:,} steps, {run.log_tokens:,} tokens; at most {run.window.token_limit:,} are seen"
     rows = sorted({min(bisect_left(run.packed_at, at), len(run.zones) - 1) for at in SHOWN_AT})
     zones = [zone for zone in ZONES if any(zone in run.zones[row] for row in rows)]
-    yield "".join(["  step", *(f"{name:>10}" for name in (*zones, "tokens", "folds"))])
+    yield "".join(["  step", *(f"{name:>13}" for name in (*zones, "tokens", "folds"))])
     for row in rows:
         seen, step = run.zones[row], run.packed_at[row]
         numbers = [*(seen.get(zone, 0) for zone in zones), sum(seen.values()), bisect_right(run.folded_at, step)]
-        yield "".join([f"{step:>6,}", *(f"{number:>10,}" for number in numbers)])
+        yield "".join([f"{step:>6,}", *(f"{number:>13,}" for number in numbers)])
     yield f"{'':>24}{'cost a prompt':>15}{'cached':>9}{'prefix kept':>15}{'rule':>8}{'value':>8}{'error':>8}"
     agent, result = run.agent, text_of(run.pack.body)
     facts = {agent.constraint_step: CONSTRAINT, agent.value_steps[-1]: VALUES[-1], agent.error_step: ERROR}
