@@ -31,7 +31,7 @@ _PRINTED = re.compile(
     r"|^\[Steps [0-9]+ to [0-9]+, (m[0-9.m]+), in excerpts\]$",
     re.MULTILINE,
 )
-_EXCERPT = re.compile(r"^- (.*) \((m[0-9]+/[0-9]+)\)$", re.MULTILINE)
+_EXCERPT = re.compile(r"^- (?:(?:user|assistant|system): (.*)|tool[^«\n]*: «(.*)») \((m[0-9]+/[0-9]+)\)$", re.MULTILINE)
 
 
 class Watched(Folding):
@@ -170,7 +170,8 @@ def old(sample: Sample) -> Sample:
 def test_whatever_a_summary_says_its_source_says(kind: type[Log]):
     """Identifiers, numbers, paths and quotes with it: a line is its source's, word for word."""
     run = ran(kind)
-    lines = [found.groups() for one in run.ours.summaries for found in _EXCERPT.finditer(one.text)]
+    found = [excerpt.groups() for one in run.ours.summaries for excerpt in _EXCERPT.finditer(one.text)]
+    lines = [(own or quoted, ref) for own, quoted, ref in found]
 
     assert len(lines) > 200
     assert max(one.level for one in run.ours.summaries) > 2

@@ -197,7 +197,7 @@ async def test_words_of_a_tool_stay_quoted_and_labelled_through_recall_forks_and
             results = [n for n, one in enumerate(await log_roles(caller, context_id), 1) if one == "tool"]
             await caller.call("Pin", window_id=window.window_id, ref=f"m{results[0]}/1")
     assert len(epochs) > 3
-    assert {"digests", "segments", "state", "recalled", "pins"} <= zones
+    assert {"conversation", "digests", "segments", "recalled", "pins"} <= zones
 
 
 async def log_roles(caller: Caller, context_id: str) -> list[str]:
