@@ -51,7 +51,7 @@ async def counted(port: int) -> dict[str, float]:
 
 async def test_packs_and_breaks_add_up_to_what_was_answered(caller: Caller, metrics_ports: list[int]):
     context_id = await said(caller, "", {"content": "The staging port is 8443."})
-    window = await opened(caller, context_id, limit=8_000, compression_profile="coding")
+    window = await opened(caller, context_id, limit=12_000, compression_profile="coding")
     packs: list[windows_pb.PackResponse] = [await packed(caller, window)]
     number = 0
     while not (packs[-1].tokens_by_zone.segments and packs[-1].tokens_by_zone.masked):
