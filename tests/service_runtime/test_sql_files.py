@@ -100,7 +100,7 @@ def test_no_file_has_an_unused_text():
     for module in modules_with_sql():
         # Some texts are filled for each call, and so not yet: in the store, or by a rule of its room.
         file = Path(module.__file__)
-        room = file.parents[1] if file.parent.name == "store" else file.parent
+        room = next((folder.parent for folder in file.parents if folder.name == "store"), file.parent)
         sources = "".join(path.read_text(encoding="utf-8") for path in room.rglob("*.py"))
         unused += [
             (module.SQL.name, name) for name in module.SQL.unused() if not re.search(f"[\"']{name}[\"']", sources)
