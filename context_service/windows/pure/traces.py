@@ -30,6 +30,7 @@ _ZONES = {CLEARED: "masked", A_SEGMENT: "segments", A_DIGEST: "digests"}
 _CUT_CHARS_MIN = 60  # of the beginning of a line that is shown cut
 _ANYWHERE_CHARS_MIN = 25  # a shorter line counts only as a whole line
 _REFS_AT_END = re.compile(r"\(([^()]*)\)\s*$")
+_BECOME_SEGMENT = re.compile(r"steps ([0-9]+) to ([0-9]+) become a segment")
 _MARKS = "-… "
 
 
@@ -267,9 +268,10 @@ def _names(ref: str, seq: int) -> bool:
 
 def rule_of(rules: Sequence[str], form: Form) -> str:
     """Return the rule of a receipt that made a form, or an empty text."""
+    if form.place == A_SEGMENT:  # a segment without a line was joined with its neighbour, which has another range
+        return next((rule for rule in rules if _covers(rule, form)), "")
     names = {
         CLEARED: (f"mask step {form.step_from} of ", "mask all but "),
-        A_SEGMENT: (f"steps {form.step_from} to {form.step_to} become",),
         A_DIGEST: ("digests become one", "become"),
     }.get(form.place, (form.place,))
     for name in names:
@@ -277,3 +279,9 @@ def rule_of(rules: Sequence[str], form: Form) -> str:
             if name in rule and (form.place != A_DIGEST or "digest" in rule):
                 return rule
     return ""
+
+
+def _covers(rule: str, form: Form) -> bool:
+    """Return whether a rule made a segment of some steps of a form."""
+    made = _BECOME_SEGMENT.match(rule)
+    return made is not None and int(made[1]) <= form.step_to and form.step_from <= int(made[2])

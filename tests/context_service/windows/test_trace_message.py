@@ -28,7 +28,10 @@ def _steps(n: int, words: random.Random) -> list[dict[str, Any]]:
     """Return a step whose result has a sentence at its beginning, one in the middle, and much noise."""
     lines = [f"{' '.join(words.choices(WORDS, k=9))} {line}" for line in range(120)]
     found = "\n".join([_sentence(n), *lines[:60], f"middle {n}: {words.random()}", *lines[60:]])
-    return [calls(f"c{n}", content=f"I look at batch {n} of the harbour."), result(f"c{n}", found)]
+    return [
+        calls(f"c{n}", content=f"We decided that batch {n} of the harbour waits, because berth {n % 7} is full."),
+        result(f"c{n}", found),
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -338,7 +338,7 @@ async def test_a_commit_whose_connection_ends_at_any_statement_is_not_done_and_t
     caller: Caller, other_replica: Caller, context_id: str, monkeypatch: pytest.MonkeyPatch
 ):
     """In front of each statement of the fold, and of what is written behind it."""
-    whole, *windows = [await opened(caller, context_id) for _ in range(9)]
+    whole, *windows = [await opened(caller, context_id) for _ in range(13)]
     for window in (whole, *windows):
         await prepare(caller, window)
     await worked(caller, context_id, range(30, 33))
