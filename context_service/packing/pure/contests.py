@@ -1,9 +1,9 @@
-"""Whether a later sentence may lift or change a rule, or set a value again.
+"""Whether a later sentence may lift or change a rule.
 
-A rule or a value that may have changed must not stand in the state as if it held. Whether a sentence changes it is
-seldom certain: people write "I take it back about the maiden name" or "make it 90". So a sentence that shares words
-with an entry contests it: the state then lists both statements, the newest first, and its reader decides. A question,
-and an exception for once, contest nothing.
+A rule that may have changed must not stand in the state as if it held. Whether a sentence changes it is seldom certain:
+people write "I take it back about the maiden name". So a sentence of a user that shares words with a rule contests it:
+the state then lists both, the newer first, and its reader decides. A question, an exception for once, and a sentence
+that is a rule of its own contest nothing.
 """
 
 from __future__ import annotations
@@ -43,37 +43,6 @@ _CHANGES = re.compile(
     r"ju\u017c|mo\u017cesz|teraz|art\u0131k|agora|mais|pode)\b",
     re.IGNORECASE,
 )
-# Kinds of values. A later value of the same kind may be of the same thing, whatever words its sentence has.
-_KINDS = {
-    "time of day": re.compile(
-        r"\b\d{1,2}[:h.]\d{2}\b|\b\d{1,2} ?(?:a\.?m|p\.?m|o'clock|uhr)\b|\b(?:noon|midnight)\b|\bat \d{1,2}\b",
-        re.IGNORECASE,
-    ),
-    "duration": re.compile(
-        r"\b(?:\d[\d.,]*|a|an|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|"
-        r"sixty|ninety)[ -]?"
-        r"(?:ms|s|secs?|seconds?|min|mins|minutes?|h|hours?|days?|weeks?|months?|years?)\b",
-        re.IGNORECASE,
-    ),
-    "share": re.compile(r"\d ?(?:%|per ?cent\b|prozent\b)", re.IGNORECASE),
-    "money": re.compile(
-        r"[$\u20ac\u00a3\u00a5] ?\d|\b\d[\d.,]* ?(?:euros?|dollars?|pounds?|francs?|cents?|bucks|eur|usd|gbp|chf|"
-        r"grand|k)\b",
-        re.IGNORECASE,
-    ),
-    "size": re.compile(r"\b\d[\d.,]* ?(?:[kmgt]i?b|bytes?|px|cm|mm|km|m|kg|g|l|degrees)\b", re.IGNORECASE),
-    "switch": re.compile(r"\b(?:on|off|true|false|enabled|disabled|yes|no)\b", re.IGNORECASE),
-    "name": re.compile(r"\b[A-Z]{2,}\b|\b\w+[/_.@-]\w+|(?<=[a-z,] )[A-Z]\w+"),
-    "number": re.compile(
-        r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|half)\b", re.IGNORECASE
-    ),
-}
-_POINTS_BACK = re.compile(
-    r"\b(?:make|made|making|change|raise|lower|set|put|push|move|bring|flip|turn|switch|extend|cut) (?:it|that|"
-    r"this|them)\b"
-    r"|\binstead\b|\b(?:that|this|it)(?:'s| is| should be| must be) (?:an? |the )?\S*\d",
-    re.IGNORECASE,
-)
 
 
 def rule_terms(rule: str) -> frozenset[str]:
@@ -95,27 +64,3 @@ def contests_rule(rule: frozenset[str], sentence: str, terms: frozenset[str]) ->
     if shared >= _RULE_TERMS_MIN and shared >= _RULE_SHARE_MIN * len(rule):
         return True
     return shared >= _CUED_SHARE_MIN * len(rule) and bool(_CHANGES.search(sentence))
-
-
-def contests_value(key: str, value: str, sentence: str, *, is_user: bool) -> bool:
-    """Return whether a later sentence may set a value again: it has one of the same kind, or a value and the key.
-
-    Args:
-        key: The name of the thing, as `key_of` returns it.
-        value: The value that is set.
-        sentence: A later sentence.
-        is_user: A user says it. Assistants report many plain numbers and names, which set nothing.
-    """
-    kinds = kinds_of(sentence)
-    if sentence.rstrip("\"')").endswith("?") or not (kinds or _POINTS_BACK.search(sentence)):
-        return False
-    if set(terms_of(key)) & set(terms_of(sentence)):
-        return value.casefold() not in sentence.casefold() or bool(_CHANGES.search(sentence))
-    alike = kinds_of(value) & kinds
-    return bool(alike if is_user else alike - {"number", "name"}) or bool(_POINTS_BACK.search(sentence))
-
-
-def kinds_of(text: str) -> set[str]:
-    """Return the kinds of the values in a text; `number` only if no other kind has digits."""
-    kinds = {kind for kind, pattern in _KINDS.items() if pattern.search(text)}
-    return kinds - {"number"} if kinds - {"number", "switch", "name"} else kinds

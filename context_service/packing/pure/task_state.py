@@ -19,7 +19,7 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.kernel.parts import ToolCall
 from context_service.kernel.sentences import language_of, sentences_of
-from context_service.packing.pure.contests import contests_rule, contests_value, rule_terms
+from context_service.packing.pure.contests import contests_rule, rule_terms
 from context_service.packing.pure.error_lines import error_line, names_error, resolves
 from context_service.packing.pure.questions import is_answer, is_question
 from context_service.packing.pure.quotation import attributed, with_notice
@@ -39,7 +39,7 @@ KEY_CHARS_MAX = 200
 _PATHS_OF_CALL_MAX = 4
 
 SUB_GOAL = "sub_goal"  # the section of the parts of a goal that callers set; the value is the status
-CONTESTED = "contested"  # a rule or a value that a later statement may change; the text has both statements
+CONTESTED = "contested"  # a rule that a later statement may change; the text has both statements
 REMOVED = "removed"  # entries that callers removed, by section and key: earlier statements of the log no longer hold
 
 # Sections that are always shown, in their order; the others are shown newest first, with their share of the room.
@@ -351,8 +351,6 @@ def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
             return None
     now.pop(removed, None)
     before = now.pop(place, None)
-    if entry.section == "value":
-        now.pop((CONTESTED, entry.key), None)
     now[place] = entry
     if before and entry.section == "constraint" and not entry.key:
         now[place] = before  # said again: it holds since then
@@ -425,34 +423,21 @@ def _close_answered(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
 
 
 def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
-    """Put rules and values that a later message may change among the contested ones, after its words.
+    """Put rules that a later message of a user may change among the contested ones, after its words.
 
-    Only users contest rules. What a caller stated stands until the caller, or a plain statement, changes it.
+    What a caller stated stands until the caller, or a plain statement, changes it.
     """
-    held_ones = [held for held in now.values() if held.section in ("constraint", "value") and held.ref]
-    understood = {held.text: held.section for held in held_ones if held.seq == reply.seq}
-    said = [sentence for sentence in reply.text.split("\n") if understood.get(sentence) != "value"]
-    terms = {sentence: rule_terms(sentence) for sentence in said} if held_ones else {}
-    for held in held_ones:
+    rules = [held for held in now.values() if held.section == "constraint" and held.ref] if reply.key == "user" else []
+    understood = {held.text for held in rules if held.seq == reply.seq}  # rules of their own
+    said = [sentence for sentence in reply.text.split("\n") if sentence not in understood]
+    terms = {sentence: rule_terms(sentence) for sentence in said} if rules else {}
+    for held in rules:
         check_wanted()
-        if held.seq >= reply.seq:
-            continue
-        if held.section == "value":
-            not_rules = (sentence for sentence in said if sentence not in understood)
-            newer = _newer_value(held, not_rules, is_user=reply.key == "user")
-        else:
-            newer = _newer_rule(held, terms) if reply.key == "user" else ""
-        if newer:
+        if held.seq < reply.seq and (newer := _newer_rule(held, terms)):
             del now[place_of(held)]
             text = f"{attributed(newer, reply.speaker)} ({reply.ref}); before: {_said(held)}"  # each with its speaker
-            key = held.key if held.section == "value" else ""
-            contested = replace(held, section=CONTESTED, key=key, text=text, ref=reply.ref, seq=reply.seq, speaker="")
+            contested = replace(held, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
             now[place_of(contested)] = contested
-
-
-def _newer_value(held: Entry, said: Iterable[str], *, is_user: bool) -> str:
-    """Return the first sentence that may set a value again, or an empty text."""
-    return next((one for one in said if contests_value(held.key, held.value, one, is_user=is_user)), "")
 
 
 def _newer_rule(held: Entry, terms: Mapping[str, frozenset[str]]) -> str:

@@ -31,7 +31,7 @@ from context_service.packing.pure.forms import shared_roles
 from context_service.packing.pure.tallies import StepTally, Tallies, ToolUse, added
 from context_service.packing.pure.tallies import loaded as loaded_tallies
 from context_service.packing.pure.tallies import stored as stored_tallies
-from context_service.packing.pure.task_state import CONTESTED, REMOVED, WHOLE, Entry, StateChange, place_of
+from context_service.packing.pure.task_state import REMOVED, WHOLE, Entry, StateChange, place_of
 from context_service.packing.pure.units import Unit
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import pieces_json
@@ -61,7 +61,7 @@ _CHANGED_BY = {
     "resolution": ("error",),
     "error": ("error",),
     "answer": ("question",),
-    "reply": ("question", "error", "constraint", "value"),
+    "reply": ("question", "error", "constraint"),
     "next": ("next",),
 }
 
@@ -207,10 +207,8 @@ class ViewRows:
         """
         door = self._log.of(principal, window.context_id)
         whole = {name for entry in entries for name in _CHANGED_BY.get(entry.section, ())}
-        contested = {entry.key for entry in entries if entry.section == "value"}
         places = [(entry.section, entry.key) for entry in entries]
         places += [(REMOVED, " ".join(place_of(entry))) for entry in entries]
-        places += [(CONTESTED, key) for key in contested]
         named = {
             "window_id": window.window_id,
             "sections": TextArray([section for section, _ in places]),

@@ -69,7 +69,7 @@ UNION
 SELECT newest.* FROM unnest(%(whole)s::text[]) AS of (section) CROSS JOIN LATERAL (
     SELECT {{entry}} FROM context.window_entry e
     WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.ended_at IS NULL
-        AND e.section = of.section AND (e.key = '' OR e.section = 'value')
+        AND e.section = of.section AND e.key = ''
     ORDER BY number DESC LIMIT {{held_of_max}}
 ) newest;
 

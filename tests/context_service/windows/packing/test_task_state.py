@@ -273,23 +273,6 @@ def test_a_later_value_of_the_same_thing_replaces_the_first(first: str, later: s
     assert [(old.text, new.text) for old, new in changed] == [(first, later)]
 
 
-@pytest.mark.parametrize(
-    ("first", "later"),
-    [
-        ("Set the http timeout to 30s for now.", "Users stare at a spinner. Let it give up after 12 seconds."),
-        ("Pick-up at school is 3:15.", "Since choir got cancelled the kids are out at 2:40."),
-        ("The refund limit is 150 euros.", "After last week's mess let's make it 90, please."),
-        ("The tax rate is 19 percent.", "The ministry wants 16 percent until Christmas."),
-    ],
-)
-def test_a_value_that_may_have_been_set_again_is_not_shown_as_current(first: str, later: str):
-    entries, _ = state(*users(first, later))
-
-    assert texts(entries, "value") == []
-    (text,) = texts(entries, "contested")
-    assert text.endswith(f" (m2/0); before: {first} (m1/0)")
-
-
 def test_a_value_of_another_thing_leaves_a_value():
     entries, _ = state(*users("The refund limit is 150 euros.", "The late fee is 4 euros.", "Thanks, that is all."))
 
