@@ -115,7 +115,9 @@ async def test_a_text_that_no_message_has_is_traced_to_nothing(worked):
 async def test_a_rule_is_shown_by_the_state_after_its_message_has_gone(worked):
     caller, window, _ = worked
     trace = await caller.call("TraceMessage", window_id=window.window_id, ref="m1", text="never open gate 80")
-    assert trace.sentence.is_shown and trace.messages[0].place != "verbatim"
+    assert trace.sentence.is_shown and trace.messages[0].place == "conversation"
+    assert trace.messages[0].since.epoch > 0 and "conversation" in trace.messages[0].since.rule
+    assert trace.messages[0].is_whole
     assert any("Never open gate 80." in line.text for line in trace.messages[0].lines)
 
 
