@@ -13,7 +13,7 @@ import re
 from context_service.retrieval.pure.terms import terms_of
 
 _RULE_SHARE_MIN, _RULE_TERMS_MIN = 0.3, 2  # of a rule's words that a sentence has
-_CUED_SHARE_MIN = 0.25  # with words that allow or change something
+_CUED_SHARE_MIN = 0.3  # with words that allow or change something
 _SAYS_NOTHING = frozenset(
     terms_of(
         "always never please use using make sure keep everything rule from now on future only ask don't do want run "

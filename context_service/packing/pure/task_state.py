@@ -428,7 +428,7 @@ def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
     What a caller stated stands until the caller, or a plain statement, changes it.
     """
     rules = [held for held in now.values() if held.section == "constraint" and held.ref] if reply.key == "user" else []
-    understood = {held.text for held in rules if held.seq == reply.seq}  # rules of their own
+    understood = {held.text for held in now.values() if held.seq == reply.seq}  # as a rule of its own, a value, …
     said = [sentence for sentence in reply.text.split("\n") if sentence not in understood]
     terms = {sentence: rule_terms(sentence) for sentence in said} if rules else {}
     for held in rules:

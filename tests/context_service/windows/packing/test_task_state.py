@@ -236,6 +236,8 @@ def test_a_rule_that_may_have_been_taken_back_is_listed_after_the_newer_statemen
         ("Use metric units.", "Forget the rule about tabs."),
         ("Run the tests before every commit.", "Stop running the benchmarks."),
         ("Don't book middle seats.", "Middle is fine just this once, it is a short hop."),
+        ("Never touch the folder of the scheduler 14.", "The scheduler limit is now 1034."),
+        ("Never touch the folder of the scheduler 14.", "Never touch the folder of the ledger 15."),
         ("Never share my location with anyone.", "You didn't give Jonas my location, did you?"),
     ],
 )
