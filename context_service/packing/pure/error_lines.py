@@ -81,7 +81,7 @@ _STILL = re.compile(
 _WORKS = re.compile(
     r"\b(?:works?|worked|working|pass(?:es|ed)?|builds?|built|loads?|loaded|succe\w+|done|ok|okay|runs?|ran|gone|"
     r"is back|readable|"
-    r"complet\w+|green|delivered|moved|fixed|solved|resolved|restarted|confirmed|corrected|cleared|(?:went|"
+    r"complet\w+|green|delivered|fixed|solved|resolved|restarted|confirmed|corrected|cleared|(?:went|"
     r"goes) through|finished|"
     r"up again|l\u00e4uft|geht|funktioniert\w*|behoben|erledigt|marche|passe|fonctionne|tourne|corrig\u00e9|"
     r"funciona|resuelto|hecho|"
@@ -89,6 +89,8 @@ _WORKS = re.compile(
     r"\u6210\u529f|\u76f4\u308a|\u52d5\u304d",
     re.IGNORECASE,
 )
+_IDENTIFIES = re.compile(r"\d|\w[._/-]\w|(?:error|exception|violation)$")  # one such word is enough
+_PLAIN_WORDS_MIN = 2  # of a statement that only says that something works
 _WORD = re.compile(r"\w+")
 _REPEATED_WORDS = 4
 
@@ -118,9 +120,16 @@ def _weight(line: str) -> int:
     return weight // 2 if _WARNS.search(line) else weight
 
 
-def names_error(statement: str, error: str) -> bool:
-    """Return whether a statement is about an error, and neither repeats it nor says that it is still there."""
-    if _STILL.search(statement) or not _specific(statement) & _specific(error):
+def names_error(statement: str, error: str, *, words_min: int = 1) -> bool:
+    """Return whether a statement is about an error, and neither repeats it nor says that it is still there.
+
+    Args:
+        statement: What somebody said later.
+        error: The line that names the error.
+        words_min: The number of plain words that both must have; one name or number is enough.
+    """
+    shared = _specific(statement) & _specific(error)
+    if _STILL.search(statement) or not (len(shared) >= words_min or any(map(_IDENTIFIES.search, shared))):
         return False
     said = _WORD.findall(statement.casefold())
     runs = {tuple(said[at : at + _REPEATED_WORDS]) for at in range(len(said))}
@@ -130,7 +139,7 @@ def names_error(statement: str, error: str) -> bool:
 
 def resolves(statement: str, error: str) -> bool:
     """Return whether a statement names an error and says that something works."""
-    return bool(_WORKS.search(statement)) and names_error(statement, error)
+    return bool(_WORKS.search(statement)) and names_error(statement, error, words_min=_PLAIN_WORDS_MIN)
 
 
 def _specific(text: str) -> set[str]:

@@ -394,7 +394,8 @@ def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
     for held in reversed([held for held in now.values() if held.section == "error" and not held.value]):
         if (resolves if entry.section == "reply" else names_error)(entry.text, held.text):
             del now[place_of(held)]
-            said = entry.text.replace("\n", " ")[:SENTENCE_CHARS_MAX]
+            lines = entry.text.split("\n")
+            said = next((line for line in lines if names_error(line, held.text)), lines[0])
             both = f"{_said(held)} -> {attributed(said, entry.speaker)}"  # each part has its own speaker
             helped = replace(held, text=both, value=said, ref=entry.ref, seq=entry.seq, speaker="")
             now[place_of(helped)] = helped

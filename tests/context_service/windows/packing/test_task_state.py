@@ -381,6 +381,7 @@ def test_what_helped_belongs_to_the_error_that_it_names():
         "Marketing fixed the slogan, take the new one.",
         "It still says that carts_v2 does not exist.",
         "I ran it again: relation carts_v2 does not exist.",
+        "Thanks, that works. The relation of carts to orders is done.",
     ],
 )
 def test_a_statement_about_something_else_resolves_no_error(later: str):
