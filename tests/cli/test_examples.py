@@ -305,7 +305,7 @@ def ran(run: Run, line: str, *, stdin: str = "") -> tuple[int, str, str]:
     """
     code, told, piped = 0, "", stdin.encode()
     for stage in line.split(" | "):
-        command, _, file = stage.partition(" > ")
+        command, file = re.fullmatch(r"(.*?)(?: > ([\w./-]+) *)?", stage).groups()
         if not command.startswith("contextkeep "):
             shell = ["bash", "-c", stage]
             piped = subprocess.run(shell, input=piped, capture_output=True, timeout=120, check=True).stdout
@@ -313,7 +313,7 @@ def ran(run: Run, line: str, *, stdin: str = "") -> tuple[int, str, str]:
         result = run(command.removeprefix("contextkeep "), stdin=piped)
         code, told, piped = code or result.exit_code, told + result.stderr, result.stdout_bytes
         if file:
-            Path(file.strip()).write_bytes(piped)
+            Path(file).write_bytes(piped)
     return code, piped.decode(), told
 
 

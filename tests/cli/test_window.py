@@ -172,7 +172,7 @@ def test_a_fold_is_prepared_and_committed(answer: Answer, run: Run, context_id: 
     window_id = answer(f"window open {context_id} gpt-5")["window_id"]
     refused = run(f"window commit {window_id}")
     assert refused.exit_code and "FOLD_NOT_PREPARED" in refused.stderr
-    rows = [{"role": "user", "content": "\n".join(f"row {n} of a listing" for n in range(400))} for _ in range(14)]
+    rows = [{"role": "assistant", "content": "\n".join(f"row {n} of a list" for n in range(400))} for _ in range(14)]
     answer(f"context append --context {context_id}", stdin="\n".join(map(json.dumps, rows)))
     told = answer(f"window prepare {window_id} --epoch 0")
     done = answer(f"window commit {window_id} --epoch 0")

@@ -673,12 +673,15 @@ def trace(session: Session, output: Output, *, window_id: str, ref: str, **optio
     if output.format is Format.JSON:
         output.one(traced)
         return
-    output.many([_place_of(message) for message in traced.messages], "ref", "place", "epoch", "reason", "rule")
+    if traced.messages:
+        output.many([_place_of(message) for message in traced.messages], "ref", "place", "epoch", "reason", "rule")
     for message in traced.messages:
         for line in message.lines:
             click.echo(printable(f"{message.ref} {line.zone}: {line.text}"))
     if traced.sentence:
         click.echo(_last_shown(traced.sentence))
+    elif options["text"]:
+        click.echo(f"No message of {ref} has this text.")
     if traced.next_ref:
         click.echo(f"more: {traced.next_ref}", err=True)
 
