@@ -247,7 +247,13 @@ def _specialist(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
 def _looked_at(context: ContextClient, made: dict[str, str]) -> dict[str, str]:
     gone = context.contexts.delete(context.contexts.send("Never mind.").context_id)
     test = context.source_tests.run("Where?", provider_ids=["workspace"])
-    return {"RECEIPT": gone.erasure_id, "JOB": swept(context), "TEST": test.test_id}
+    other = context.source_tests.run("Where?", provider_ids=["workspace"])
+    return {
+        "RECEIPT": gone.erasure_id,
+        "JOB": swept(context),
+        "TEST": test.test_id,
+        "OTHER_TEST": other.test_id,
+    }
 
 
 # An example that takes away has its own of what its commands are about: all of it would cost 0.6 s of CPU each.
@@ -322,7 +328,7 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
     first = "CONTEXT" if command.startswith(("context", "window", "export")) else "SESSION"
     second = "RECORD" if command.startswith(("wm", "kb")) and "RECORD" in ids else "TURN"
     others = ("EDGE", "RECEIPT", "TASK", "WINDOW", "PIN", "MEMORY", "TEST", "PAGE", "DOCUMENT", "JOB")
-    for number, name in enumerate((first, second, *others, "ERASURE_OF_SUBJECT", "HOLD"), 1):
+    for number, name in enumerate((first, second, *others, "ERASURE_OF_SUBJECT", "HOLD", "OTHER_TEST"), 1):
         line = line.replace(f"0197f1f2-0000-7000-8000-{number:012}", ids.get(name, ""))
 
     line = line.replace("cgk_Zk3vT0aQ", ids.get("PREFIX", ""))

@@ -6,9 +6,9 @@ import functools
 import inspect
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -17,6 +17,7 @@ from contextkeep.cli._output import Format, Output, printable
 from contextkeep.client import _base as client_base
 from contextkeep.client.aio import AsyncContextClient
 from contextkeep.client.sync import ContextClient, EntityClient
+from contextkeep.values import MemoryQueryMode
 
 _EXIT_CODES: tuple[tuple[type[errors.ContextKeepError], int], ...] = (
     (errors.InvalidArgument, 2),
@@ -157,17 +158,17 @@ _OPTIONS = (
         "output_format",
         flag_value=Format.RAW,
         type=Format,
-        help="Print bare values, separated by tabs, for scripts.",
+        help="Print values separated by tabs, for scripts.",
     ),
-    click.option("--context-address", help="Address of the Context Service.  [env var: CONTEXT_SERVICE_ADDRESS]"),
-    click.option("--entity-address", help="Address of the Entity Service.  [env var: ENTITY_SERVICE_ADDRESS]"),
-    click.option("--api-key", help="API key for the call.  [env var: CONTEXT_SERVICE_API_KEY]"),
-    click.option("--app-id", help="App that mappings and windows belong to.  [env var: CONTEXT_SERVICE_APP_ID]"),
+    click.option("--context-address", help="Address.  [env var: CONTEXT_SERVICE_ADDRESS]"),
+    click.option("--entity-address", help="Address.  [env var: ENTITY_SERVICE_ADDRESS]"),
+    click.option("--api-key", help="API key.  [env var: CONTEXT_SERVICE_API_KEY]"),
+    click.option("--app-id", help="App whose mappings are used, such as shop.  [env var: CONTEXT_SERVICE_APP_ID]"),
 )
 
 
 def command(
-    *options: Callable[[Any], Any], name: str, example: str, group: click.Group | None = None
+    *options: Callable[[Any], Any], name: str, example: str, group: click.Group | None = None, terms: Sequence[str] = ()
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Return a decorator that makes a command of a function.
 
@@ -179,6 +180,7 @@ def command(
         name: The name of the command.
         example: One or more lines that run.
         group: The group of the command. None if the caller adds it to one.
+        terms: Sentences that explain words of the help. They end it.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
@@ -211,7 +213,9 @@ def command(
             callback = option(callback)
         lines = "\n".join(f"  {line}" for line in example.strip().splitlines())
         what, *more = (inspect.getdoc(function) or "").split("\n\n")
-        text = "\n\n".join([what, *more[:1], f"\b\nExample:\n{lines}", *more[1:]])
+        text = "\n\n".join(
+            [what, *more[:1], f"\b\nExample:\n{lines}", *more[1:], *([" ".join(terms)] if terms else [])]
+        )
         new_command = click.command(name=name, help=text)(callback)
         if group is not None:
             group.add_command(new_command)
@@ -220,9 +224,49 @@ def command(
     return decorate
 
 
-external_id_option = click.option(
-    "--external-id", "by_external_id", is_flag=True, help="Read the id argument as your own (external) id."
+# What the helps of several commands say about a word.
+PACK_TEXT = "A pack is the list of messages for the next request to the model."
+STEP_TEXT = "A step is one message, or an assistant's message with the results of its tool calls."
+SEQ_TEXT = "seq: the number of a message in its context, from 1, a column of `contextkeep context messages`."
+EPOCH_TEXT = "epoch: how often the beginning of the packs changed, as by compactions; see `contextkeep window get`."
+ZONE_TEXT = "zone: the parts of one kind in a pack, such as pins, verbatim messages or segments (summaries)."
+REF_TEXT = (
+    "REF, such as m3/1: part 1 of message 3; m3 is the whole message, m3..m8 a range. Packs and searches print refs."
 )
+PASSAGE_TEXT = "A passage is a message or a piece of one. Its ref, such as m3.0, names the first passage of message 3."
+GET_OR_CREATE_TEXT = "the context with this id in another system, such as slack C024BE91L; create it if there is none."
+
+mapping_option = click.option(
+    "--mapping",
+    "mapping_name",
+    default="",
+    help="Mapping: the rules that turn nodes into messages; see `contextkeep mapping list`.  [default: simple_chat]",
+)
+
+
+def external_id_option(argument: str) -> Callable[[Any], Any]:
+    """Return the option `--external-id`; the argument is named as the help names it."""
+    return click.option(
+        "--external-id",
+        "by_external_id",
+        is_flag=True,
+        help=f"{argument} is your own id, such as thread-42, not the node's UUID.",
+    )
+
+
+def graph_option(text: str = "Graph that --external-id looks in.") -> Callable[[Any], Any]:
+    """Return the option `--graph` of a command that takes one graph."""
+    return click.option("--graph", "graph_name", default="", help=f'{text}  [default: the graph "default"]')
+
+
+def memory_option(name: str) -> Callable[[Any], Any]:
+    """Return the option that says how a query searches memories."""
+    return click.option(
+        name,
+        "memory_mode",
+        type=click.Choice(get_args(MemoryQueryMode)),
+        help="recall: each memory is a hit; reflect: one hit sums them up.",
+    )
 
 
 class NodeArgument:
@@ -247,10 +291,7 @@ class NodeArgument:
             node = node_named(values.pop(self._argument), by_external_id, graph_name, keyword=self._keyword)
             return callback(node=node, **values)
 
-        graph = click.option(
-            "--graph", "graph_name", default="", help="Graph in which to look up your own id.  [default: default]"
-        )
-        return click.argument(self._argument)(external_id_option(graph(run)))
+        return click.argument(self._argument)(external_id_option(self._argument.upper())(graph_option()(run)))
 
 
 def node_named(text: str, by_external_id: bool, graph_name: str, *, keyword: str = "node_id") -> dict[str, Any]:
@@ -310,7 +351,10 @@ def limit_option(rows: int = 100) -> Callable[[Any], Any]:
 
 
 subject_option = click.option(
-    "--user", "subject_user_id", default="", help="User to act for; a key without a user needs the scope delegate."
+    "--user",
+    "subject_user_id",
+    default="",
+    help="User to act for, such as ada; needs the scope delegate.  [default: the key's user]",
 )
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 

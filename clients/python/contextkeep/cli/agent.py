@@ -19,28 +19,36 @@ def _common_options(function: Any) -> Any:
     """Give a command the options that agents and templates have in common."""
     for option in reversed(
         (
-            click.option("--name", "display_name", default="", help="Display name."),
+            click.option("--name", "display_name", default="", help="Name for people."),
             click.option(
                 "--below",
                 "node_ids",
                 multiple=True,
-                help="Node whose files, and those of the nodes below it, are searched; may be repeated.",
+                help="Node (its UUID) whose files are searched, with those of the nodes below it; may be repeated.",
             ),
-            click.option("--base", "knowledge_bases", multiple=True, help="Knowledge base to search; may be repeated."),
             click.option(
-                "--allow", "allowed_ids", multiple=True, help="Source that the agent may search; may be repeated."
+                "--base",
+                "knowledge_bases",
+                multiple=True,
+                help="Knowledge base to search, such as handbook; may be repeated.",
+            ),
+            click.option(
+                "--allow",
+                "allowed_ids",
+                multiple=True,
+                help="Source that the agent may search, such as workspace; may be repeated.  [default: no restriction]",
             ),
             click.option(
                 "--allow-family",
                 "allowed_families",
                 multiple=True,
-                help="Family of sources that the agent may search; may be repeated.",
+                help="Allow all sources of this family, such as mcp; may be repeated.",
             ),
             click.option(
                 "--default",
                 "default_ids",
                 multiple=True,
-                help="Source that is searched if a query names none; may be repeated.",
+                help="Source to search if a query names none, such as memory; may be repeated.",
             ),
         )
     ):
@@ -67,18 +75,23 @@ def agent() -> None:
 @command(
     click.argument("agent_id"),
     click.option(
-        "--template", "template_id", default="", help="Template with the settings that this agent does not set itself."
+        "--template", "template_id", default="", help="Template: settings that several agents share, such as reviewers."
     ),
     _common_options,
-    click.option("--for-user", "user_ids", multiple=True, help="User who may use the agent; may be repeated."),
     click.option(
-        "--for-agent", "agent_ids", multiple=True, help="Agent whose keys may use the agent; may be repeated."
+        "--for-user",
+        "user_ids",
+        multiple=True,
+        help="User who may use the agent, such as ada; may be repeated.  [default: all but other agents]",
+    ),
+    click.option(
+        "--for-agent", "agent_ids", multiple=True, help="Agent that may use it, such as drafter; may be repeated."
     ),
     click.option(
         "--for-subject",
         "subjects",
         multiple=True,
-        help="Subject of a key or token that may use the agent; may be repeated.",
+        help="Subject (the name in a key) that may use it, such as ci; may be repeated.",
     ),
     _NOBODY,
     name="put",
@@ -103,7 +116,8 @@ def put(
 
     Use it to say which files, knowledge bases and sources an agent searches.
 
-    An option that you leave out is taken from the template, and is empty if there is none.
+    A source is something that `contextkeep query` can search; `contextkeep sources list` lists them with their
+    families. An option that you leave out is taken from the template, and is empty if there is none.
     """
     callers = None
     if nobody_else or user_ids or agent_ids or subjects:
@@ -113,15 +127,15 @@ def put(
 
 @command(click.argument("agent_id"), subject_option, name="get", group=agent, example="contextkeep agent get my_agent")
 def get(session: Session, output: Output, *, agent_id: str, **options: Any) -> None:
-    """Print an agent.
+    """Print an agent: its files, sources and callers.
 
-    Use it to check which sources an agent may search.
+    Use it to check which sources an agent may search. Only administrators see its callers.
     """
     output.one(session.context.agents.get(agent_id, **options))
 
 
 @command(
-    click.option("--template", "template_id", default="", help="List only agents of this template."),
+    click.option("--template", "template_id", default="", help="List only agents of this template, such as reviewers."),
     subject_option,
     limit_option(),
     name="list",
@@ -131,7 +145,7 @@ def get(session: Session, output: Output, *, agent_id: str, **options: Any) -> N
 def list_agents(session: Session, output: Output, *, limit: int, **options: Any) -> None:
     """List the agents that your key may use.
 
-    Use it to find an agent's id for `--agent`.
+    Use it to find an agent's id for `contextkeep query --agent`.
     """
     output.many(session.context.agents.list(**options), *_AGENT, limit=limit)
 
@@ -140,7 +154,7 @@ def list_agents(session: Session, output: Output, *, limit: int, **options: Any)
 def delete(session: Session, output: Output, *, agent_id: str) -> None:
     """Delete an agent; needs admin.
 
-    Use it when no key and no query names the agent any more.
+    Use it when no key and no query names the agent any more. Its files stay.
     """
     session.context.agents.delete(agent_id)
     output.one({"agent_id": agent_id, "is_deleted": True})
@@ -159,9 +173,9 @@ def template() -> None:
     example="contextkeep agent template put reviewers --allow workspace",
 )
 def put_template(session: Session, output: Output, *, template_id: str, **options: Any) -> None:
-    """Create or replace a template; needs admin.
+    """Create or replace a template for agents; needs admin.
 
-    Use it when several agents search the same files and sources.
+    Use it when several agents search the same files and sources. `contextkeep agent put --template` names it.
     """
     output.one(session.context.agent_templates.put(template_id, **_policy(options)))
 
@@ -170,16 +184,16 @@ def put_template(session: Session, output: Output, *, template_id: str, **option
     click.argument("template_id"), name="get", group=template, example="contextkeep agent template get my_template"
 )
 def get_template(session: Session, output: Output, *, template_id: str) -> None:
-    """Print a template.
+    """Print a template: settings that several agents share.
 
-    Use it to see what an agent inherits.
+    Use it to see what an agent with this template inherits.
     """
     output.one(session.context.agent_templates.get(template_id))
 
 
 @command(limit_option(), name="list", group=template, example="contextkeep agent template list")
 def list_templates(session: Session, output: Output, *, limit: int) -> None:
-    """List the templates.
+    """List the templates of agents.
 
     Use it to find a template's id for `contextkeep agent put --template`.
     """
@@ -193,9 +207,9 @@ def list_templates(session: Session, output: Output, *, limit: int) -> None:
     example="contextkeep agent template delete old_template",
 )
 def delete_template(session: Session, output: Output, *, template_id: str) -> None:
-    """Delete a template; needs admin.
+    """Delete a template of agents; needs admin.
 
-    Use it after no agent refers to the template; otherwise it fails.
+    Use it when no agent has the template any more; otherwise the command fails.
     """
     session.context.agent_templates.delete(template_id)
     output.one({"template_id": template_id, "is_deleted": True})

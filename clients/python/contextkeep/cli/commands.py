@@ -54,8 +54,8 @@ Example:
 def contextkeep() -> None:
     """Context Service: memory and context for AI agents.
 
-    Use it to store conversations, files and facts, and to pack what a model should see. Each command shows an
-    example with --help.
+    Use it to store conversations, files and facts, and to print the messages that a model should see. Each command
+    shows an example with --help.
     """
 
 

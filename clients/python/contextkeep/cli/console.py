@@ -6,21 +6,28 @@ import os
 
 import click
 
+# No docstring: click keeps the lines of the example only after a \b, which a docstring must not have.
+_HELP = """Serve a web console until you press Ctrl-C.
 
-@click.command(epilog="\b\nExample:\n  contextkeep console --port 50080")
-@click.option("--host", default="", help="Address to listen on.  [env var: CONSOLE_HOST; default: 127.0.0.1]")
-@click.option("--port", default="", help="Port to listen on.  [env var: CONSOLE_PORT; default: 50080]")
+Use it to look at contexts, windows and records in a browser.
+
+\b
+Example:
+  contextkeep console --port 50080
+
+Visitors sign in with an API key and see what that key may see. The command itself needs no key.
+"""
+
+
+@click.command(help=_HELP)
 @click.option(
-    "--context-address", default="", help="Address of the Context Service.  [env var: CONTEXT_SERVICE_ADDRESS]"
+    "--host", default="", help="Address to listen on; 0.0.0.0 is all.  [env var: CONSOLE_HOST; default: 127.0.0.1]"
 )
-@click.option("--entity-address", default="", help="Address of the Entity Service.  [env var: ENTITY_SERVICE_ADDRESS]")
+@click.option("--port", default="", help="Port to listen on.  [env var: CONSOLE_PORT; default: 50080]")
+@click.option("--context-address", default="", help="Address.  [env var: CONTEXT_SERVICE_ADDRESS]")
+@click.option("--entity-address", default="", help="Address.  [env var: ENTITY_SERVICE_ADDRESS]")
 def console(**options: str) -> None:
-    """Serve a web console until you press Ctrl-C.
-
-    Use it to look at contexts, windows and records in a browser.
-
-    Visitors sign in with an API key and see what that key may see. The command itself needs no key.
-    """
+    """Serve a web console until you press Ctrl-C."""
     try:
         from contextkeep_console.serving import serve
         from contextkeep_console.settings import Settings, SettingsError

@@ -9,12 +9,16 @@ from typing import Any, BinaryIO, Literal, get_args
 import click
 
 from contextkeep.cli._base import (
+    GET_OR_CREATE_TEXT,
     JSON_OBJECT,
+    PASSAGE_TEXT,
+    SEQ_TEXT,
     NodeArgument,
     Session,
     command,
     confirm,
     limit_option,
+    mapping_option,
     subject_option,
     yes_option,
 )
@@ -40,36 +44,45 @@ _EXTERNAL = click.option(
     nargs=2,
     multiple=True,
     metavar="SYSTEM ID",
-    help="Id of this context in another system.",
+    help="Id of the context in another system, such as slack C024BE91L; may be repeated.",
 )
 _TITLE = click.option("--title", help="Title, for people.")
-_METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata as a JSON object, or @FILE.")
-_ENTITY = click.option("--entity", "entity_node_id", help="Node of the entity graph that the context belongs to.")
-_EXPIRES = click.option(
-    "--expires-at", type=TIME, help="When the context is deleted automatically, such as 2026-01-31T12:00:00Z."
+_METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata, such as '{\"vip\": true}', or @FILE.")
+_ENTITY = click.option(
+    "--entity", "entity_node_id", help="Node of the entity graph (its UUID) that the context is about."
 )
-_PROFILE = click.option("--recall-profile", help="Ranking profile that recall uses in this context.")
+_EXPIRES = click.option(
+    "--expires-at", type=TIME, help="When the service deletes the context, such as 2026-01-31T12:00:00Z."
+)
+_PROFILE = click.option("--recall-profile", help="How recall ranks passages: default or conversation.")
 _HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _PROFILE)
 _RANKED = (
-    click.option("--profile", default="", help="Ranking profile.  [default: the context's]"),
+    click.option("--profile", default="", help="Ranking: default or conversation.  [default: the context's]"),
     click.option("--explain", "with_features", is_flag=True, help="Show the parts of each score."),
     click.option(
-        "--role", "roles", multiple=True, type=click.Choice(_ROLES), help="Only passages of this role; may be repeated."
+        "--role",
+        "roles",
+        multiple=True,
+        type=click.Choice(_ROLES),
+        help="Only passages of this role; may be repeated.",
     ),
     click.option(
         "--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Only passages of this kind; may be repeated."
     ),
     click.option(
-        "--about", "entity_node_ids", multiple=True, help="Only passages about this node of the graph; may be repeated."
+        "--about",
+        "entity_node_ids",
+        multiple=True,
+        help="Only passages about this node of the graph (its UUID); may be repeated.",
     ),
 )
 _TARGET = (
-    click.option("--context", "context_id", help="Context to write to.  [default: a new context]"),
+    click.option("--context", "context_id", help="Id of the context to write to.  [default: a new context]"),
     click.option(
         "--get-or-create",
         nargs=2,
         metavar="SYSTEM ID",
-        help="Write to the context with this external id; create it if there is none.",
+        help=f"Write to {GET_OR_CREATE_TEXT}",
     ),
 )
 
@@ -90,10 +103,12 @@ context.add_command(artifact)
     click.option(
         "--message-id",
         default="",
-        help="Your own id of the message; a second message with the same id is not stored again.",
+        help="Your own id of the message, such as order-17; the same message again is not stored twice.",
     ),
-    click.option("--agent-id", default="", help="Agent that wrote the message."),
-    click.option("--task", "task_id", help="Task that the message belongs to; its context is used."),
+    click.option("--agent-id", default="", help="Agent that wrote the message, such as billing."),
+    click.option(
+        "--task", "task_id", help="Id of a task (`contextkeep context task`); the message goes to its context."
+    ),
     *_HEADER,
     subject_option,
     name="send",
@@ -117,9 +132,10 @@ def send(
 ) -> None:
     """Send one message; without a context, start a new one.
 
-    Use it to store a message of a user or an agent. For many messages use `append`.
+    Use it to store a message of a user or an agent. For many messages use `contextkeep context append`.
 
-    With `-` the text comes from stdin. The options from --title to --recall-profile describe a new context.
+    With `-` the text comes from stdin. The options from --title to --recall-profile describe a new context. The answer
+    has the seq of the message: its number in the context, from 1.
     """
     if content == "-":
         try:
@@ -147,9 +163,10 @@ def append(session: Session, output: Output, *, file: BinaryIO, **options: Any) 
 
     Use it to load a conversation that you have as newline-delimited JSON.
 
-    Each batch has up to 500 messages and 4 MiB and is stored as a whole or not at all. Each line is a JSON object
-    with any of the fields role, content, parts, name, message_id, agent_id, metadata, said_at and session. The
-    options from --title to --recall-profile describe a new context.
+    Each line is a JSON object with any of the fields role, content, parts (texts, files, tool calls and results), name
+    (of the speaker), message_id, agent_id, metadata, said_at, and session (your name for one sitting; without it, a
+    pause of four hours begins a new one). Each batch has up to 500 messages and 4 MiB and is stored as a whole or not
+    at all. The options from --title to --recall-profile describe a new context.
     """
     output.many(session.context.contexts.append(messages_of(file), **_target(options)), *_SENT)
 
@@ -164,7 +181,7 @@ def append(session: Session, output: Output, *, file: BinaryIO, **options: Any) 
 def show(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
     """Print a context without its messages.
 
-    Use it to see the title, state, owner and counts of a context.
+    Use it to see the title, state, owner and counts of a context. `contextkeep context messages` lists the messages.
     """
     result = session.context.contexts.get(context_id, history_length=0, **options).context
     output.one(result if output.format is Format.JSON else {**to_plain(result), "index": str(result.index)})
@@ -176,19 +193,25 @@ def show(session: Session, output: Output, *, context_id: str, **options: Any) -
         type=click.Choice(get_args(ContextState)),
         help="List only open or only closed contexts.  [default: both]",
     ),
-    click.option("--agent-id", default="", help="List only contexts in which this agent has written."),
-    click.option("--owner", "owner_user_id", default="", help="List only contexts of this user."),
+    click.option("--agent-id", default="", help="List only contexts in which this agent wrote, such as billing."),
+    click.option("--owner", "owner_user_id", default="", help="List only contexts of this user, such as ada."),
     click.option(
-        "--external", "external_id", nargs=2, metavar="SYSTEM ID", help="List only contexts with this external id."
+        "--external",
+        "external_id",
+        nargs=2,
+        metavar="SYSTEM ID",
+        help="List only contexts with this id in another system, such as slack C024BE91L.",
     ),
     click.option(
         "--metadata",
         "metadata_contains",
         type=JSON_OBJECT,
-        help="List only contexts whose metadata contain this JSON object, or @FILE.",
+        help="List only contexts whose metadata contain this, such as '{\"vip\": true}', or @FILE.",
     ),
-    _ENTITY,
-    click.option("--from", "created_from", type=TIME, help="List only contexts created at or after this time."),
+    click.option("--entity", "entity_node_id", help="List only contexts of this node of the graph (its UUID)."),
+    click.option(
+        "--from", "created_from", type=TIME, help="List only contexts created from 2026-01-31T00:00:00Z, say, on."
+    ),
     click.option("--to", "created_to", type=TIME, help="List only contexts created before this time."),
     subject_option,
     limit_option(),
@@ -220,13 +243,18 @@ def list_contexts(
 
 @command(
     _CONTEXT,
-    click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="First message, by its seq."),
-    click.option("--to", "seq_to", type=click.IntRange(0), default=0, help="Last message, by its seq."),
-    click.option("--newest", "newest_first", is_flag=True, help="List newest first."),
+    click.option(
+        "--from", "seq_from", type=click.IntRange(0), default=0, help="seq of the first message.  [default: 1]"
+    ),
+    click.option(
+        "--to", "seq_to", type=click.IntRange(0), default=0, help="seq of the last message.  [default: the newest]"
+    ),
+    click.option("--newest", "newest_first", is_flag=True, help="List the newest first."),
     subject_option,
     limit_option(),
     name="messages",
     group=context,
+    terms=[SEQ_TEXT],
     example="""
 contextkeep context messages 0197f1f2-0000-7000-8000-000000000001 --newest --limit 20
 """,
@@ -255,14 +283,21 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
 
 @command(
     _CONTEXT,
-    click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="First message, by its seq."),
     click.option(
-        "--after", "change_after", type=click.IntRange(0), default=0, help="Only changes after this change number."
+        "--from", "seq_from", type=click.IntRange(0), default=0, help="seq of the first message.  [default: 1]"
     ),
-    click.option("--until-now", is_flag=True, help="Stop after the events that exist now."),
+    click.option(
+        "--after",
+        "change_after",
+        type=click.IntRange(0),
+        default=0,
+        help="Only changes after this number; --json prints it as change_after.  [default: all changes]",
+    ),
+    click.option("--until-now", is_flag=True, help="Stop after what exists now."),
     subject_option,
     name="watch",
     group=context,
+    terms=[SEQ_TEXT],
     example="contextkeep context watch 0197f1f2-0000-7000-8000-000000000001 --until-now",
 )
 def watch(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
@@ -297,9 +332,9 @@ def watch(session: Session, output: Output, *, context_id: str, **options: Any) 
     example="contextkeep context message 0197f1f2-0000-7000-8000-000000000001 greeting --json",
 )
 def message(session: Session, output: Output, *, context_id: str, message_id: str, **options: Any) -> None:
-    """Print one message with all its parts.
+    """Print one message with its parts: texts, files, tool calls.
 
-    Use it to see tool calls, files and metadata, which lists leave out.
+    Use it to see what lists leave out. MESSAGE_ID is a column of `contextkeep context messages`.
     """
     output.one(session.context.contexts.get_message(context_id, message_id, **options))
 
@@ -308,7 +343,7 @@ def message(session: Session, output: Output, *, context_id: str, message_id: st
     _CONTEXT,
     click.argument("text"),
     click.option(
-        "--tokens", "tokens_max", type=click.IntRange(0), default=0, help="Token limit of the answer; 0 means 2,000."
+        "--tokens", "tokens_max", type=click.IntRange(0), default=0, help="Maximum tokens of the answer; 0 means 2,000."
     ),
     click.option(
         "--items", "items_max", type=click.IntRange(0), default=0, help="Maximum number of passages; 0 means 20."
@@ -317,6 +352,7 @@ def message(session: Session, output: Output, *, context_id: str, message_id: st
     subject_option,
     name="recall",
     group=context,
+    terms=[PASSAGE_TEXT],
     example="""
 contextkeep context recall 0197f1f2-0000-7000-8000-000000000001 'Where was my file?' --tokens 1000 --explain
 contextkeep context recall 0197f1f2-0000-7000-8000-000000000001 'Where was my file?' --json > recalled.json
@@ -359,6 +395,7 @@ def recall(
     subject_option,
     name="search",
     group=context,
+    terms=[PASSAGE_TEXT],
     example="""
 contextkeep context search 0197f1f2-0000-7000-8000-000000000001 'lost file' --role user
 """,
@@ -405,7 +442,7 @@ def update(
 
     Use it to correct a field, or to empty one with --clear.
 
-    A new value replaces the whole field; metadata is not merged.
+    A new value replaces the whole field; metadata is not merged. A field without an option stays as it is.
     """
     changes = _header(options)
     if twice := sorted(changes.keys() & set(clear)):
@@ -445,9 +482,9 @@ def close(session: Session, output: Output, *, context_id: str, yes: bool, **opt
 def retract(
     session: Session, output: Output, *, context_id: str, message_ids: tuple[str, ...], yes: bool, **options: Any
 ) -> None:
-    """Hide messages from readers, recall and windows.
+    """Hide messages from readers, searches and models.
 
-    Use it to take back a message that was sent by mistake.
+    Use it to take back a message that was sent by mistake. MESSAGE_ID is a column of `contextkeep context messages`.
     """
     confirm("Retract them?", yes)
     count = session.context.contexts.retract_messages(context_id, message_ids, **options)
@@ -460,7 +497,7 @@ def retract(
         "--seq",
         type=click.IntRange(0),
         default=0,
-        help="Wait for messages up to this seq; 0 means all that are stored now.",
+        help="Wait for messages up to this number; 0 means all that are stored now.",
     ),
     click.option(
         "--wait", "wait_s", type=click.IntRange(1, 300), default=30, show_default=True, help="Seconds to wait at most."
@@ -468,12 +505,13 @@ def retract(
     subject_option,
     name="wait",
     group=context,
+    terms=[SEQ_TEXT],
     example="contextkeep context wait 0197f1f2-0000-7000-8000-000000000001",
 )
 def wait(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
-    """Wait until messages are indexed for recall.
+    """Wait until messages can be searched by meaning.
 
-    Use it in a script that sends messages and then searches them by meaning.
+    Use it in a script that sends messages and then calls `contextkeep context recall`.
 
     The exit code is 1 if the index is not complete in time.
     """
@@ -486,7 +524,7 @@ def wait(session: Session, output: Output, *, context_id: str, **options: Any) -
 @command(
     _CONTEXT,
     yes_option,
-    click.option("--now", is_flag=True, help="Start the deletion at once instead of with the service's next sweep."),
+    click.option("--now", is_flag=True, help="Start the deletion at once.  [default: with the service's next sweep]"),
     subject_option,
     name="delete",
     group=context,
@@ -495,7 +533,8 @@ def wait(session: Session, output: Output, *, context_id: str, **options: Any) -
 def delete(session: Session, output: Output, *, context_id: str, yes: bool, **options: Any) -> None:
     """Delete a context with its messages, and print a receipt.
 
-    Use it to remove a conversation for good. `contextkeep context erasure` takes the receipt.
+    Use it to remove a conversation for good. `contextkeep context erasure` takes the erasure_id of the receipt and
+    prints how far the deletion is.
     """
     confirm("Delete it, with all its messages?", yes)
     output.one(session.context.contexts.delete(context_id, **options), *_RECEIPT)
@@ -511,23 +550,21 @@ def delete(session: Session, output: Output, *, context_id: str, yes: bool, **op
 def erasure(session: Session, output: Output, *, erasure_id: str, **options: Any) -> None:
     """Print how far the deletion of a context is.
 
-    Use it with the receipt that `contextkeep context delete` printed.
+    Use it with the erasure_id that `contextkeep context delete` printed: the RECEIPT.
     """
     output.one(session.context.contexts.get_erasure(erasure_id, **options), *_RECEIPT)
 
 
 @command(
     NodeArgument(),
-    click.option("--context", "context_id", help="Context to fill.  [default: a new context]"),
+    click.option("--context", "context_id", help="Id of the context to fill."),
     click.option(
         "--get-or-create",
         nargs=2,
         metavar="SYSTEM ID",
-        help="Fill the context with this external id; create it if there is none.",
+        help=f"Fill {GET_OR_CREATE_TEXT}",
     ),
-    click.option(
-        "--mapping", "mapping_name", default="", help="Mapping that turns nodes into messages.  [default: simple_chat]"
-    ),
+    mapping_option,
     *_HEADER,
     subject_option,
     name="sync",
@@ -537,10 +574,10 @@ def erasure(session: Session, output: Output, *, erasure_id: str, **options: Any
 def sync(session: Session, output: Output, *, node: dict[str, Any], **options: Any) -> None:
     """Fill a context with the chat history of a node.
 
-    Use it for conversations that live in the entity graph, to recall and search them.
+    Use it to search conversations that are stored as nodes of the entity graph.
 
-    A repeated call adds new messages and updates changed ones. The options from --title to --recall-profile
-    describe a new context.
+    Give --context or --get-or-create. A repeated call adds new messages and updates changed ones. The options from
+    --title to --recall-profile describe a new context.
     """
     if bool(options["context_id"]) == bool(options["get_or_create"]):
         raise click.UsageError("give --context or --get-or-create")
@@ -554,7 +591,7 @@ def sync(session: Session, output: Output, *, node: dict[str, Any], **options: A
         "scopes",
         multiple=True,
         type=click.Choice(["read", "write"]),
-        help="Scope of the new key; may be repeated.  [default: all that your key has]",
+        help="What the key may do; may be repeated.  [default: what your key may]",
     ),
     click.option(
         "--ttl",

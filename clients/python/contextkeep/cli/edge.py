@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import JSON_OBJECT, NodeArgument, Session, command, external_id_option, limit_option
+from contextkeep.cli._base import (
+    JSON_OBJECT,
+    NodeArgument,
+    Session,
+    command,
+    external_id_option,
+    graph_option,
+    limit_option,
+)
 from contextkeep.cli._output import Output
 
 _ROW = ("id", "from_node_id", "edge_type", "to_node_id", "created_at")
@@ -26,7 +34,9 @@ def edge() -> None:
         show_default=True,
         help="Edges that leave the node, enter it, or both.",
     ),
-    click.option("--type", "edge_types", multiple=True, help="Only edges of this type; may be repeated."),
+    click.option(
+        "--type", "edge_types", multiple=True, help="Only edges of this type, such as Contains; may be repeated."
+    ),
     limit_option(),
     name="list",
     group=edge,
@@ -46,9 +56,9 @@ def list_edges(session: Session, output: Output, *, node: dict[str, Any], limit:
     click.argument("from_node_id"),
     click.argument("to_node_id"),
     click.argument("edge_type"),
-    click.option("--data", type=JSON_OBJECT, help="Data of the edge as a JSON object, or @FILE."),
-    external_id_option,
-    click.option("--graph", "graph_name", default="", help="Graph of both nodes.  [default: default]"),
+    click.option("--data", type=JSON_OBJECT, help="Data of the edge, such as '{\"weight\": 1}', or @FILE."),
+    external_id_option("Each node argument"),
+    graph_option("Graph of both nodes."),
     name="create",
     group=edge,
     example="""
@@ -62,7 +72,7 @@ def create(
 
     Use it to connect nodes that exist already.
 
-    With --external-id both nodes are named by your own ids.
+    EDGE_TYPE is Contains, Calls, InResponseTo or a name of your own. The edge leads from the first node to the second.
     """
     ends: dict[str, Any] = {"from_node_id": from_node_id, "to_node_id": to_node_id}
     if by_external_id:
@@ -81,6 +91,6 @@ contextkeep edge delete 0197f1f2-0000-7000-8000-000000000003
 def delete(session: Session, output: Output, *, edge_id: str) -> None:
     """Delete an edge and print it.
 
-    Use it to disconnect two nodes; the nodes stay.
+    Use it to disconnect two nodes; the nodes stay. EDGE_ID is the id in `contextkeep edge list`.
     """
     output.one(session.graph.graph.delete_edge(edge_id), *_ROW)

@@ -26,7 +26,9 @@ def erasure() -> None:
 def plan(session: Session, output: Output, *, subject: str) -> None:
     """Count a user's data and list holds on it.
 
-    Use it before `erase`, to see how much is deleted and whether a hold forbids it.
+    Use it before `contextkeep erasure erase`, to see how much it would delete. SUBJECT is the id of the user.
+
+    A hold forbids the deletion of a user or a context, such as during a lawsuit: `contextkeep erasure hold`.
     """
     output.one(session.context.erasures.plan(subject), "counts", "holds", "not_found")
 
@@ -42,6 +44,9 @@ def erase(session: Session, output: Output, *, subject: str, yes: bool) -> None:
     """Delete all data of a user, for good.
 
     Use it when a user has the right to be forgotten. Stop the programs that write for the user first.
+
+    SUBJECT is the id of the user. The command prints a receipt at once; `contextkeep erasure show` prints how far the
+    deletion is. It fails if a hold (`contextkeep erasure holds`) forbids it.
     """
     confirm(f"Erase all that is {subject}'s, in both services? Nothing brings it back.", yes)
     output.one(session.context.erasures.erase(subject), *_RECEIPT)
@@ -54,18 +59,18 @@ def erase(session: Session, output: Output, *, subject: str, yes: bool) -> None:
     example="contextkeep erasure show 0197f1f2-0000-7000-8000-000000000013",
 )
 def show(session: Session, output: Output, *, erasure_id: str) -> None:
-    """Print how far an erasure is.
+    """Print how far the deletion of a user's data is.
 
-    Use it with the id that `contextkeep erasure erase` printed.
+    Use it with the erasure_id that `contextkeep erasure erase` printed.
     """
     output.one(session.context.erasures.get(erasure_id), *_RECEIPT)
 
 
 @command(
     click.argument("reason"),
-    click.option("--user", "subject", default="", help="User to protect."),
+    click.option("--user", "subject", default="", help="User to protect, such as ada."),
     click.option(
-        "--context", "context_id", default=None, help="Context to protect, with the contexts that were forked from it."
+        "--context", "context_id", default=None, help="Id of the context to protect, with those forked from it."
     ),
     name="hold",
     group=erasure,
@@ -76,7 +81,8 @@ def hold(session: Session, output: Output, *, reason: str, subject: str, context
 
     Use it when data must be kept, such as for a lawsuit.
 
-    The reason is shown to callers whose deletion is refused.
+    Give --user or --context. Such a hold lasts until `contextkeep erasure release`. Callers whose deletion is refused
+    see the reason.
     """
     if bool(subject) == bool(context_id):
         raise InvalidArgument("give --user or --context, to say what to protect", field="user")
@@ -91,9 +97,9 @@ def hold(session: Session, output: Output, *, reason: str, subject: str, context
     example="contextkeep erasure release 0197f1f2-0000-7000-8000-000000000014 --yes",
 )
 def release(session: Session, output: Output, *, hold_id: str, yes: bool) -> None:
-    """Remove a hold.
+    """Remove a hold, so that its data may be deleted.
 
-    Use it when the reason to keep the data has ended.
+    Use it when the reason to keep the data has ended. `contextkeep erasure holds` prints the HOLD_ID.
     """
     confirm("Release it? What it is of may be erased then.", yes)
     session.context.holds.release(hold_id)
@@ -102,7 +108,7 @@ def release(session: Session, output: Output, *, hold_id: str, yes: bool) -> Non
 
 @command(limit_option(), name="holds", group=erasure, example="contextkeep erasure holds")
 def holds(session: Session, output: Output, *, limit: int) -> None:
-    """List holds, newest first.
+    """List holds (they forbid deletions), newest first.
 
     Use it to find the hold that forbids a deletion.
     """

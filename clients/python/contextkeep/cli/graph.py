@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from contextkeep.cli._base import Session, command, limit_option
+from contextkeep.cli._base import Session, command, graph_option, limit_option
 from contextkeep.cli._output import Format, Output, progress
 from contextkeep.values import Change, ExportedGraph
 
 _KINDS = ("nodes", "edges", "embeddings", "envelopes")
-_GRAPH = click.option("--graph", "graph_name", default="", help="Graph.  [default: default]")
+_GRAPH = graph_option("Name of the graph, such as sales.")
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep graph stats")
@@ -31,7 +31,7 @@ def graph() -> None:
 def types(session: Session, output: Output, *, graph_name: str, limit: int) -> None:
     """List the edge types of a graph with their counts.
 
-    Use it to learn which edges a graph has before you search it.
+    Use it to learn which edges (connections of nodes) a graph has before you search it.
     """
     output.many(session.graph.graph.list_edge_types(graph_name), "edge_type", "edges", limit=limit)
 
@@ -40,15 +40,20 @@ def types(session: Session, output: Output, *, graph_name: str, limit: int) -> N
 def stats(session: Session, output: Output, *, limit: int) -> None:
     """List the graphs with their counts of nodes and edges.
 
-    Use it to see what the entity graph contains.
+    Use it to see what the entity graph contains: nodes (people, sessions, things) and edges between them.
     """
     output.many(session.graph.graph.list_graphs(), "graph_name", "nodes", "edges", limit=limit)
 
 
 @command(
-    click.option("--start", is_flag=True, help="Start to record changes from now on; needs the scope admin."),
     click.option(
-        "--from", "place", default="", help="Position to continue from.  [default: print the current position only]"
+        "--start", is_flag=True, help="Record changes from now on, and print the position; needs the scope admin."
+    ),
+    click.option(
+        "--from",
+        "place",
+        default="",
+        help="Position that an earlier call printed.  [default: print the current one only]",
     ),
     limit_option(),
     name="changes",
@@ -56,12 +61,13 @@ def stats(session: Session, output: Output, *, limit: int) -> None:
     example="contextkeep graph changes --start",
 )
 def changes(session: Session, output: Output, *, start: bool, place: str, limit: int) -> None:
-    """List changes of the graph after a position.
+    """List changes of the graph after a position in their log.
 
-    Use it to keep a copy of the graph up to date.
+    Use it to keep a copy of the graph up to date: --start once, then --from with the position that the last call
+    printed.
 
-    Without --from it prints the current position. The position to continue from is printed on stderr; with --json
-    it is part of the answer.
+    A position is a text that means a moment in the log. The one to continue from is printed on stderr; with --json it
+    is next_place in the answer.
     """
     if start:
         if place:

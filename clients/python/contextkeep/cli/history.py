@@ -6,16 +6,14 @@ from typing import Any, get_args
 
 import click
 
-from contextkeep.cli._base import NodeArgument, Session, command
+from contextkeep.cli._base import NodeArgument, Session, command, mapping_option
 from contextkeep.cli._output import Output
 from contextkeep.values import MessageFormat
 
 
 @command(
     NodeArgument(),
-    click.option(
-        "--mapping", "mapping_name", default="", help="Mapping that turns nodes into messages.  [default: simple_chat]"
-    ),
+    mapping_option,
     click.option(
         "--max",
         "max_messages",
@@ -35,7 +33,7 @@ from contextkeep.values import MessageFormat
         "--format",
         "message_format",
         type=click.Choice(get_args(MessageFormat), case_sensitive=False),
-        help="Print the messages as JSON in this vendor's format.",
+        help="Print JSON in this model vendor's format.  [default: a table]",
     ),
     name="history",
     example="""
@@ -56,7 +54,7 @@ def history(
 ) -> None:
     """Print a conversation of the graph, oldest message first.
 
-    Use it to see the messages that a mapping makes of the nodes of a conversation.
+    Use it to see the messages that a mapping makes of the nodes below NODE_ID, the node of the conversation.
     """
     if message_format is not None:
         formatted = session.context.history.formatted(

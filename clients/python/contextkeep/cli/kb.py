@@ -23,7 +23,7 @@ def kb() -> None:
 
 @command(
     click.argument("name"),
-    click.option("--description", default="", help="What the base contains."),
+    click.option("--description", default="", help="What the base contains, for people."),
     click.option(
         "--of-tenant",
         "is_of_tenant",
@@ -31,18 +31,22 @@ def kb() -> None:
         help="Search it in every query of the tenant.  [default: only for agents that name it]",
     ),
     click.option(
-        "--of-app", "app_id", default="", help="Restrict the base to keys of this app; it cannot be changed later."
+        "--of-app",
+        "app_id",
+        default="",
+        help="App of the base, such as shop; a key that is bound to other apps does not see it.",
     ),
     click.option(
         "--agent-bundle-id",
         default="",
-        help="Restrict the base to keys of this agent bundle; it cannot be changed later.",
+        help="Agent bundle of the base, such as crm-bundle, with the same effect.",
     ),
+    click.option("--graph", "graph_name", default="", help="Graph of the base, such as sales, with the same effect."),
     click.option(
-        "--graph", "graph_name", default="", help="Restrict the base to keys of this graph; it cannot be changed later."
-    ),
-    click.option(
-        "--bedrock", "bedrock_id", default="", help="Id of a knowledge base in Amazon Bedrock to search instead."
+        "--bedrock",
+        "bedrock_id",
+        default="",
+        help="Search this knowledge base of Amazon Bedrock instead; such as ABCDE12345.",
     ),
     click.option("--bedrock-region", default="", help="AWS region of that base, such as eu-central-1."),
     name="put",
@@ -52,7 +56,7 @@ def kb() -> None:
 def put(session: Session, output: Output, *, name: str, **given: Any) -> None:
     """Create or replace a knowledge base; needs admin.
 
-    Use it before you add documents.
+    Use it before `contextkeep kb add`. The app, agent bundle, graph and Bedrock id cannot be changed later.
     """
     output.one(session.context.knowledge_bases.put(name, **given))
 
@@ -61,7 +65,7 @@ def put(session: Session, output: Output, *, name: str, **given: Any) -> None:
 def get(session: Session, output: Output, *, name: str) -> None:
     """Print a knowledge base and the progress of its documents.
 
-    Use it after `add`, to see whether the documents are indexed.
+    Use it after `contextkeep kb add`, to see whether the documents are indexed.
     """
     output.one(session.context.knowledge_bases.get(name))
 
@@ -92,11 +96,15 @@ def delete(session: Session, output: Output, *, name: str, yes: bool) -> None:
     click.option(
         "--record",
         "working_memory_id",
-        help="Record to index instead of a file; the document is updated when the record changes.",
+        help="Id of a record (`contextkeep wm list`) to add instead of a file; the document follows its changes.",
     ),
     click.option("--name", default="", help="Title.  [default: the name of the file or record]"),
-    click.option("--uri", default="", help="Link to the original, which search results show."),
-    click.option("--content-type", default="", help="Media type.  [default: guessed from the name]"),
+    click.option(
+        "--uri", default="", help="Link to the original, such as https://intranet.example/a.pdf; searches show it."
+    ),
+    click.option(
+        "--content-type", default="", help="Media type, such as application/pdf.  [default: guessed from the name]"
+    ),
     name="add",
     group=kb,
     example="""
@@ -109,7 +117,8 @@ def add(
 ) -> None:
     """Add a document: a file, stdin (`-`) or a record.
 
-    Use it to make a document searchable. The service indexes it in the background; `documents` shows its state.
+    Use it to make a document searchable. The service indexes it in the background; `contextkeep kb documents` shows
+    its state.
     """
     if (file is None) == (working_memory_id is None):
         raise click.UsageError("give a file or --record (exactly one)")
@@ -154,7 +163,7 @@ def documents(session: Session, output: Output, *, base: str, limit: int, **opti
 def remove(session: Session, output: Output, *, base: str, document_id: str) -> None:
     """Remove a document from a base and from search.
 
-    Use it when a document is obsolete.
+    Use it when a document is obsolete. `contextkeep kb documents` prints the DOCUMENT_ID.
     """
     session.context.knowledge_bases.remove_document(base, document_id)
     output.one({"document_id": document_id, "is_removed": True})

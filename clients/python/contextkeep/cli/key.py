@@ -15,9 +15,9 @@ _CALL = ("called_at", "subject", "method", "status", "reason", "count", "call_id
 
 @command(name="whoami", example="contextkeep whoami")
 def whoami(session: Session, output: Output) -> None:
-    """Print the identity and the scopes of the API key.
+    """Print whom the API key stands for, and its scopes.
 
-    Use it to check which tenant and user a key stands for.
+    Use it to check which tenant and user a key stands for, and what it may do: a scope is a right, such as write.
     """
     output.one(session.context.keys.get_caller())
 
@@ -28,7 +28,12 @@ def key() -> None:
 
 
 @command(
-    click.option("--context", "context_id", default=None, help="List the short-lived keys of this context only."),
+    click.option(
+        "--context",
+        "context_id",
+        default=None,
+        help="Only short-lived keys of this context (its id).  [default: all others]",
+    ),
     limit_option(),
     name="list",
     group=key,
@@ -37,16 +42,16 @@ def key() -> None:
 def list_keys(session: Session, output: Output, *, context_id: str | None, limit: int) -> None:
     """List API keys without their secrets, newest first.
 
-    Use it to find the prefix of a key to revoke.
+    Use it to find the prefix of a key for `contextkeep key revoke`. Needs the scope admin.
     """
     output.many(session.context.keys.list(context_id=context_id), *_KEY, limit=limit)
 
 
 @command(name="show", group=key, example="contextkeep key show")
 def show(session: Session, output: Output) -> None:
-    """Print the API key that this command uses.
+    """Print the API key that the commands use.
 
-    Use it to configure another program on the machine of `make run`.
+    Use it to configure another program on the machine where `make run` started the services.
     """
     if not session.credential:
         raise click.ClickException(
@@ -58,13 +63,27 @@ def show(session: Session, output: Output) -> None:
 @command(
     click.argument("subject"),
     click.option(
-        "--scope", "scopes", multiple=True, help="Scope of the new key; may be repeated.  [default: read and write]"
+        "--scope",
+        "scopes",
+        multiple=True,
+        help="Right of the key: read, write, admin, delegate, context:read or compile; may be repeated."
+        "  [default: read and write]",
     ),
-    click.option("--user", "user_id", default="", help="User whose data the key sees."),
-    click.option("--agent", "agent_id", default="", help="Agent that the key belongs to."),
-    click.option("--app", "app_ids", multiple=True, help="Restrict the key to this app; may be repeated."),
-    click.option("--bundle", "agent_bundle_id", default="", help="Restrict the key to this agent bundle."),
-    click.option("--graph", "graph_names", multiple=True, help="Restrict the key to this graph; may be repeated."),
+    click.option(
+        "--user", "user_id", default="", help="User whose own data the key sees, such as ada.  [default: none]"
+    ),
+    click.option(
+        "--agent", "agent_id", default="", help="Agent that the key is for, such as reviewer.  [default: none]"
+    ),
+    click.option(
+        "--app", "app_ids", multiple=True, help="Restrict the key to this app, such as shop; may be repeated."
+    ),
+    click.option(
+        "--bundle", "agent_bundle_id", default="", help="Restrict the key to this agent bundle, such as crm-bundle."
+    ),
+    click.option(
+        "--graph", "graph_names", multiple=True, help="Restrict the key to this graph, such as sales; may be repeated."
+    ),
     click.option("--ttl", "ttl_s", type=click.IntRange(min=0), default=0, help="Lifetime in seconds; 0 means no end."),
     name="create",
     group=key,
@@ -75,7 +94,8 @@ def create(session: Session, output: Output, *, subject: str, scopes: tuple[str,
 
     Use it to give a program or an agent its own key.
 
-    The new key cannot have more rights than yours.
+    SUBJECT is the name that logs and records show, such as billing-agent. The new key cannot have more rights than
+    yours. The command needs the scope admin.
     """
     result = session.context.keys.create(subject, scopes or ("read", "write"), **options)
     output.one({"key": result.key, "prefix": result.prefix})
@@ -87,7 +107,7 @@ def create(session: Session, output: Output, *, subject: str, scopes: tuple[str,
 def revoke(session: Session, output: Output, *, prefix: str, yes: bool) -> None:
     """Revoke an API key by its prefix.
 
-    Use it when a key leaked or is not needed any more.
+    Use it when a key leaked or is not needed any more. PREFIX is the first 12 characters, as in `contextkeep key list`.
     """
     confirm("Revoke it? Nothing brings it back.", yes)
     session.context.keys.revoke(prefix)
@@ -95,7 +115,7 @@ def revoke(session: Session, output: Output, *, prefix: str, yes: bool) -> None:
 
 
 @command(
-    click.option("--call", "call_id", default="", help="Only calls of this RPC."),
+    click.option("--call", "call_id", default="", help="Only the call with this id, which logs and errors name."),
     limit_option(),
     name="audit",
     example="contextkeep audit --limit 20",
@@ -103,6 +123,6 @@ def revoke(session: Session, output: Output, *, prefix: str, yes: bool) -> None:
 def audit(session: Session, output: Output, *, call_id: str, limit: int) -> None:
     """List administrative calls, newest first; needs admin.
 
-    Use it to see who changed settings, keys or holds, and which attempts were refused.
+    Use it to see who changed settings, keys or holds (they forbid deletions), and which attempts were refused.
     """
     output.many(session.context.operations.list_administrative_calls(call_id=call_id), *_CALL, limit=limit)

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import click
 
 from contextkeep import definition_files
-from contextkeep.cli._base import Session, command, external_id_option, limit_option, node_named
+from contextkeep.cli._base import Session, command, external_id_option, graph_option, limit_option, node_named
 from contextkeep.cli._lines import TIME
 from contextkeep.cli._output import Format, Output
 from contextkeep.definition_files import FileDefinition
@@ -21,22 +21,27 @@ from contextkeep.values import CompileProgress, Definition, FacetKind
 
 _DEFINITION = ("name", "version", "state", "created_by", "created_at", "approved_by", "approved_at")
 _FACET = ("slug", "heading", "kind", "trust", "confidence", "as_of", "fresh_until", "stale", "text")
-_GRAPH = click.option(
-    "--graph", "graph_name", default="", help="Graph in which to look up your own id.  [default: default]"
+_EXTERNAL = external_id_option("--node")
+_PAGE_TEXT = "A page is about one node of the graph, and consists of facets: headings with a text."
+_DEFINITION_TEXT = (
+    "A definition is a set of rules: which nodes have a page, and which facets it has (headings with a text)."
 )
 _COUNTS = ("nodes_read", "pages_written", "pages_unchanged", "pages_removed", "pages_failed")
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep knowledge compile --json")
 def knowledge() -> None:
-    """Pages compiled from the graph, and their definitions."""
+    """Pages compiled from the graph, and their rules."""
 
 
 @command(
     click.argument("files", type=click.Path(exists=True, dir_okay=False, path_type=Path), nargs=-1, required=True),
-    click.option("--approve", is_flag=True, help="Also approve the definitions; needs the scope admin."),
+    click.option(
+        "--approve", is_flag=True, help="Also approve them; needs the scope admin.  [default: they stay drafts]"
+    ),
     name="define",
     group=knowledge,
+    terms=[_DEFINITION_TEXT],
     example="""
 contextkeep knowledge define customers.yaml
 contextkeep knowledge define customers.yaml --approve
@@ -45,7 +50,8 @@ contextkeep knowledge define customers.yaml --approve
 def define(session: Session, output: Output, *, files: tuple[Path, ...], approve: bool) -> None:
     """Write page definitions from YAML files, as drafts.
 
-    Use it to create or change the rules that compile pages: docs/knowledge.md.
+    Use it to create or change the rules that compile pages: docs/knowledge.md. `contextkeep knowledge approve` makes a
+    draft effective.
 
     All files are checked before the first definition is written. Rules that equal the newest version create no new
     version. The first definition that the service refuses stops the command.
@@ -92,17 +98,17 @@ def _located(place: str) -> Iterator[None]:
 
 @command(
     click.argument("name"),
-    click.option(
-        "--version", type=click.IntRange(1), required=True, help="Version to approve, which you have reviewed."
-    ),
+    click.option("--version", type=click.IntRange(1), required=True, help="Version to approve, such as 2."),
     name="approve",
     group=knowledge,
+    terms=[_DEFINITION_TEXT],
     example="contextkeep knowledge approve customers --version 1",
 )
 def approve_version(session: Session, output: Output, *, name: str, version: int) -> None:
-    """Approve a version of a definition.
+    """Approve a version of a page definition.
 
-    Use it after you tested a draft. The service then compiles pages with this version.
+    Use it after `contextkeep knowledge test`. From then on `contextkeep knowledge compile` uses this version. Needs the
+    scope admin.
     """
     output.one(session.context.definitions.approve(name, version), *_DEFINITION)
 
@@ -110,18 +116,17 @@ def approve_version(session: Session, output: Output, *, name: str, version: int
 @command(
     click.argument("name"),
     click.option(
-        "--version", type=click.IntRange(0), default=0, help="Version to retire.  [default: the approved one]"
+        "--version", type=click.IntRange(0), default=0, help="Version, such as 2.  [default: the approved one]"
     ),
     name="retire",
     group=knowledge,
+    terms=[_DEFINITION_TEXT],
     example="contextkeep knowledge retire customers",
 )
 def retire(session: Session, output: Output, *, name: str, version: int) -> None:
-    """Retire a version of a definition.
+    """Retire a version of a page definition.
 
-    Use it when its pages should no longer be found.
-
-    Without --version it retires the approved version.
+    Use it when searches should no longer find its pages. Needs the scope admin.
     """
     output.one(session.context.definitions.retire(name, version), *_DEFINITION)
 
@@ -137,24 +142,26 @@ def retire(session: Session, output: Output, *, name: str, version: int) -> None
     limit_option(),
     name="definitions",
     group=knowledge,
+    terms=[_DEFINITION_TEXT],
     example="contextkeep knowledge definitions --state approved",
 )
 def definitions(session: Session, output: Output, *, states: tuple[Any, ...], limit: int) -> None:
-    """List the versions of definitions.
+    """List the versions of page definitions.
 
-    Use it to find drafts to approve.
+    Use it to find drafts for `contextkeep knowledge approve`.
     """
     output.many(session.context.definitions.list(states=states), *_DEFINITION, limit=limit)
 
 
 @command(
     click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
-    click.option("--definition", "name", help="Definition to use, if the file has several."),
-    click.option("--node", "node_id", required=True, help="Node to compile a page for."),
-    external_id_option,
-    _GRAPH,
+    click.option("--definition", "name", help="Definition to use, such as customers, if the file has several."),
+    click.option("--node", "node_id", required=True, help="Node to compile a page for, by its UUID."),
+    _EXTERNAL,
+    graph_option(),
     name="test",
     group=knowledge,
+    terms=[_DEFINITION_TEXT],
     example="contextkeep knowledge test customers.yaml --node 0197f1f2-0000-7000-8000-000000000001",
 )
 def test(
@@ -169,7 +176,7 @@ def test(
 ) -> None:
     """Compile one page from a file, without storing it.
 
-    Use it while you write a definition.
+    Use it while you write a page definition.
     """
     values = {item.name: item for item in definition_files.read(file)}
     if name is None and len(values) == 1:
@@ -182,10 +189,15 @@ def test(
 
 
 @command(
-    click.option("--definition", "definition_name", default="", help="Compile all pages of this definition."),
-    click.option("--node", "node_ids", multiple=True, help="Compile the pages of this node; may be repeated."),
+    click.option(
+        "--definition", "definition_name", default="", help="Compile all pages of this definition, such as customers."
+    ),
+    click.option(
+        "--node", "node_ids", multiple=True, help="Compile the pages of this node (its UUID); may be repeated."
+    ),
     name="compile",
     group=knowledge,
+    terms=[_PAGE_TEXT],
     example="""
 contextkeep knowledge compile
 contextkeep knowledge compile --definition customers --json
@@ -195,9 +207,10 @@ contextkeep knowledge compile --node 0197f1f2-0000-7000-8000-000000000001
 def compile_pages(session: Session, output: Output, *, definition_name: str, node_ids: tuple[str, ...]) -> None:
     """Compile the pages whose nodes changed.
 
-    Use it after a change of the graph or of a definition.
+    Use it after a change of the graph or of a page definition.
 
-    Progress and failed rules are printed on stderr. The key needs the scopes compile and read.
+    Without --definition and --node it compiles the pages that depend on changes since the last call. Progress and
+    failed rules are printed on stderr. The key needs the scopes compile and read.
     """
     last: CompileProgress | None = None
     with _progress_line() as tell:
@@ -226,13 +239,16 @@ def _progress_line() -> Iterator[Any]:
 
 
 @command(
-    click.option("--definition", "definition_name", default="", help="Only pages of this definition."),
-    click.option("--node", "node_id", help="Only pages of this node."),
-    external_id_option,
-    _GRAPH,
+    click.option(
+        "--definition", "definition_name", default="", help="Only pages of this definition, such as customers."
+    ),
+    click.option("--node", "node_id", help="Only pages of this node, by its UUID."),
+    _EXTERNAL,
+    graph_option(),
     limit_option(),
     name="pages",
     group=knowledge,
+    terms=[_PAGE_TEXT],
     example="contextkeep knowledge pages --definition customers",
 )
 def pages(
@@ -247,7 +263,7 @@ def pages(
 ) -> None:
     """List compiled pages and whether they are out of date.
 
-    Use it to find the page of a node.
+    Use it to find the PAGE_ID of a node's page.
     """
     node: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
     compiled_pages = session.context.compiled_pages.list(definition_name, **node)
@@ -259,12 +275,13 @@ def pages(
     click.argument("page_id"),
     name="page",
     group=knowledge,
+    terms=[_PAGE_TEXT],
     example="contextkeep knowledge page 0197f1f2-0000-7000-8000-000000000010 --json",
 )
 def page(session: Session, output: Output, *, page_id: str) -> None:
     """Print the facets of a page; with --json all of it.
 
-    Use it to read the compiled facts about a node.
+    Use it to read the compiled facts about a node. `contextkeep knowledge pages` prints the PAGE_ID.
     """
     compiled_page = session.context.compiled_pages.get(page_id)
     if output.format is Format.JSON:
@@ -277,16 +294,19 @@ def page(session: Session, output: Output, *, page_id: str) -> None:
     click.argument("page_id"),
     click.argument("slug"),
     click.argument("text", default=""),
-    click.option("--heading", default="", help="Heading of the facet."),
+    click.option("--heading", default="", help="Heading of the facet, such as Call."),
     click.option(
-        "--kind", type=click.Choice(get_args(FacetKind)), help="Kind of the facet, which decides how far it is trusted."
+        "--kind", type=click.Choice(get_args(FacetKind)), help="Kind of the facet, from most to least trusted."
     ),
-    click.option("--source", "source_label", default="", help="Source of the fact, such as a name or a document."),
-    click.option("--source-uri", default="", help="Link to the source."),
-    click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, help="Confidence in the fact, 0 to 1."),
+    click.option("--source", "source_label", default="", help="Source of the fact, such as Ada."),
+    click.option("--source-uri", default="", help="Link to the source, such as https://wiki.example/acme."),
+    click.option(
+        "--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Confidence in the fact."
+    ),
     click.option("--fresh-until", type=TIME, help="When the fact becomes out of date, such as 2026-01-31T12:00:00Z."),
     name="put-facet",
     group=knowledge,
+    terms=[_PAGE_TEXT],
     example="""
 contextkeep knowledge put-facet 0197f1f2-0000-7000-8000-000000000010 note Mondays --heading Call --kind kb --source Ada
 """,
@@ -305,7 +325,8 @@ def put_facet(
 
     Use it for a fact that is not in the graph.
 
-    The facet is shown next to the compiled ones. Without a text, the facet that was added before is removed.
+    SLUG is your short name of the facet, such as note; the same slug again replaces it, and without a TEXT removes it.
+    A new facet needs --heading, --kind, and --source or --source-uri.
     """
     stored_version = session.context.compiled_pages.put_facet(page_id, slug, text, fresh_until=fresh_until, **options)
     output.one(stored_version or {"slug": slug, "is_gone": True})

@@ -14,7 +14,15 @@ import click
 from google.protobuf.json_format import MessageToDict
 
 from contextkeep import mapping_files
-from contextkeep.cli._base import JSON_ARRAY, Session, command, external_id_option, limit_option, node_named
+from contextkeep.cli._base import (
+    JSON_ARRAY,
+    Session,
+    command,
+    external_id_option,
+    graph_option,
+    limit_option,
+    node_named,
+)
 from contextkeep.cli._output import Format, Output
 from contextkeep.client import _messages as messages
 from contextkeep.errors import ContextKeepError, InvalidArgument, MappingNotFound
@@ -37,7 +45,8 @@ def mapping() -> None:
 def list_mappings(session: Session, output: Output, *, limit: int) -> None:
     """List registered mappings, then the built-in ones.
 
-    Use it to find the name for `--mapping`.
+    Use it to find a name for `contextkeep history --mapping`. A mapping is a set of rules that turns nodes into
+    messages.
     """
     columns = ("app_id", "mapping_name", "rules_version", "version", "built_in", "error")
     output.many(session.context.mappings.list(), *columns, limit=limit)
@@ -45,12 +54,12 @@ def list_mappings(session: Session, output: Output, *, limit: int) -> None:
 
 @command(
     _FILES,
-    click.option("--replace", is_flag=True, help="Replace registered rules that differ."),
+    click.option("--replace", is_flag=True, help="Replace registered rules that differ.  [default: fail]"),
     click.option(
         "--rules-version",
         type=click.IntRange(0),
         default=0,
-        help="Version of all these rules: a higher one replaces, a lower one changes nothing.",
+        help="Version of these rules, such as 3: it replaces lower ones, and leaves a higher one as it is.",
     ),
     name="apply",
     group=mapping,
@@ -62,7 +71,7 @@ contextkeep mapping apply mappings/ --replace
 def apply(session: Session, output: Output, *, files: tuple[Path, ...], **how: Any) -> None:
     """Register mappings from YAML files or a folder.
 
-    Use it to deploy mappings that you keep in a repository.
+    Use it to deploy mappings (rules that turn nodes into messages) that you keep in a repository.
 
     All files are checked before the first mapping is registered. If the service refuses one, earlier ones stay
     registered and the same command can be repeated.
@@ -72,12 +81,10 @@ def apply(session: Session, output: Output, *, files: tuple[Path, ...], **how: A
 
 @command(
     click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
-    click.option("--mapping", "mapping_name", help="Mapping to test, if the file has several."),
-    click.option("--node", "node_id", help="Test with the nodes that the rules reach from this node."),
-    external_id_option,
-    click.option(
-        "--graph", "graph_name", default="", help="Graph in which to look up your own id.  [default: default]"
-    ),
+    click.option("--mapping", "mapping_name", help="Mapping to test, such as tickets, if the file has several."),
+    click.option("--node", "node_id", help="Test with the nodes that the rules reach from this node, by its UUID."),
+    external_id_option("--node"),
+    graph_option(),
     click.option(
         "--samples",
         type=JSON_ARRAY,
@@ -105,7 +112,9 @@ def test(
 ) -> None:
     """Run the rules of a file and print the messages.
 
-    Use it while you write a mapping. Nothing is registered.
+    Use it while you write a mapping (rules that turn nodes into messages). Nothing is registered.
+
+    Give --node or --samples.
     """
     if (node_id is None) == (samples is None):
         raise click.UsageError("give --node or --samples")
@@ -143,7 +152,7 @@ contextkeep mapping diff mappings/ --json
 def diff(session: Session, output: Output, *, files: tuple[Path, ...]) -> None:
     """Compare mappings in YAML files with registered ones.
 
-    Use it in CI, to find mappings that were not deployed.
+    Use it in CI, to find mappings (rules that turn nodes into messages) that were not deployed.
 
     It prints a row for each field that differs; `rules` stands for a mapping that is not registered. Registered
     mappings that are in no file are ignored. Invalid rules are an error. The exit code is 0 if nothing differs and

@@ -23,19 +23,21 @@ def mcp() -> None:
     click.argument("server_id"),
     click.argument("url"),
     click.option("--name", "display_name", default="", help="Display name.  [default: the id]"),
-    click.option("--disabled", is_flag=True, help="Do not call any tool of this server."),
+    click.option("--disabled", is_flag=True, help="Call no tool of this server.  [default: call approved ones]"),
     click.option(
-        "--secret", type=click.File(), help="File with the bearer token, or - for stdin.  [default: unchanged]"
+        "--secret",
+        type=click.File(),
+        help="File with the token that the server wants, or - for stdin.  [default: unchanged]",
     ),
-    click.option("--clear-secret", is_flag=True, help="Delete the bearer token."),
+    click.option("--clear-secret", is_flag=True, help="Delete the stored token."),
     name="put",
     group=mcp,
     example="contextkeep mcp put tickets https://tickets.example/mcp --name Tickets",
 )
 def put(session: Session, output: Output, *, server_id: str, url: str, secret: TextIO | None, **given: Any) -> None:
-    """Add or replace an MCP server.
+    """Add or replace an MCP server: a server with tools.
 
-    Use it before `discover`.
+    Use it before `contextkeep mcp discover`. SERVER_ID is a name of yours, such as tickets.
     """
     bearer_secret = secret.read().strip() if secret else ""
     if secret and not bearer_secret:
@@ -47,14 +49,14 @@ def put(session: Session, output: Output, *, server_id: str, url: str, secret: T
 def list_servers(session: Session, output: Output, *, limit: int) -> None:
     """List the MCP servers.
 
-    Use it to see which servers are enabled.
+    Use it to see which servers are enabled, and when their tools were fetched (discovered_at).
     """
     output.many(session.context.mcp_servers.list(), *_SERVER, limit=limit)
 
 
 @command(click.argument("server_id"), yes_option, name="delete", group=mcp, example="contextkeep mcp delete old --yes")
 def delete(session: Session, output: Output, *, server_id: str, yes: bool) -> None:
-    """Delete a server with its secret and its tools.
+    """Delete an MCP server with its token and its tools.
 
     Use it when the server is not used any more.
     """
@@ -65,9 +67,10 @@ def delete(session: Session, output: Output, *, server_id: str, yes: bool) -> No
 
 @command(click.argument("server_id"), name="discover", group=mcp, example="contextkeep mcp discover tickets")
 def discover(session: Session, output: Output, *, server_id: str) -> None:
-    """Fetch the list of tools from a server.
+    """Fetch the list of tools from an MCP server.
 
-    Use it after `put`, and when the server has new tools. Approve each tool separately.
+    Use it after `contextkeep mcp put`, and when the server has new tools. Then approve each tool with
+    `contextkeep mcp approve`.
     """
     output.many(session.context.mcp_servers.discover_tools(server_id), *_TOOL)
 
@@ -80,9 +83,9 @@ def discover(session: Session, output: Output, *, server_id: str) -> None:
     example="contextkeep mcp tools tickets --json",
 )
 def tools(session: Session, output: Output, *, server_id: str, limit: int) -> None:
-    """List the tools of one server, or of all.
+    """List the tools of one MCP server, or of all.
 
-    Use it to see which tools are approved, and whether a definition has changed since.
+    Use it to see which tools are approved, and whether a tool has changed since (state changed: approve it again).
     """
     output.many(session.context.mcp_servers.list_tools(server_id=server_id), *_TOOL, limit=limit)
 
@@ -93,19 +96,19 @@ def tools(session: Session, output: Output, *, server_id: str, limit: int) -> No
     click.option(
         "--arguments",
         type=JSON_OBJECT,
-        help="Arguments for each call as JSON, or @FILE.  [default: derived from the tool's schema]",
+        help="Arguments of each call as JSON, or @FILE; see the example.  [default: from the tool's schema]",
     ),
     click.option("--default", "is_default", is_flag=True, help="Call the tool if a query names no source."),
     click.option(
         "--record-search-safe",
         is_flag=True,
-        help="Record that you checked that calling the tool for a search does no harm.",
+        help="Record that you checked that a search with the tool does no harm, if it does not say so itself.",
     ),
     click.option(
         "--sha256",
         "definition_sha256",
         default="",
-        help="Approve only the definition with this hash.  [default: the last one discovered]",
+        help="Approve only this definition_sha256 of `contextkeep mcp tools --json`.  [default: the current one]",
     ),
     name="approve",
     group=mcp,
@@ -123,9 +126,12 @@ def approve(
     arguments: dict[str, Any] | None,
     **options: Any,
 ) -> None:
-    """Allow context query to call a tool.
+    """Allow `contextkeep query` to call a tool.
 
-    Use it after you have read the tool's definition. The approval is for this definition only.
+    Use it after you have read the tool's definition with `contextkeep mcp tools --json`. The approval ends when the
+    definition changes.
+
+    In --arguments, {question} is replaced by the question, {limit} by the number of wanted hits.
     """
     arguments_json = "" if arguments is None else json.dumps(arguments)
     output.one(session.context.mcp_servers.approve_tool(server_id, tool_name, arguments_json=arguments_json, **options))
@@ -141,6 +147,6 @@ def approve(
 def unapprove(session: Session, output: Output, *, server_id: str, tool_name: str) -> None:
     """Withdraw the approval of a tool.
 
-    Use it when context query should no longer call the tool.
+    Use it when `contextkeep query` should no longer call the tool.
     """
     output.one(session.context.mcp_servers.unapprove_tool(server_id, tool_name))

@@ -16,14 +16,15 @@ from contextkeep.values import Experience, Memory, MemoryKind, MemorySource
 _SAID = (
     click.option("--kind", type=click.Choice(get_args(MemoryKind)), help="Kind of the memory.  [default: fact]"),
     click.option(
-        "--key", help="What the memory is about, such as home_town; a newer memory with the same key supersedes it."
+        "--key",
+        help="What it is about, such as home_town; the newest memory of a key supersedes the others.",
     ),
-    click.option("--confidence", type=click.FloatRange(0, 1), help="Confidence in the statement, 0 to 1."),
-    click.option("--happened-at", type=TIME, help="When it happened, such as 2026-01-31T12:00:00Z.  [default: now]"),
+    click.option("--confidence", type=click.FloatRange(0, 1), help="Confidence in the statement.  [default: 1]"),
+    click.option("--happened-at", type=TIME, help="When it became true, such as 2026-01-31T12:00:00Z.  [default: now]"),
     click.option("--source", "label", default="", help="Source, such as the name of a file."),
-    click.option("--source-uri", "uri", default="", help="Link to the source."),
-    click.option("--source-context", "context_id", default="", help="Context that the statement comes from."),
-    click.option("--goal", default="", help="For an experience: what the agent tried to do."),
+    click.option("--source-uri", "uri", default="", help="Link to the source, such as https://crm.example/ada."),
+    click.option("--source-context", "context_id", default="", help="Id of the context that the statement comes from."),
+    click.option("--goal", default="", help="For an experience: what the agent tried."),
     click.option("--outcome", default="", help="For an experience: the result."),
     click.option("--quality", type=click.FloatRange(0, 1), help="For an experience: how well it went, 0 to 1."),
 )
@@ -36,10 +37,12 @@ _WHICH = (
         type=click.Choice(get_args(MemoryKind)),
         help="Only memories of this kind; may be repeated.",
     ),
-    click.option("--key", default="", help="Only memories with this key."),
-    click.option("--holding", "holding_only", is_flag=True, help="Leave out superseded memories."),
-    click.option("--from", "happened_from", type=TIME, help="Only memories of events at or after this time."),
-    click.option("--to", "happened_to", type=TIME, help="Only memories of events before this time."),
+    click.option("--key", default="", help="Only memories with this key, such as home_town."),
+    click.option("--holding", "holding_only", is_flag=True, help="Only memories that hold: leave out superseded ones."),
+    click.option(
+        "--from", "happened_from", type=TIME, help="Only what happened at 2026-01-31T00:00:00Z, say, or later."
+    ),
+    click.option("--to", "happened_to", type=TIME, help="Only what happened before this time."),
 )
 _ROW = ("memory_id", "kind", "key", "text", "happened_at", "superseded_by")
 
@@ -76,7 +79,9 @@ def retain(
 ) -> None:
     """Store a statement about a user.
 
-    Use it for facts, preferences and lessons that later conversations should know.
+    Use it for facts, preferences and lessons that later conversations should know: memories.
+
+    A key names what a memory is about. The newest memory of a key holds; older ones stay, marked as superseded.
     """
     source, experience = _source(**options), _experience(**options)
     output.one(
@@ -107,7 +112,7 @@ def retain(
 def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **options: Any) -> None:
     """Find the memories that matter to a question.
 
-    Use it to see single memories with their scores.
+    Use it to see single memories with their scores. `contextkeep memory reflect` sums them up.
     """
     results = session.context.memories.recall(query, kinds=kinds, **options)
     if output.format is Format.JSON:
@@ -136,7 +141,7 @@ def recall(session: Session, output: Output, *, query: str, kinds: tuple[MemoryK
 def reflect(session: Session, output: Output, *, query: str, kinds: tuple[MemoryKind, ...], **options: Any) -> None:
     """Summarize the memories that matter to a question.
 
-    Use it when you want one statement instead of single memories.
+    Use it when you want one statement instead of the single memories of `contextkeep memory recall`.
     """
     result = session.context.memories.reflect(query, kinds=kinds, **options)
     if output.format is not Format.TABLE:
@@ -156,7 +161,7 @@ def reflect(session: Session, output: Output, *, query: str, kinds: tuple[Memory
 def list_(session: Session, output: Output, *, kinds: tuple[MemoryKind, ...], limit: int, **options: Any) -> None:
     """List memories, most recently stored first.
 
-    Use it to review the memories of a user.
+    Use it to review the memories of a user. superseded_by names the newer memory with the same key.
     """
     result = islice(session.context.memories.list(kinds=kinds, page_size=min(limit, 500), **options), limit)
     output.many(result if output.format is Format.JSON else map(_row, result), *_ROW)
@@ -164,14 +169,14 @@ def list_(session: Session, output: Output, *, kinds: tuple[MemoryKind, ...], li
 
 @command(
     click.argument("memory_id"),
-    click.option("--text", help="New text."),
+    click.option("--text", help="New text of the memory."),
     *_SAID,
     click.option(
         "--version",
         "expected_version",
         type=click.IntRange(0),
         default=0,
-        help="Fail unless the memory has this version.",
+        help="Fail unless the memory has this version, such as 1.  [default: any]",
     ),
     subject_option,
     name="update",
@@ -194,7 +199,9 @@ def update(
 ) -> None:
     """Correct a memory.
 
-    Use it when a memory is wrong. When a fact has changed, retain the new fact with the same --key instead.
+    Use it when a memory is wrong. When a fact has changed, use `contextkeep memory retain` with the same --key instead.
+
+    Options that you leave out change nothing, whatever their default. `contextkeep memory list` prints the MEMORY_ID.
     """
     source, experience = _source(**options), _experience(**options)
     if all(item is None for item in (text, kind, key, confidence, happened_at, source, experience)):
@@ -226,7 +233,7 @@ def update(
 def forget(session: Session, output: Output, *, memory_id: str, yes: bool, subject_user_id: str) -> None:
     """Delete a memory for good.
 
-    Use it when a user asks you to forget something.
+    Use it when a user asks you to forget something. `contextkeep memory list` prints the MEMORY_ID.
     """
     confirm("Forget it?", yes)
     session.context.memories.forget(memory_id, subject_user_id=subject_user_id)
@@ -235,18 +242,25 @@ def forget(session: Session, output: Output, *, memory_id: str, yes: bool, subje
 
 @command(
     click.option(
-        "--run", "run_context_ids", multiple=True, help="Context of a run whose lessons are promoted; may be repeated."
+        "--run", "run_context_ids", multiple=True, help="Id of a context whose lessons are promoted; may be repeated."
     ),
-    click.option("--plan", default="", help="Carry out the plan that a call with the same --run options printed."),
+    click.option(
+        "--plan",
+        default="",
+        help="Carry out this plan, which a call with the same --run printed.  [default: print a plan]",
+    ),
     subject_option,
     name="consolidate",
     group=memory,
     example="contextkeep memory consolidate --user ada",
 )
 def consolidate(session: Session, output: Output, **options: Any) -> None:
-    """Merge duplicates and promote lessons of runs.
+    """Merge duplicate memories, and promote lessons.
 
-    Use it from time to time. Without --plan it changes nothing and prints a plan.
+    Use it from time to time: first without --plan, which only prints a plan, then with it.
+
+    A lesson is a memory of the kind experience. Promoting it makes an observation of what the contexts of --run
+    taught.
     """
     output.one(session.context.memories.consolidate(**options))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import JSON_OBJECT, Session, command, external_id_option
+from contextkeep.cli._base import JSON_OBJECT, Session, command, external_id_option, graph_option
 from contextkeep.cli._output import Output
 from contextkeep.client._messages import ROLES, Role
 from contextkeep.values import AppendedMessage
@@ -21,10 +21,14 @@ def message() -> None:
     click.argument("session_id"),
     click.argument("content"),
     click.option("--role", type=click.Choice(list(ROLES)), required=True, help="Role of the author."),
-    external_id_option,
-    click.option("--create", is_flag=True, help="Create the session of --external-id if there is none."),
-    click.option("--graph", "graph_name", default="", help="Graph of the session.  [default: default]"),
-    click.option("--data", type=JSON_OBJECT, help="More fields of the message's data: a JSON object, or @FILE."),
+    external_id_option("SESSION_ID"),
+    click.option(
+        "--create", is_flag=True, help="Create the session of --external-id if there is none.  [default: fail]"
+    ),
+    graph_option("Graph of the session."),
+    click.option(
+        "--data", type=JSON_OBJECT, help='More fields of the message, such as \'{"language": "de"}\', or @FILE.'
+    ),
     name="append",
     group=message,
     example="""
@@ -45,7 +49,8 @@ def append(
 ) -> None:
     """Append a message to a conversation of the graph.
 
-    Use it to add the next turn to a session node. `contextkeep history` prints the conversation.
+    Use it to add the next message to a session: the node that stands for a conversation. `contextkeep history` prints
+    the conversation. For conversations outside of the graph use `contextkeep context send`.
     """
     if create and not by_external_id:
         raise click.UsageError("--create needs --external-id: the new session gets your own id")

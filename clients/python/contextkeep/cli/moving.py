@@ -35,7 +35,9 @@ _EXTRAS = {
     ),
     click.argument("url"),
     click.option("--dry-run", is_flag=True, help="Write nothing; print what would be written."),
-    click.option("--user", "subject_user_id", default="", help="Owner of the imported data, for a key without a user."),
+    click.option(
+        "--user", "subject_user_id", default="", help="Owner of the imported data, such as ada, if the key has no user."
+    ),
     name="import",
     example="""
 contextkeep import context.archive --dry-run
@@ -49,8 +51,8 @@ def move_in(
 
     Use it to restore an export, or to move from LangGraph, the OpenAI Agents SDK or ADK.
 
-    URL is the path of an archive from `export`; with --from it is the URL of a database, or the path of a SQLite
-    file. Rows that exist already are skipped, so an interrupted import can be repeated. Rows of an archive that
+    URL is the path of an archive from `contextkeep export`; with --from it is the URL of a database, or the path of a
+    SQLite file. Rows that exist already are skipped, so an interrupted import can be repeated. Rows of an archive that
     exist with other content are left alone and listed; the exit code is then 4.
     """
     if source is None:

@@ -15,6 +15,7 @@ from contextkeep.cli._base import (
     command,
     confirm,
     external_id_option,
+    graph_option,
     limit_option,
     node_named,
     yes_option,
@@ -26,7 +27,9 @@ from contextkeep.values import EnvelopeType
 
 _ROW = ("id", "general_type_name", "name", "status", "version", "created_at")
 _NODE = NodeArgument()
-_VERSION = click.option("--expected-version", type=int, help="Fail unless the node has this version.")
+_VERSION = click.option(
+    "--expected-version", type=int, help="Fail unless the node has this version, such as 3.  [default: any]"
+)
 
 
 def _name_of(node: dict[str, Any]) -> dict[str, Any]:
@@ -41,16 +44,14 @@ def node() -> None:
 
 @command(
     click.argument("node_ids", metavar="NODE_ID...", nargs=-1, required=True),
-    external_id_option,
+    external_id_option("NODE_ID"),
     click.option(
         "--name",
         "by_name",
         is_flag=True,
-        help="Read the argument as a name; the newest node with this name is printed.",
+        help="NODE_ID is a name; the newest node with this name is printed.",
     ),
-    click.option(
-        "--graph", "graph_name", default="", help="Graph in which to look up your own id or a name.  [default: default]"
-    ),
+    graph_option("Graph that --external-id and --name look in."),
     name="get",
     group=node,
     example="""
@@ -68,9 +69,9 @@ def get(
     by_name: bool,
     graph_name: str,
 ) -> None:
-    """Print a node, or list several.
+    """Print a node of the graph, or list several.
 
-    Use it to read the data, status and version of nodes.
+    Use it to read the data, status and version of nodes: people, sessions, runs or other things.
 
     The exit code is 3 if a node does not exist.
     """
@@ -97,12 +98,10 @@ def get(
 @command(
     click.argument("general_type_name", metavar="TYPE"),
     click.option("--name", default="", help="Name, for people."),
-    click.option("--data", type=JSON_OBJECT, help="Data as a JSON object, or @FILE."),
-    click.option("--external-id", default="", help="Your own id of the node."),
-    click.option("--graph", "graph_name", default="", help="Graph to create the node in.  [default: default]"),
-    click.option(
-        "--get-existing", is_flag=True, help="If a node with this external id exists, print it instead of failing."
-    ),
+    click.option("--data", type=JSON_OBJECT, help='Data, such as \'{"language": "de"}\', or @FILE.'),
+    click.option("--external-id", default="", help="Your own id of the node, such as thread-42."),
+    graph_option("Graph to create the node in."),
+    click.option("--get-existing", is_flag=True, help="If a node has this external id, print it.  [default: fail]"),
     name="create",
     group=node,
     example='contextkeep node create Session --name support --data \'{"language": "de"}\'',
@@ -110,7 +109,7 @@ def get(
 def create(session: Session, output: Output, *, general_type_name: str, **options: Any) -> None:
     """Create a node.
 
-    Use it to add an entity, such as a session or a customer.
+    Use it to add an entity, such as a session or a customer. TYPE is a name of yours, such as Session.
     """
     output.one(session.graph.graph.create_node(general_type_name, **options), *_ROW)
 
@@ -118,16 +117,16 @@ def create(session: Session, output: Output, *, general_type_name: str, **option
 @command(
     _NODE,
     click.argument("data", type=JSON_OBJECT),
-    click.option("--replace", is_flag=True, help="Replace the data instead of merging into it."),
+    click.option("--replace", is_flag=True, help="Replace the data.  [default: merge into it]"),
     _VERSION,
     name="update",
     group=node,
     example="contextkeep node update 0197f1f2-0000-7000-8000-000000000001 '{\"language\": null}'",
 )
 def update(session: Session, output: Output, *, node: dict[str, Any], data: dict[str, Any], **options: Any) -> None:
-    """Change the data of a node.
+    """Change the data of a node: fields of your own.
 
-    Use it to merge JSON into the data; null removes a field.
+    Use it to merge the JSON object DATA into the data; null removes a field.
     """
     output.one(session.graph.graph.update_node_data(data=data, **node, **options), *_ROW, "data")
 
@@ -135,8 +134,8 @@ def update(session: Session, output: Output, *, node: dict[str, Any], data: dict
 @command(
     _NODE,
     click.argument("status"),
-    click.option("--expected-status", help="Fail unless the node has this status."),
-    click.option("--message", default="", help="Message for the timeline."),
+    click.option("--expected-status", help="Fail unless the node has this status, such as Running.  [default: any]"),
+    click.option("--message", default="", help="Message for the timeline, such as begun."),
     name="status",
     group=node,
     example="contextkeep node status 0197f1f2-0000-7000-8000-000000000001 Completed --expected-status Running",
@@ -145,13 +144,16 @@ def set_status(session: Session, output: Output, *, node: dict[str, Any], status
     """Set the status of a node.
 
     Use it to record that a run started, completed or failed.
+
+    STATUS is Created, Running, Completed, Failed, Cancelled or a name of your own. `contextkeep node progress` lists
+    the changes: the timeline of the node.
     """
     output.one(session.graph.graph.update_node_status(status=status, **node, **options), *_ROW)
 
 
 @command(
     _NODE,
-    click.option("--restore", is_flag=True, help="Restore an archived node."),
+    click.option("--restore", is_flag=True, help="Bring an archived node back."),
     name="archive",
     group=node,
     example="contextkeep node archive 0197f1f2-0000-7000-8000-000000000001",
@@ -159,7 +161,7 @@ def set_status(session: Session, output: Output, *, node: dict[str, Any], status
 def archive(session: Session, output: Output, *, node: dict[str, Any], restore: bool) -> None:
     """Archive a node; with --restore bring it back.
 
-    Use it to hide a node without deleting it.
+    Use it to hide a node without deleting it: lists leave it out unless they have --archived.
     """
     output.one(session.graph.graph.archive_node(**node, restore=restore), *_ROW)
 
@@ -173,9 +175,19 @@ def archive(session: Session, output: Output, *, node: dict[str, Any], restore: 
         show_default=True,
         help="Follow edges that leave the node, enter it, or both.",
     ),
-    click.option("--edge-type", "edge_types", multiple=True, help="Follow only edges of this type; may be repeated."),
     click.option(
-        "--depth", "depth_max", type=click.IntRange(0), default=1, show_default=True, help="Maximum number of steps."
+        "--edge-type",
+        "edge_types",
+        multiple=True,
+        help="Follow only edges of this type, such as Contains; may be repeated.",
+    ),
+    click.option(
+        "--depth",
+        "depth_max",
+        type=click.IntRange(0),
+        default=1,
+        show_default=True,
+        help="Maximum number of edges to follow.",
     ),
     limit_option(),
     name="connected",
@@ -185,7 +197,7 @@ def archive(session: Session, output: Output, *, node: dict[str, Any], restore: 
 def connected(session: Session, output: Output, *, node: dict[str, Any], limit: int, **walk: Any) -> None:
     """List the nodes that are reachable from a node.
 
-    Use it to explore the neighbourhood of a node.
+    Use it to explore the neighbourhood of a node. The column depth counts the edges between them.
     """
     result = (
         {"depth": each.depth, **{name: getattr(each.node, name) for name in _ROW}, "data": each.node.data}
@@ -205,7 +217,7 @@ def connected(session: Session, output: Output, *, node: dict[str, Any], limit: 
 def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool, **options: Any) -> None:
     """Delete a node for good; needs admin.
 
-    Use it when a node must not exist any more. To hide one, archive it.
+    Use it when a node must not exist any more. To hide one, use `contextkeep node archive`.
 
     Its edges, input, output, timeline and vectors are deleted too.
     """
@@ -234,7 +246,13 @@ def reset(session: Session, output: Output, *, node: dict[str, Any], yes: bool, 
 
 @command(
     _NODE,
-    click.option("--set-input", "input", type=JSON, default=NOT_GIVEN, help="Set the input: any JSON, or @FILE."),
+    click.option(
+        "--set-input",
+        "input",
+        type=JSON,
+        default=NOT_GIVEN,
+        help="Set the input: any JSON, such as '{\"n\": 1}', or @FILE.",
+    ),
     click.option(
         "--set-output", "output_given", type=JSON, default=NOT_GIVEN, help="Set the output: any JSON, or @FILE."
     ),
@@ -267,7 +285,7 @@ def io(session: Session, output: Output, *, node: dict[str, Any], input: Any, ou
         multiple=True,
         help="Only entries of this type; may be repeated.",
     ),
-    click.option("--descending", is_flag=True, help="List newest first."),
+    click.option("--descending", is_flag=True, help="List the newest first."),
     click.option(
         "--clear",
         is_flag=True,
@@ -296,7 +314,7 @@ def progress(
 ) -> None:
     """List the timeline of a node, or clear it.
 
-    Use it to follow a run: status changes, logs and errors.
+    Use it to follow a run: status changes, messages and errors.
 
     The timeline includes the nodes that this node calls (edges of type Calls), unless --own-only is given. --clear
     deletes the node's own timeline for good.
@@ -313,24 +331,24 @@ def progress(
 
 @command(
     click.argument("node_id", required=False),
-    external_id_option,
+    external_id_option("NODE_ID"),
     click.option(
         "--vector", type=JSON_ARRAY, help="Compare with this vector instead of a node: a JSON array, or @FILE."
     ),
-    click.option("--name", default="", help="Name of the vectors.  [default: default]"),
-    click.option("--min", "similarity_min", type=click.FloatRange(-1, 1), help="Minimum similarity, -1 to 1."),
+    click.option("--name", default="", help='Name of the vectors, such as title.  [default: the vectors "default"]'),
+    click.option("--min", "similarity_min", type=click.FloatRange(-1, 1), help="Minimum similarity, such as 0.8."),
     click.option(
         "--metadata",
         "metadata_contains",
         type=JSON_OBJECT,
-        help="Only vectors whose metadata contain this JSON object, or @FILE.",
+        help='Only vectors whose metadata contain this, such as \'{"language": "de"}\', or @FILE.',
     ),
-    click.option("--type", "node_types", multiple=True, help="Only nodes of this type; may be repeated."),
-    click.option("--graph", "graph_name", default="", help="Graph for --vector or --external-id.  [default: default]"),
-    click.option("--archived", "include_archived", is_flag=True, help="Include archived nodes."),
     click.option(
-        "--limit", type=click.IntRange(0), default=0, help="Maximum number of rows; 0 means the service's default."
+        "--type", "node_types", multiple=True, help="Only nodes of this type, such as Session; may be repeated."
     ),
+    graph_option("Graph that --vector or --external-id looks in."),
+    click.option("--archived", "include_archived", is_flag=True, help="Include archived nodes."),
+    click.option("--limit", type=click.IntRange(0), default=0, help="Maximum number of rows, up to 1,000; 0 means 10."),
     name="similar",
     group=node,
     example="""
@@ -352,7 +370,8 @@ def similar(
 
     Use it to find related nodes: compare with a node, or with --vector.
 
-    The most similar node comes first.
+    A vector (embedding) is a list of numbers that stands for the meaning of a node; programs store them. The most
+    similar node comes first.
     """
     if (node_id is None) == (vector is None):
         raise click.UsageError("give a node or --vector")

@@ -42,9 +42,9 @@ def operator() -> None:
 
 @command(name="usage", example="contextkeep usage")
 def usage(session: Session, output: Output) -> None:
-    """Print the storage used by the tenant and its limits.
+    """Print the storage used by your tenant, and its limits.
 
-    Use it to see how close the tenant is to a limit; needs admin.
+    Use it to see how close the tenant (the customer or team of your key) is to a limit; needs admin.
     """
     output.one(session.context.operations.get_usage())
 
@@ -64,14 +64,19 @@ def tenants(session: Session, output: Output, *, limit: int) -> None:
         "--records",
         "records_max",
         type=_Limit(),
-        help="Maximum number of records, archived ones included, or `default`.",
+        help="Maximum records, such as 100000, or `default`.",
     ),
     click.option(
-        "--bytes", "bytes_max", type=_Limit(), help="Maximum bytes of all records and unfinished uploads, or `default`."
+        "--bytes", "bytes_max", type=_Limit(), help="Maximum bytes of all records, such as 50GiB, or `default`."
     ),
-    click.option("--blob-bytes", "blob_bytes_max", type=_Limit(), help="Maximum bytes of one blob, or `default`."),
     click.option(
-        "--content-bytes", "content_bytes_max", type=_Limit(), help="Maximum bytes of one inline content, or `default`."
+        "--blob-bytes", "blob_bytes_max", type=_Limit(), help="Maximum bytes of one file, such as 1GiB, or `default`."
+    ),
+    click.option(
+        "--content-bytes",
+        "content_bytes_max",
+        type=_Limit(),
+        help="Maximum bytes of one JSON or text, such as 64KiB, or `default`.",
     ),
     name="limits",
     group=operator,
@@ -81,6 +86,8 @@ def limits(session: Session, output: Output, *, tenant: str, **options: int | st
     """Set the storage limits of a tenant.
 
     Use it to give a tenant more or less room. The value `default` restores the service's own limit.
+
+    TENANT is a name in `contextkeep operator tenants`. Limits without an option stay as they are.
     """
     values = {name: None if value == _DEFAULT else value for name, value in options.items() if value is not None}
     if not values:
@@ -92,7 +99,7 @@ def limits(session: Session, output: Output, *, tenant: str, **options: int | st
 def work(session: Session, output: Output) -> None:
     """List background work by kind and database.
 
-    Use it to see whether background work is late or has failed.
+    Use it to see whether background work, such as making embeddings or deleting contexts, is late or has failed.
 
     A database that does not answer is reported on stderr.
     """
@@ -108,7 +115,7 @@ def work(session: Session, output: Output) -> None:
 def retry(session: Session, output: Output, *, kind: str) -> None:
     """Retry failed background work of one kind now.
 
-    Use it after you fixed the cause of the failures.
+    Use it after you fixed the cause of the failures. KIND is a column of `contextkeep operator work`, such as index.
     """
     done = session.context.operations.retry_background_work(kind)
     output.one({"kind": kind, "retried": done.retried, "databases_away": done.databases_away})
@@ -125,8 +132,8 @@ def _end_if_away(databases: Sequence[str], meaning: str) -> None:
 
 @command(
     click.argument("kind", type=click.Choice(["sweep", "fsck"])),
-    click.option("--quick", is_flag=True, help="With fsck: read only the last MiB of each blob."),
-    click.option("--repair", is_flag=True, help="With fsck: repair the problems that can be repaired."),
+    click.option("--quick", is_flag=True, help="With fsck: read only the last MiB of each file."),
+    click.option("--repair", is_flag=True, help="With fsck: repair what can be repaired.  [default: only report]"),
     name="start",
     group=operator,
     example="contextkeep operator start fsck --quick",
@@ -134,8 +141,8 @@ def _end_if_away(databases: Sequence[str], meaning: str) -> None:
 def start(session: Session, output: Output, *, kind: JobKind, quick: bool, repair: bool) -> None:
     """Start a maintenance job.
 
-    Use `sweep` to delete expired data now, and `fsck` to check stored blobs. `contextkeep operator job` prints the
-    progress.
+    Use `sweep` to delete expired data now, and `fsck` to compare stored files with their records.
+    `contextkeep operator job` prints the progress.
     """
     output.one(session.context.jobs.start(kind, quick=quick, repair=repair))
 
@@ -147,9 +154,9 @@ def start(session: Session, output: Output, *, kind: JobKind, quick: bool, repai
     example="contextkeep operator job 0197f1f2-0000-7000-8000-000000000012",
 )
 def job(session: Session, output: Output, *, job_id: str) -> None:
-    """Print the progress of a job.
+    """Print the progress of a maintenance job.
 
-    Use it with the id that `contextkeep operator start` printed.
+    Use it with the JOB_ID that `contextkeep operator start` printed.
     """
     output.one(session.context.jobs.get(job_id))
 
@@ -158,6 +165,6 @@ def job(session: Session, output: Output, *, job_id: str) -> None:
 def jobs(session: Session, output: Output, *, limit: int) -> None:
     """List maintenance jobs, newest first.
 
-    Use it to find the id of a job.
+    Use it to find the id for `contextkeep operator job`.
     """
     output.many(session.context.jobs.list(), *_JOB, limit=limit)

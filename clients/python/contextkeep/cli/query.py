@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import click
 
-from contextkeep.cli._base import Session, command, subject_option
+from contextkeep.cli._base import Session, command, memory_option, subject_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.cli.sources import AGENT, CONTEXT, DEPTH, ENTITY, LISTED, MODE, PROVIDER, SCOPE
-from contextkeep.values import MemoryQueryMode, QueriedContext
+from contextkeep.values import QueriedContext
 
 _HIT = ("rank", "title", "snippet", "source", "ref")
 _STATUS = ("provider_id", "state", "hit_count", "duration_ms", "reason")
@@ -22,22 +22,24 @@ _PROVIDERS = "providers"
     SCOPE,
     DEPTH,
     PROVIDER,
-    click.option("--family", "families", multiple=True, help="Search all sources of this family; may be repeated."),
-    ENTITY,
     click.option(
-        "--memory",
-        "memory_mode",
-        type=click.Choice(get_args(MemoryQueryMode)),
-        help="Memories as single hits (recall) or as one statement (reflect).",
+        "--family", "families", multiple=True, help="Search all sources of this family, such as mcp; may be repeated."
     ),
+    ENTITY,
+    memory_option("--memory"),
     CONTEXT,
-    click.option("--expand", "expand_refs", multiple=True, help="Print the whole text of this ref; may be repeated."),
+    click.option(
+        "--expand",
+        "expand_refs",
+        multiple=True,
+        help="Also print the whole text of this ref of an earlier answer; may be repeated.",
+    ),
     click.option(
         "--tokens",
         "tokens_max",
         type=click.IntRange(0),
         default=0,
-        help="Print a prompt with at most this many tokens.",
+        help="Also print the hits as text for a prompt, up to this many tokens.",
     ),
     click.option("--stream", "is_streamed", is_flag=True, help="Print the hits of each source as soon as it answers."),
     click.option("--limit", type=click.IntRange(1, 50), default=20, show_default=True, help="Maximum number of hits."),
@@ -66,7 +68,8 @@ def query(
 
     Use it to find context for a prompt in records, contexts, memories, pages and tools.
 
-    The question `providers` lists the sources instead.
+    Without --provider and --family it searches the sources that are a default. The question `providers` lists the
+    sources instead. A ref names a hit: a column of the answer.
     """
     if query == _PROVIDERS:
         output.many(session.context.query.list_providers(), *LISTED)

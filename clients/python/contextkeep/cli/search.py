@@ -6,20 +6,27 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import JSON_OBJECT, Session, command, limit_option
+from contextkeep.cli._base import JSON_OBJECT, Session, command, external_id_option, graph_option, limit_option
 from contextkeep.cli._output import Output
 from contextkeep.inputs import ConnectedTo
 from contextkeep.values import Direction
 
 
 @command(
-    click.option("--where", "condition", type=JSON_OBJECT, help="Condition as JSON, or @FILE; see docs/search.md."),
-    click.option("--contains", type=JSON_OBJECT, help="Only nodes whose data contain this JSON object, or @FILE."),
-    click.option("--jsonpath", "json_path", default="", help="Only nodes for whose data this JSONPath is true."),
-    click.option("--connected-to", "connected_node_id", help="Only nodes that are reachable from this node."),
     click.option(
-        "--external-id", "by_external_id", is_flag=True, help="Read --connected-to as your own (external) id."
+        "--where",
+        "condition",
+        type=JSON_OBJECT,
+        help="Condition as JSON, or @FILE; see the example and docs/search.md.",
     ),
+    click.option("--contains", type=JSON_OBJECT, help="Only nodes whose data contain this JSON object, or @FILE."),
+    click.option(
+        "--jsonpath", "json_path", default="", help="Only nodes for whose data this is true, such as '$.score > 0.5'."
+    ),
+    click.option(
+        "--connected-to", "connected_node_id", help="Only nodes that edges lead to from this node (its UUID)."
+    ),
+    external_id_option("--connected-to"),
     click.option(
         "--direction",
         type=click.Choice(["out", "in", "both"]),
@@ -31,20 +38,20 @@ from contextkeep.values import Direction
         "--edge-type",
         "edge_types",
         multiple=True,
-        help="Follow only edges of this type from --connected-to; may be repeated.",
+        help="Follow only edges of this type, such as Contains; may be repeated.",
     ),
     click.option(
         "--depth",
         "depth_max",
         type=click.IntRange(0),
         default=0,
-        help="Maximum number of steps from --connected-to; 0 means 3.",
+        help="Maximum number of edges from --connected-to; 0 means 3.",
     ),
-    click.option("--agent-bundle-id", default="", help="Only nodes of this agent bundle."),
+    click.option("--agent-bundle-id", default="", help="Only nodes of this agent bundle, such as crm-bundle."),
     click.option(
-        "--order-by", default="", help="Field or JSON path to sort by; -FIELD sorts descending.  [default: created_at]"
+        "--order-by", default="", help="Field to sort by, such as name, or -name for descending.  [default: created_at]"
     ),
-    click.option("--graph", "graph_name", default="", help="Graph.  [default: default]"),
+    graph_option("Graph to search."),
     click.option("--archived", "include_archived", is_flag=True, help="Include archived nodes."),
     click.option("--count", "only_count", is_flag=True, help="Print only the number of nodes."),
     limit_option(),
@@ -72,7 +79,7 @@ def search(
 ) -> None:
     """Find nodes by fields, data and connections.
 
-    Use it when you do not know the id of a node.
+    Use it when you do not know the id of a node: a person, a session or another thing in the graph.
     """
     connected_to = None
     if connected_node_id:

@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import click
 
-from contextkeep.cli._base import Session, command, limit_option, subject_option
+from contextkeep.cli._base import Session, command, limit_option, memory_option, subject_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.cli.specialist import specialist
-from contextkeep.values import MemoryQueryMode, QueryDepth, QueryMode, QueryScope, SourceTest
+from contextkeep.values import QueryDepth, QueryMode, QueryScope, SourceTest
 
 LISTED = ("provider_id", "family", "display_name", "scopes", "is_enabled", "is_default", "is_installed", "deadline_ms")
 _HOLDS = ("provider_id", "family", "is_enabled", "is_default", "deadline_ms", "refused_by")
@@ -21,36 +21,47 @@ MODE = click.option(
     "--mode",
     type=click.Choice(get_args(QueryMode)),
     default="results",
-    help="`answer` also prints an answer made of quotations.",
+    show_default=True,
+    help="`answer` also prints an answer with its sources.",
 )
 SCOPE = click.option(
     "--scope",
     type=click.Choice(get_args(QueryScope)),
     default="auto",
-    help="`personal`: the user's data; `team`: data without an owner; `auto`: both.",
+    show_default=True,
+    help="`personal`: data of the user; `team`: data without an owner; `auto`: both.",
 )
 DEPTH = click.option(
     "--depth",
     type=click.Choice(get_args(QueryDepth)),
     default="quick",
+    show_default=True,
     help="`deep` gives each source more time and searches twice.",
 )
-PROVIDER = click.option("--provider", "provider_ids", multiple=True, help="Search only this source; may be repeated.")
-ENTITY = click.option("--entity", "node_ids", multiple=True, help="Search the records of this node; may be repeated.")
-CONTEXT = click.option("--context", "context_ids", multiple=True, help="Also search this context; may be repeated.")
-AGENT = click.option("--agent", "agent_id", default="", help="Search as this agent.  [default: the key's agent]")
+PROVIDER = click.option(
+    "--provider", "provider_ids", multiple=True, help="Search this source, such as workspace; may be repeated."
+)
+ENTITY = click.option(
+    "--entity", "node_ids", multiple=True, help="Search the records of this node (its UUID); may be repeated."
+)
+CONTEXT = click.option(
+    "--context", "context_ids", multiple=True, help="Also search this context (its id); may be repeated."
+)
+AGENT = click.option(
+    "--agent", "agent_id", default="", help="Search as this agent, such as reviewer.  [default: the key's agent]"
+)
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep sources list")
 def sources() -> None:
-    """Sources of context query: settings and tests."""
+    """Sources of `contextkeep query`: settings and tests."""
 
 
 @command(name="list", group=sources, example="contextkeep sources list")
 def list_sources(session: Session, output: Output) -> None:
     """List the sources with their settings.
 
-    Use it to see which sources a query can search.
+    Use it to see what `contextkeep query` can search, and which sources it searches by default.
     """
     output.many(session.context.query.list_providers(), *LISTED, "last_state", "last_duration_ms")
 
@@ -65,7 +76,7 @@ def list_sources(session: Session, output: Output) -> None:
 def policy(session: Session, output: Output, **options: Any) -> None:
     """Print the sources that a query would search now.
 
-    Use it when a query does not search a source that you expect.
+    Use it when `contextkeep query` does not search a source that you expect: refused_by says why.
     """
     result = session.context.query.get_policy(**options)
     if output.format is Format.JSON:
@@ -80,21 +91,18 @@ def policy(session: Session, output: Output, **options: Any) -> None:
     click.argument("provider_id"),
     click.option("--enable/--disable", "enabled", default=None, help="Allow or forbid searching this source."),
     click.option(
-        "--default/--no-default", "is_default", default=None, help="Search this source if a query names none."
+        "--default/--no-default", "is_default", default=None, help="Search this source if a query names none, or not."
     ),
-    click.option("--deadline-ms", type=click.IntRange(1, 60_000), help="Time limit of the source, in milliseconds."),
+    click.option(
+        "--deadline-ms", type=click.IntRange(1, 60_000), help="Time limit of the source in milliseconds, such as 4000."
+    ),
     click.option(
         "--below",
         "node_ids",
         multiple=True,
-        help="Search the records of this node and the nodes below it; may be repeated.",
+        help="For workspace: search the records of this node (its UUID) and below; may be repeated.",
     ),
-    click.option(
-        "--memories",
-        "memory_mode",
-        type=click.Choice(get_args(MemoryQueryMode)),
-        help="Memories as single hits (recall) or as one statement (reflect).",
-    ),
+    memory_option("--memories"),
     click.option(
         "--reset",
         multiple=True,
@@ -115,6 +123,8 @@ def set_source(
     """Change the tenant's settings of a source; needs admin.
 
     Use it to enable or disable a source, or to give it more time.
+
+    PROVIDER_ID is a column of `contextkeep sources list`, such as workspace. Settings without an option stay.
     """
     output.one(session.context.query.update_provider(provider_id, node_ids=node_ids or None, **options))
 
@@ -126,19 +136,14 @@ _BOTH = ("provider_id", "state", "other_state", "duration_ms", "other_duration_m
 
 @command(
     click.argument("query"),
-    click.option("--label", default="", help="Label of the test."),
+    click.option("--label", default="", help="Label of the test, such as weekly."),
     MODE,
     SCOPE,
     DEPTH,
     PROVIDER,
     ENTITY,
     CONTEXT,
-    click.option(
-        "--memories",
-        "memory_mode",
-        type=click.Choice(get_args(MemoryQueryMode)),
-        help="Memories as single hits (recall) or as one statement (reflect).",
-    ),
+    memory_option("--memories"),
     AGENT,
     subject_option,
     name="test",
@@ -154,9 +159,10 @@ def test(
     node_ids: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Run a query on the sources and store it; needs admin.
+    """Run a query and store its answer as a test; needs admin.
 
-    Use it to measure whether a change of settings improves the hits.
+    Use it to measure whether a change of settings improves the hits: run it again with `contextkeep sources replay`,
+    then `contextkeep sources compare`.
     """
     ran = session.context.source_tests.run(
         query, provider_ids=provider_ids or None, node_ids=node_ids or None, **options
@@ -166,9 +172,9 @@ def test(
 
 @command(limit_option(), name="tests", group=sources, example="contextkeep sources tests")
 def tests(session: Session, output: Output, *, limit: int) -> None:
-    """List stored tests, newest first.
+    """List stored tests of queries, newest first.
 
-    Use it to find test ids for `replay` and `compare`.
+    Use it to find the test_id for `contextkeep sources replay` and `contextkeep sources compare`.
     """
     output.many(islice(session.context.source_tests.list(), limit or None), *_TEST)
 
@@ -178,12 +184,12 @@ def tests(session: Session, output: Output, *, limit: int) -> None:
     click.argument("other_test_id"),
     name="compare",
     group=sources,
-    example="contextkeep sources compare 0197f1f2-0000-7000-8000-000000000009 0197f1f2-0000-7000-8000-000000000009",
+    example="contextkeep sources compare 0197f1f2-0000-7000-8000-000000000009 0197f1f2-0000-7000-8000-000000000015",
 )
 def compare(session: Session, output: Output, *, test_id: str, other_test_id: str) -> None:
-    """Compare the hits of two tests.
+    """Compare the hits of two stored tests of queries.
 
-    Use it after `replay`, to see what a change did.
+    Use it after `contextkeep sources replay`, to see what a change did. `contextkeep sources tests` prints the ids.
     """
     compared = session.context.source_tests.compare(test_id, other_test_id)
     if output.format is Format.JSON:
@@ -205,7 +211,8 @@ def compare(session: Session, output: Output, *, test_id: str, other_test_id: st
 def replay(session: Session, output: Output, *, test_id: str, label: str) -> None:
     """Run the query of a stored test again.
 
-    Use it after a change of settings or data.
+    Use it after a change of settings or data, then `contextkeep sources compare`. `contextkeep sources tests` prints
+    the TEST_ID.
     """
     _print(output, session.context.source_tests.replay(test_id, label=label))
 

@@ -14,7 +14,7 @@ _SPECIALIST = ("specialist_id", "display_name", "node_ids", "steps_max", "is_def
 
 @click.group(epilog="\b\nExample:\n  contextkeep sources specialist list")
 def specialist() -> None:
-    """Sources that search one folder step by step; needs admin."""
+    """Specialists: sources that search one folder; needs admin."""
 
 
 @command(
@@ -24,9 +24,11 @@ def specialist() -> None:
         "--below",
         "node_ids",
         multiple=True,
-        help="Node whose records, and those of the nodes below it, are searched; may be repeated.",
+        help="Node (its UUID) of the folder: its records and those below it; may be repeated.",
     ),
-    click.option("--instructions", type=click.File(), help="File with the instructions for the model, or - for stdin."),
+    click.option(
+        "--instructions", type=click.File(), help="File that tells the model what is in the folder, or - for stdin."
+    ),
     click.option(
         "--steps",
         "steps_max",
@@ -34,7 +36,7 @@ def specialist() -> None:
         default=0,
         help="Maximum number of searches and reads per question.  [default: 4]",
     ),
-    click.option("--default", "is_default", is_flag=True, help="Search it if a query names no source."),
+    click.option("--default", "is_default", is_flag=True, help="Search it also if a query names no source."),
     name="put",
     group=specialist,
     example="""
@@ -43,9 +45,12 @@ echo 'A folder for each customer.' | contextkeep sources specialist put legal --
 """,
 )
 def put(session: Session, output: Output, *, specialist_id: str, instructions: TextIO | None, **given: Any) -> None:
-    """Create or replace a specialist.
+    """Create or replace a specialist: it searches one folder.
 
-    Use it to let a model search the files of one folder in several steps.
+    Use it to let a model search the files of one folder in several steps, when `contextkeep query` asks it.
+
+    The folder is the records of the nodes of --below. SPECIALIST_ID is a name of yours, such as legal; its source is
+    then sub-agent-legal. Options that you leave out become empty.
     """
     text = instructions.read().strip() if instructions else ""
     output.one(session.context.specialists.put(specialist_id, instructions=text, **given))
@@ -53,9 +58,9 @@ def put(session: Session, output: Output, *, specialist_id: str, instructions: T
 
 @command(limit_option(), name="list", group=specialist, example="contextkeep sources specialist list")
 def list_specialists(session: Session, output: Output, *, limit: int) -> None:
-    """List the specialists.
+    """List the specialists: sources that search one folder.
 
-    Use it to find a specialist's id.
+    Use it to find the SPECIALIST_ID for `contextkeep sources specialist delete`.
     """
     output.many(session.context.specialists.list(), *_SPECIALIST, limit=limit)
 
@@ -69,7 +74,7 @@ def list_specialists(session: Session, output: Output, *, limit: int) -> None:
 def delete(session: Session, output: Output, *, specialist_id: str) -> None:
     """Delete a specialist; its files stay.
 
-    Use it when no query should search through it any more.
+    Use it when no query should search its folder through it any more.
     """
     session.context.specialists.delete(specialist_id)
     output.one({"specialist_id": specialist_id, "is_deleted": True})

@@ -14,9 +14,11 @@ from contextkeep.values import TaskState
 _MADE = ("artifact_id", "version", "name", "is_complete", "part_count", "size_bytes", "updated_at")
 _ROW = ("task_id", "state", "version", "status_at", "created_at")
 _TASK = click.argument("task_id")
-_STATE = click.option("--state", type=click.Choice(get_args(TaskState)), help="State of the task.")
-_SAYS = click.option("--says", "status_message", help="Message about the state, such as a question to the user.")
-_METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata as a JSON object, or @FILE.")
+_STATE = click.option(
+    "--state", type=click.Choice(get_args(TaskState)), help="State of the task; a new one is submitted."
+)
+_SAYS = click.option("--says", "status_message", help="Message about the state, such as 'Which port?'.")
+_METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata, such as '{\"vip\": true}', or @FILE.")
 
 
 @click.group(
@@ -31,7 +33,7 @@ def task() -> None:
     _STATE,
     _SAYS,
     click.option(
-        "--after", "reference_task_ids", multiple=True, help="Earlier task that this one builds on; may be repeated."
+        "--after", "reference_task_ids", multiple=True, help="Id of a task that this one builds on; may be repeated."
     ),
     _METADATA,
     subject_option,
@@ -42,7 +44,7 @@ def task() -> None:
 def create(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
     """Start a task in a context.
 
-    Use it to track a piece of work that an agent does.
+    Use it to track a piece of work that an agent does. It prints the TASK_ID for the other commands.
     """
     output.one(session.context.tasks.create(context_id, **options))
 
@@ -57,7 +59,7 @@ def create(session: Session, output: Output, *, context_id: str, **options: Any)
         "expected_version",
         type=click.IntRange(0),
         default=0,
-        help="Fail unless the task has this version.",
+        help="Fail unless the task has this version, such as 2.  [default: any]",
     ),
     subject_option,
     name="update",
@@ -69,7 +71,8 @@ def update(
 ) -> None:
     """Change the state or the metadata of a task.
 
-    Use it to report progress, or that the task needs input or has ended.
+    Use it to report progress, or that the task needs input or has ended. `contextkeep context task list` prints the
+    TASK_ID.
     """
     if state is None and metadata is None:
         raise click.UsageError("nothing to change: give --state or --metadata")
@@ -82,7 +85,7 @@ def update(
         "--messages",
         "history_length",
         type=click.IntRange(0),
-        help="Number of newest messages.  [default: as many as fit]",
+        help="Number of newest messages, such as 10.  [default: as many as fit]",
     ),
     subject_option,
     name="show",
@@ -92,7 +95,7 @@ def update(
 def show(session: Session, output: Output, *, task_id: str, **options: Any) -> None:
     """Print a task; with --json also its messages.
 
-    Use it to see the state of a piece of work.
+    Use it to see the state of a piece of work. `contextkeep context task list` prints the TASK_ID.
     """
     result = session.context.tasks.get(task_id, **options)
     output.one(result if output.format is Format.JSON else result.task)
@@ -134,7 +137,7 @@ def list_tasks(
 def cancel(session: Session, output: Output, *, task_id: str, yes: bool, **options: Any) -> None:
     """Cancel a task.
 
-    Use it when the work should stop; the state becomes canceled.
+    Use it when the work should stop; the state becomes canceled. The agent is not told: it must read the state.
     """
     confirm("Cancel it?", yes)
     output.one(session.context.tasks.cancel(task_id, **options), *_ROW)
@@ -151,13 +154,13 @@ def artifact() -> None:
     _TASK,
     click.argument("file", type=click.File("rb"), default="-"),
     click.option(
-        "--id", "artifact_id", default="", help="Your own id of the artifact; the same id again stores a new version."
+        "--id", "artifact_id", default="", help="Your id, such as report; the same id again is a new version."
     ),
     click.option("--name", default="", help="Name, for people."),
     click.option("--description", default="", help="What the artifact is."),
     _METADATA,
-    click.option("--append", is_flag=True, help="Append the text to the newest version."),
-    click.option("--last", "last_chunk", is_flag=True, help="Mark this version as complete."),
+    click.option("--append", is_flag=True, help="Append to the newest version.  [default: store a new one]"),
+    click.option("--last", "last_chunk", is_flag=True, help="Complete this version: nothing can be appended to it."),
     subject_option,
     name="put",
     group=artifact,
@@ -180,7 +183,7 @@ def put(
 ) -> None:
     """Store a text as an artifact of a task.
 
-    Use it to save a result, such as a report.
+    Use it to save a result, such as a report: an artifact.
 
     The text comes from a file, or from stdin with `-`.
     """
@@ -195,16 +198,19 @@ def put(
 @command(
     _TASK,
     click.argument("artifact_id"),
-    click.option("--version", type=click.IntRange(0), default=0, help="Version to print.  [default: the newest]"),
+    click.option(
+        "--version", type=click.IntRange(0), default=0, help="Version to print, such as 1.  [default: the newest]"
+    ),
     subject_option,
     name="show",
     group=artifact,
     example="contextkeep context artifact show 0197f1f2-0000-7000-8000-000000000005 plan --json",
 )
 def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id: str, **options: Any) -> None:
-    """Print an artifact with its parts.
+    """Print an artifact: a result of a task.
 
-    Use it to read a result.
+    Use it to read a result. `contextkeep context artifact list` prints the ARTIFACT_ID. Its parts are the texts that
+    were stored and appended.
     """
     output.one(session.context.artifacts.get(task_id, artifact_id, **options))
 
@@ -219,6 +225,6 @@ def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id
 def list_artifacts(session: Session, output: Output, *, task_id: str, **options: Any) -> None:
     """List the artifacts of a task.
 
-    Use it to find the id of a result.
+    Use it to find the id of a result of the task.
     """
     output.many(session.context.tasks.get(task_id, history_length=0, **options).artifacts, *_MADE)

@@ -18,13 +18,20 @@ _BEGIN_BYTES = 64 * 1024  # of an archive: no two begin alike
 
 
 @command(
+    click.option("--context", "context_id", default="", help="Export this context (its id) and those forked from it."),
     click.option(
-        "--context", "context_id", default="", help="Export this context and the contexts that were forked from it."
+        "--user",
+        "user_id",
+        default="",
+        help="Export the contexts, records, memories and pages of this user, such as ada.",
     ),
-    click.option("--user", "user_id", default="", help="Export all data of this user."),
-    click.option("--graph", "graph_name", default="", help="Export this graph and the records of its nodes."),
-    click.option("--tenant", is_flag=True, help="Export all data of the tenant."),
-    click.option("--to", "file", type=click.Path(dir_okay=False), required=True, help="File to write."),
+    click.option(
+        "--graph", "graph_name", default="", help="Export this graph, such as default, and the records of its nodes."
+    ),
+    click.option("--tenant", is_flag=True, help="Export all data of your tenant (the customer or team of the key)."),
+    click.option(
+        "--to", "file", type=click.Path(dir_okay=False), required=True, help="File to write, such as context.archive."
+    ),
     name="export",
     example="contextkeep export --context 0197f1f2-0000-7000-8000-000000000001 --to context.archive",
 )
@@ -35,8 +42,8 @@ def take_out(
 
     Use it for backups, to move data to another service, or to hand a user their data; needs admin.
 
-    The file gets its name only when it is complete. The same command continues an interrupted export, whose data
-    are in FILE.part.
+    Give one of --context, --user, --graph and --tenant. The file gets its name only when it is complete. The same
+    command continues an interrupted export, whose data are in FILE.part.
     """
     if sum(map(bool, (context_id, user_id, graph_name, tenant))) != 1:
         raise click.UsageError("give exactly one of --context, --user, --graph and --tenant")

@@ -14,13 +14,15 @@ from contextkeep.cli._output import Output
 from contextkeep.values import PageSource
 
 _WHERE = (
-    click.option("--of-app", "app_id", default="", help="App that the page belongs to."),
-    click.option("--agent-bundle-id", default="", help="Agent bundle that the page belongs to."),
+    click.option("--of-app", "app_id", default="", help="App of the page, such as shop.  [default: the key's app]"),
+    click.option(
+        "--agent-bundle-id", default="", help="Agent bundle of the page, such as crm-bundle.  [default: the key's]"
+    ),
 )
 _EXPECTED = click.option(
     "--expected-version",
     type=click.IntRange(0),
-    help="Fail unless the page has this version; 0 means that it must not exist.",
+    help="Fail unless the page has this version; 0: it must not exist.  [default: any]",
 )
 _ROW = ("slug", "title", "version", "state", "as_of", "page_id")
 
@@ -40,9 +42,15 @@ def wiki() -> None:
         default="",
         help="Path that identifies the page, such as customers/acme.  [default: derived from the title]",
     ),
-    click.option("--alias", "aliases", multiple=True, help="Another name of the page; may be repeated."),
-    click.option("--source", "sources", multiple=True, help="Source of the page; may be repeated."),
-    click.option("--cites", "memory_ids", multiple=True, help="Memory that the page is based on; may be repeated."),
+    click.option(
+        "--alias", "aliases", multiple=True, help="Another name of the page, such as 'Acme Corp'; may be repeated."
+    ),
+    click.option(
+        "--source", "sources", multiple=True, help="Source of the page, such as a title or a link; may be repeated."
+    ),
+    click.option(
+        "--cites", "memory_ids", multiple=True, help="Id of a memory that the page is based on; may be repeated."
+    ),
     click.option("--fresh-until", type=TIME, help="When the page becomes out of date, such as 2026-01-31T12:00:00Z."),
     _EXPECTED,
     *_WHERE,
@@ -67,6 +75,8 @@ def put(
     """Write a page from a Markdown file or stdin (`-`).
 
     Use it to store or replace a page about a topic.
+
+    If a page with this slug exists, it gets a new version.
     """
     try:
         markdown = file.read().decode()
@@ -93,8 +103,12 @@ def _title(markdown: str, name: str) -> str:
 
 @command(
     click.argument("slug"),
-    click.option("--version", type=click.IntRange(0), default=0, help="Version to print.  [default: the newest]"),
-    click.option("--markdown", "only_markdown", is_flag=True, help="Print only the Markdown text."),
+    click.option(
+        "--version", type=click.IntRange(0), default=0, help="Version to print, such as 1.  [default: the newest]"
+    ),
+    click.option(
+        "--markdown", "only_markdown", is_flag=True, help="Print only the Markdown text.  [default: all fields]"
+    ),
     *_WHERE,
     subject_option,
     name="get",
@@ -107,7 +121,7 @@ contextkeep wiki get zeta --markdown --user ada > zeta.md
 def get(session: Session, output: Output, *, slug: str, only_markdown: bool, **options: Any) -> None:
     """Print a page by its slug or an alias.
 
-    Use it to read a page, or an older version of it.
+    Use it to read a page, or an older version of it. SLUG is the path that `contextkeep wiki list` prints.
     """
     page = session.context.pages.get(slug, **options)
     if only_markdown:
@@ -118,7 +132,7 @@ def get(session: Session, output: Output, *, slug: str, only_markdown: bool, **o
 
 @command(
     click.argument("slug_prefix", default=""),
-    click.option("--cites", "memory_id", default="", help="Only pages that cite this memory."),
+    click.option("--cites", "memory_id", default="", help="Only pages that are based on this memory (its id)."),
     subject_option,
     limit_option(),
     name="list",
@@ -129,9 +143,9 @@ contextkeep wiki list customers/ --user ada
 """,
 )
 def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int, **options: Any) -> None:
-    """List pages by slug.
+    """List wiki pages by slug: the path that names a page.
 
-    Use it to find pages, such as all below `customers/`, and those that are out of date.
+    Use it to find pages, such as all below `customers/`, and those that are out of date (state stale).
     """
     output.many(session.context.pages.list(slug_prefix, **options), *_ROW, limit=limit)
 
@@ -148,7 +162,7 @@ def list_pages(session: Session, output: Output, *, slug_prefix: str, limit: int
 def versions(session: Session, output: Output, *, slug: str, limit: int, **options: Any) -> None:
     """List the stored versions of a page, newest first.
 
-    Use it before `contextkeep wiki get --version`.
+    Use it before `contextkeep wiki get --version`. SLUG is the path that `contextkeep wiki list` prints.
     """
     result = session.context.pages.list_versions(slug, **options)
     output.many(result, "version", "title", "written_by", "created_at", "size_bytes", limit=limit)
@@ -167,7 +181,7 @@ def versions(session: Session, output: Output, *, slug: str, limit: int, **optio
 def delete(session: Session, output: Output, *, slug: str, yes: bool, **options: Any) -> None:
     """Delete a page with all its versions.
 
-    Use it when a page is wrong or obsolete.
+    Use it when a page is wrong or obsolete. SLUG is the path that `contextkeep wiki list` prints.
     """
     confirm("Delete it, with all its versions?", yes)
     session.context.pages.delete(slug, **options)

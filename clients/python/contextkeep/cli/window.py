@@ -11,8 +11,14 @@ import click
 from google.protobuf import json_format
 
 from contextkeep.cli._base import (
+    EPOCH_TEXT,
     JSON_ARRAY,
     JSON_OBJECT,
+    PACK_TEXT,
+    REF_TEXT,
+    SEQ_TEXT,
+    STEP_TEXT,
+    ZONE_TEXT,
     Session,
     command,
     confirm,
@@ -63,45 +69,52 @@ def window() -> None:
     click.argument("context_id"),
     click.argument("model"),
     click.option("--system", "system_prompt", default="", help="System prompt."),
-    click.option("--goal", default="", help="Goal, appended to the system prompt."),
-    click.option("--tools", type=JSON_ARRAY, help="Tools as a JSON list in the vendor's format, or @FILE."),
+    click.option("--goal", default="", help="Goal of the work, appended to the system prompt."),
+    click.option(
+        "--tools", type=JSON_ARRAY, help="Tools that the model may call: a JSON list in its vendor's format, or @FILE."
+    ),
     click.option(
         "--format",
         "message_format",
         type=click.Choice(get_args(MessageFormat), case_sensitive=False),
-        help="Format of the messages.  [default: that of the model's vendor]",
+        help="Format of the messages.  [default: that of the model's vendor, else openai]",
     ),
     click.option(
         "--tokens",
         "context_tokens",
         type=click.IntRange(0),
         default=0,
-        help="Context size of the model in tokens.  [default: known for common models]",
+        help="Tokens that the model accepts, such as 32000.  [default: known for common models]",
     ),
     click.option(
         "--budget",
         "token_budget",
         type=float,
         default=0.0,
-        help="Share of the model's context that a request may use.  [default: 0.8]",
+        help="Share of those tokens that a request may use.  [default: 0.8]",
     ),
     click.option(
         "--profile",
         "compression_profile",
         default="",
-        help="Compression profile: what a compaction keeps.  [default: general]",
+        help="What a compaction keeps, such as coding; see `contextkeep window profiles`.  [default: general]",
     ),
     click.option(
-        "--reserve", "output_reservation", type=click.IntRange(0), default=0, help="Tokens reserved for the answer."
+        "--reserve",
+        "output_reservation",
+        type=click.IntRange(0),
+        default=0,
+        help="Tokens reserved for the answer; 0 means 4,096.",
     ),
     click.option(
         "--config",
         type=JSON_OBJECT,
-        help="Compaction and cost settings as a JSON object, or @FILE; see docs/windows.md.",
+        help="Compaction and cost settings as JSON, or @FILE; see the example and docs/windows.md.",
     ),
     subject_option,
     name="open",
     group=window,
+    terms=[PACK_TEXT],
     example="""
 contextkeep window open 0197f1f2-0000-7000-8000-000000000001 gpt-5 --system 'Be brief.'
 contextkeep window open 0197f1f2-0000-7000-8000-000000000001 mine --tokens 32000 --format openai
@@ -118,9 +131,12 @@ def open_window(
     config: dict[str, Any] | None,
     **options: Any,
 ) -> None:
-    """Open a window on a context for a model.
+    """Open a window: what one model sees of a context.
 
-    Use it once for each model that works in a context; then call `pack` before each request to the model.
+    Use it once for each model that works in a context; then call `contextkeep window pack` before each request to the
+    model.
+
+    MODEL is a name such as gpt-5. A model that the service does not know needs --tokens.
     """
     result = _config(config)
     output.one(session.context.windows.open(context_id, model, message_format=message_format, config=result, **options))
@@ -145,6 +161,9 @@ def put_profile(session: Session, output: Output, *, file: TextIO, name: str) ->
     """Store a compression profile from a YAML or JSON file.
 
     Use it when no built-in profile keeps what your agent needs.
+
+    A profile says which lines a compaction of a window keeps; docs/windows.md describes the file. Windows name it with
+    `contextkeep window open --profile`.
     """
     try:
         text = file.read()
@@ -157,9 +176,9 @@ def put_profile(session: Session, output: Output, *, file: TextIO, name: str) ->
 
 @command(
     click.argument("name"),
-    click.option("--of-app", default="", help="App whose windows are meant.  [default: windows without an app]"),
-    click.option("--frozen/--going-on", "is_frozen", default=None, help="Stop or resume counting and learning."),
-    click.option("--undo", is_flag=True, help="Undo the learning, and delete the counts."),
+    click.option("--of-app", default="", help="App of the windows, such as shop.  [default: windows without an app]"),
+    click.option("--frozen/--going-on", "is_frozen", default=None, help="Stop or resume learning."),
+    click.option("--undo", is_flag=True, help="Undo what was learned, and delete its counts."),
     name="learning",
     group=profile,
     example="""
@@ -171,16 +190,19 @@ contextkeep window profile learning coding --of-app shop --undo
 def learning(session: Session, output: Output, *, name: str, of_app: str, is_frozen: bool | None, undo: bool) -> None:
     """Freeze, resume or undo what a profile has learned.
 
-    Use it when learned settings made packs worse, or should not change any more.
+    Use it when learned settings made packs worse, or should not change any more; needs admin.
+
+    A profile says which lines a compaction keeps. It learns from windows whose --config has "learning": true: which
+    lines were looked up after they were left out. Without an option the command prints the current state.
     """
     output.one(session.context.profiles.set_learning(name, of_app, is_frozen=is_frozen, undo=undo))
 
 
 @command(
     click.argument("name", default=""),
-    click.option("--text", "with_text", is_flag=True, help="Also print the text of each profile."),
+    click.option("--text", "with_text", is_flag=True, help="Also print the YAML or JSON of each profile."),
     click.option(
-        "--evidence", "with_evidence", is_flag=True, help="Also print the counts from which the profile learned."
+        "--evidence", "with_evidence", is_flag=True, help="Also print the counts from which it learned; needs admin."
     ),
     limit_option(),
     name="profiles",
@@ -193,7 +215,7 @@ contextkeep window profiles mine --text
 def profiles(session: Session, output: Output, *, name: str, with_text: bool, with_evidence: bool, limit: int) -> None:
     """List compression profiles, or the versions of one.
 
-    Use it to find a name for `contextkeep window open --profile`.
+    Use it to find a name for `contextkeep window open --profile`. A profile says which lines a compaction keeps.
     """
     columns = (*_PROFILE, *(["text"] if with_text else []), *(["learned"] if name else []))
     result = session.context.profiles.list(name, with_text=with_text, with_evidence=with_evidence)
@@ -211,9 +233,11 @@ window.add_command(profile)
     example="contextkeep window get 0197f1f2-0000-7000-8000-000000000006",
 )
 def get(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
-    """Print a window.
+    """Print a window: its model, token limit and epoch.
 
-    Use it to see the model, the token limit and the state of a window.
+    Use it to see how far it has read its context (reached_seq) and how it is configured.
+
+    The epoch is how often the beginning of the packs has changed, mostly by compactions.
     """
     output.one(session.context.windows.get(window_id, **options))
 
@@ -229,7 +253,7 @@ def get(session: Session, output: Output, *, window_id: str, **options: Any) -> 
 def list_windows(session: Session, output: Output, *, context_id: str, limit: int, **options: Any) -> None:
     """List the windows of a context, newest first.
 
-    Use it to find the id of a window.
+    Use it to find the WINDOW_ID for the other commands.
     """
     output.many(session.context.windows.list(context_id, **options), *_ROW, limit=limit)
 
@@ -237,18 +261,25 @@ def list_windows(session: Session, output: Output, *, context_id: str, limit: in
 @command(
     _WINDOW,
     click.option("--system", "system_prompt", help="New system prompt."),
-    click.option("--goal", help="New goal, appended to the system prompt."),
-    click.option("--tools", type=JSON_ARRAY, help="New tools as a JSON list in the vendor's format, or @FILE."),
+    click.option("--goal", help="New goal of the work, appended to the system prompt."),
+    click.option("--tools", type=JSON_ARRAY, help="New tools: a JSON list in the vendor's format, or @FILE."),
     click.option(
-        "--budget", "token_budget", type=float, help="New share of the model's context that a request may use."
+        "--budget",
+        "token_budget",
+        type=float,
+        help="New share of the model's tokens that a request may use, such as 0.5.",
     ),
     click.option(
-        "--reserve", "output_reservation", type=click.IntRange(0), help="New number of tokens reserved for the answer."
+        "--reserve",
+        "output_reservation",
+        type=click.IntRange(0),
+        help="New number of tokens reserved for the answer, such as 8000.",
     ),
-    click.option("--config", type=JSON_OBJECT, help="Settings that change, as a JSON object, or @FILE."),
+    click.option("--config", type=JSON_OBJECT, help="Settings that change, as JSON, or @FILE; see docs/windows.md."),
     subject_option,
     name="update",
     group=window,
+    terms=[PACK_TEXT],
     example="""
 contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --goal 'Find the lost file.'
 contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --budget 0.5 --config '{"keep_last_steps": 20}'
@@ -257,7 +288,10 @@ contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --budget 0.5 --co
 def update(session: Session, output: Output, *, window_id: str, config: dict[str, Any] | None, **options: Any) -> None:
     """Change the prompt, tools or config of a window.
 
-    Use it when the goal or the tools change. The next pack has the change and breaks the cached prefix.
+    Use it when the goal or the tools change.
+
+    What has no option stays. A new prompt, goal or list of tools changes the beginning of the next pack, so that the
+    prompt cache of the model's vendor has to be filled again.
     """
     output.one(session.context.windows.update(window_id, config=_config(config), **options), *_ROW)
 
@@ -265,17 +299,18 @@ def update(session: Session, output: Output, *, window_id: str, config: dict[str
 @command(
     _WINDOW,
     click.argument("text", default=""),
-    click.option("--ref", default="", help="Pin this message, or this part of one, instead of a text."),
+    click.option("--ref", default="", help="Pin m3 (message 3) or m3/1 (its part 1), say, instead of a text."),
     subject_option,
     name="pin",
     group=window,
+    terms=[PACK_TEXT],
     example="""
 contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 'Answer in French.'
 contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 --ref m2
 """,
 )
 def pin(session: Session, output: Output, *, window_id: str, text: str, **options: Any) -> None:
-    """Keep a text in every pack.
+    """Keep a text in every pack: a pin.
 
     Use it for facts and rules that the model must always see. A pin is placed right after the system prompt.
     """
@@ -288,14 +323,15 @@ def pin(session: Session, output: Output, *, window_id: str, text: str, **option
     subject_option,
     name="unpin",
     group=window,
+    terms=[PACK_TEXT],
     example="""
 contextkeep window unpin 0197f1f2-0000-7000-8000-000000000006 0197f1f2-0000-7000-8000-000000000007
 """,
 )
 def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **options: Any) -> None:
-    """Remove a pin.
+    """Remove a pin: a text that every pack has.
 
-    Use it with an id that `contextkeep window pin` printed.
+    Use it with the PIN_ID that `contextkeep window pin` printed.
     """
     session.context.windows.unpin(window_id, pin_id, **options)
     output.one({"pin_id": pin_id, "is_removed": True})
@@ -304,17 +340,20 @@ def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **op
 @command(
     _WINDOW,
     click.option("--body", is_flag=True, help="Print only the JSON for the request to the model."),
-    click.option("--without-recall", is_flag=True, help="Do not append recalled passages."),
+    click.option(
+        "--without-recall", is_flag=True, help="Do not append older passages that matter to the newest messages."
+    ),
     subject_option,
     name="pack",
     group=window,
+    terms=[ZONE_TEXT],
     example="""
 contextkeep window pack 0197f1f2-0000-7000-8000-000000000006
 contextkeep window pack 0197f1f2-0000-7000-8000-000000000006 --body > request.json
 """,
 )
 def pack(session: Session, output: Output, *, window_id: str, body: bool, **options: Any) -> None:
-    """Print the messages that the model should see now.
+    """Print the pack: the messages that the model should see now.
 
     Use it to build the next request to the model, or to check what the model sees.
 
@@ -339,32 +378,37 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **opti
     _draw(packed.tokens_by_zone)
 
 
-_INSTRUCTIONS = click.option("--instructions", default="", help="What the fold must keep, in words.")
+_INSTRUCTIONS = click.option(
+    "--instructions", default="", help="What the compaction must keep, in words, such as 'Keep the invoices.'"
+)
 
 
 @command(
     _WINDOW,
-    click.option("--dry-run", is_flag=True, help="Print what a fold would do; change nothing."),
+    click.option("--dry-run", is_flag=True, help="Print what a compaction would do; change nothing."),
     _INSTRUCTIONS,
     subject_option,
     name="fold",
     group=window,
+    terms=[STEP_TEXT],
     example="""
 contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --dry-run
 contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --instructions 'Keep what concerns the invoices.'
 """,
 )
 def fold(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
-    """Compact a window now.
+    """Compact a window now: replace old steps with shorter texts.
 
-    Use it before an expensive phase; a window also folds by itself when it must.
+    Use it before an expensive phase; a window also compacts itself when it must.
 
-    A fold is one compaction: it replaces old steps with shorter texts.
+    A fold is one compaction.
     """
     output.one(session.context.windows.fold(window_id, **options))
 
 
-_EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Fail unless the window has this epoch.")
+_EPOCH = click.option(
+    "--epoch", "expected_epoch", type=int, help="Fail unless the window has this epoch, such as 2.  [default: any]"
+)
 
 
 @command(
@@ -374,12 +418,14 @@ _EPOCH = click.option("--epoch", "expected_epoch", type=int, help="Fail unless t
     subject_option,
     name="prepare",
     group=window,
+    terms=[EPOCH_TEXT],
     example="contextkeep window prepare 0197f1f2-0000-7000-8000-000000000006 --epoch 2",
 )
 def prepare(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
-    """Compute a compaction in advance.
+    """Compute a compaction in advance, without applying it.
 
-    Use it while the model works, so that the fold itself takes no time. Packs stay the same until `commit`.
+    Use it while the model works, so that the compaction itself takes no time. Packs stay the same until
+    `contextkeep window commit`.
     """
     output.one(session.context.windows.prepare_fold(window_id, **options))
 
@@ -390,26 +436,27 @@ def prepare(session: Session, output: Output, *, window_id: str, **options: Any)
     subject_option,
     name="commit",
     group=window,
+    terms=[EPOCH_TEXT],
     example="contextkeep window commit 0197f1f2-0000-7000-8000-000000000006",
 )
 def commit(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
-    """Apply the compaction that `prepare` computed.
+    """Apply the compaction that was computed in advance.
 
-    Use it between two requests to the model.
+    Use it between two requests to the model, after `contextkeep window prepare`.
     """
     output.one(session.context.windows.commit_fold(window_id, **options))
 
 
 @command(
     _WINDOW,
-    click.option("--label", default="", help="Label, for people."),
+    click.option("--label", default="", help="Label for people, such as 'before the upgrade'."),
     subject_option,
     name="checkpoint",
     group=window,
     example="contextkeep window checkpoint 0197f1f2-0000-7000-8000-000000000006 --label 'before the upgrade'",
 )
 def checkpoint(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
-    """Save the state of a window.
+    """Save the state of a window: a checkpoint.
 
     Use it before a risky step; `contextkeep window rollback` returns to it.
     """
@@ -427,7 +474,7 @@ def checkpoint(session: Session, output: Output, *, window_id: str, **options: A
 def checkpoints(session: Session, output: Output, *, window_id: str, limit: int, **options: Any) -> None:
     """List the checkpoints of a window, newest first.
 
-    Use it to find the number for `rollback`.
+    Use it to find the number for `contextkeep window rollback`. A checkpoint is a saved state of the window.
     """
     columns = ("number", "reason", "label", "last_seq", "step_count")
     output.many(session.context.windows.list_checkpoints(window_id, **options), *columns, limit=limit)
@@ -441,17 +488,20 @@ def checkpoints(session: Session, output: Output, *, window_id: str, limit: int,
         "expected_last_seq",
         type=click.IntRange(1),
         required=True,
-        help="Seq of the newest message that you know.",
+        help="seq of the newest message that you know; fail if there are newer ones.",
     ),
     subject_option,
     name="rollback",
     group=window,
+    terms=[SEQ_TEXT],
     example="contextkeep window rollback 0197f1f2-0000-7000-8000-000000000006 1 --last 50",
 )
 def rollback(session: Session, output: Output, *, window_id: str, number: int, **options: Any) -> None:
-    """Return to a checkpoint.
+    """Return to a checkpoint: a saved state of a window.
 
-    Use it when the last steps went wrong. Later messages are left out of packs and stay in the log.
+    Use it when the last steps went wrong. Later messages are left out of packs and stay in the context.
+
+    `contextkeep window checkpoints` prints the NUMBER.
     """
     output.one(session.context.windows.rollback(window_id, number, **options))
 
@@ -459,23 +509,26 @@ def rollback(session: Session, output: Output, *, window_id: str, number: int, *
 @command(
     _WINDOW,
     click.argument("pack_id"),
-    click.option("--invalid", is_flag=True, help="The response could not be used."),
+    click.option("--invalid", is_flag=True, help="The response could not be used.  [default: it was valid]"),
     click.option(
         "--last",
         "expected_last_seq",
         type=click.IntRange(1),
-        help="Seq of the newest message that you know.  [default: the last one of the pack]",
+        help="seq of the newest message that you know, such as 50.  [default: the last one of the pack]",
     ),
     subject_option,
     name="report",
     group=window,
+    terms=[PACK_TEXT, SEQ_TEXT],
     example="contextkeep window report 0197f1f2-0000-7000-8000-000000000006 2.50 --invalid --last 50",
 )
 def report(session: Session, output: Output, *, window_id: str, pack_id: str, **options: Any) -> None:
-    """Report whether the response to a pack was valid.
+    """Report whether the model's response to a pack was valid.
 
-    Use it after each request. With --invalid the window returns to its last checkpoint and prints the pack to retry
-    with.
+    Use it after each request. With --invalid the window returns to its last checkpoint (a saved state), and the command
+    prints the pack to retry with.
+
+    PACK_ID is a field of `contextkeep window pack --json`.
     """
     recovered = session.context.windows.report_response(window_id, Pack(messages_json="", pack_id=pack_id), **options)
     if recovered is None:
@@ -495,7 +548,8 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
         "--inherits",
         type=click.Choice(get_args(ForkInheritance), case_sensitive=False),
         default="state",
-        help="What the fork takes over: state and pins, only pins, or nothing.",
+        show_default=True,
+        help="What the fork takes over: the state of the work and pins, only pins, or nothing.",
     ),
     click.option("--model", default="", help="Model of the fork.  [default: the window's]"),
     click.option(
@@ -503,7 +557,7 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
         "context_tokens",
         type=click.IntRange(0),
         default=0,
-        help="Context size of the fork's model in tokens.",
+        help="Tokens that another --model accepts.  [default: known for common models]",
     ),
     click.option("--system", "system_prompt", help="System prompt of the fork.  [default: the window's]"),
     click.option(
@@ -514,6 +568,7 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
         "key_ttl_s",
         type=click.IntRange(1, 86_400),
         default=3_600,
+        show_default=True,
         help="Lifetime of the fork's key in seconds.",
     ),
     subject_option,
@@ -524,9 +579,11 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
 def fork(
     session: Session, output: Output, *, window_id: str, task: str, inherits: ForkInheritance, **options: Any
 ) -> None:
-    """Give a subtask a window of its own.
+    """Fork a window: give a subtask a context and window of its own.
 
     Use it for work whose details the main window need not see. `contextkeep window merge` brings the result back.
+
+    TASK says what to do. The command prints the ids of the fork, and a key that opens only the fork, for its agent.
     """
     forked = session.context.windows.fork(window_id, task, inherits=inherits, **options)
     key = {"key": forked.key.key, "key_expires_at": forked.key.expires_at} if forked.key else {}
@@ -537,9 +594,11 @@ def fork(
 @command(
     _WINDOW,
     click.option(
-        "--max", "tokens_max", type=click.IntRange(0), default=0, help="Token limit of the result; 0 means 2,000."
+        "--max", "tokens_max", type=click.IntRange(0), default=0, help="Maximum tokens of the result; 0 means 2,000."
     ),
-    click.option("--call", "tool_call_id", default="", help="Id of the tool call that the result answers."),
+    click.option(
+        "--call", "tool_call_id", default="", help="Id of the tool call that the result answers.  [default: none]"
+    ),
     subject_option,
     name="merge",
     group=window,
@@ -548,7 +607,7 @@ def fork(
 def merge(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Bring the result of a fork back and close the fork.
 
-    Use it when the subtask is done.
+    Use it when the subtask is done. WINDOW_ID is the window that `contextkeep window fork` printed.
     """
     output.one(session.context.windows.merge(window_id, **options))
 
@@ -559,13 +618,14 @@ def merge(session: Session, output: Output, *, window_id: str, **options: Any) -
     subject_option,
     name="expand",
     group=window,
+    terms=[REF_TEXT],
     example="""
 contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3/1
 contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3..m8
 """,
 )
 def expand(session: Session, output: Output, *, window_id: str, ref: str, **options: Any) -> None:
-    """Print the original of a ref in a pack.
+    """Print the original text that a ref in a pack names.
 
     Use it when a pack shows only a shortened text.
 
@@ -587,18 +647,31 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **opti
 @command(
     _WINDOW,
     click.argument("query"),
-    click.option("--from", "step_from", type=click.IntRange(0), default=0, help="First step to search."),
-    click.option("--to", "step_to", type=click.IntRange(0), default=0, help="Last step to search."),
+    click.option(
+        "--from",
+        "step_from",
+        type=click.IntRange(0),
+        default=0,
+        help="First step to search, such as 2.  [default: the first]",
+    ),
+    click.option(
+        "--to",
+        "step_to",
+        type=click.IntRange(0),
+        default=0,
+        help="Last step to search, such as 9.  [default: the newest]",
+    ),
     click.option(
         "--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Maximum number of passages."
     ),
     subject_option,
     name="search",
     group=window,
+    terms=[STEP_TEXT, ZONE_TEXT],
     example="contextkeep window search 0197f1f2-0000-7000-8000-000000000006 'which port' --from 2 --to 9",
 )
 def search(session: Session, output: Output, *, window_id: str, query: str, **options: Any) -> None:
-    """Find passages in the log of a window, with their steps.
+    """Find passages in the context of a window, with their steps.
 
     Use it to find something that packs do not show any more.
     """
@@ -618,12 +691,13 @@ def search(session: Session, output: Output, *, window_id: str, query: str, **op
     subject_option,
     name="explain",
     group=window,
+    terms=[STEP_TEXT, ZONE_TEXT],
     example="contextkeep window explain 0197f1f2-0000-7000-8000-000000000006",
 )
 def explain(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
-    """Print each part of a pack with its tokens, as a chart.
+    """Print each part of the last pack with its tokens.
 
-    Use it to see why a message is shortened or left out.
+    Use it to see what takes the tokens, and which messages are shortened or summarized. A chart sums up the zones.
     """
     explained = session.context.windows.explain_pack(window_id, **options)
     if output.format is Format.JSON:
@@ -640,12 +714,16 @@ def explain(session: Session, output: Output, *, window_id: str, **options: Any)
     limit_option(),
     name="lineage",
     group=window,
+    terms=[STEP_TEXT, ZONE_TEXT],
     example="contextkeep window lineage 0197f1f2-0000-7000-8000-000000000006",
 )
 def lineage(session: Session, output: Output, *, window_id: str, limit: int, **options: Any) -> None:
-    """List every break of a window's cached prefix.
+    """List when and why the beginning of the packs changed.
 
     Use it to see when and why the window was compacted, and whether it paid off. Newest first.
+
+    Each change starts an epoch, and the prompt cache of the model's vendor is filled again from the zone first_change
+    on. The smaller packs pay for that after pays_after_steps steps; -1 means never.
     """
     output.many(session.context.windows.get_lineage(window_id, **options), *_FOLDED, limit=limit)
 
@@ -653,10 +731,15 @@ def lineage(session: Session, output: Output, *, window_id: str, limit: int, **o
 @command(
     _WINDOW,
     click.argument("ref"),
-    click.option("--text", default="", help="Sentence to find: prints when packs showed it last."),
+    click.option(
+        "--text",
+        default="",
+        help="Only messages with this text, such as 'port is 8443'; print when packs showed it last.",
+    ),
     subject_option,
     name="trace",
     group=window,
+    terms=[REF_TEXT, EPOCH_TEXT],
     example="""
 contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m3
 contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m1..m8 --text 'port is 8443'
@@ -665,7 +748,7 @@ contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m1..m8 --text 'por
 def trace(session: Session, output: Output, *, window_id: str, ref: str, **options: Any) -> None:
     """Print where messages are in the packs of a window.
 
-    Use it when a model seems to have forgotten something: it names the fold that took it away.
+    Use it when a model seems to have forgotten something: it names the compaction that took it away.
 
     After each message come the lines of it that packs still show.
     """
@@ -711,20 +794,31 @@ def _last_shown(sentence: TracedSentence) -> str:
 
 @command(
     _WINDOW,
-    click.option("--epoch", "epoch_after", type=click.IntRange(0), default=0, help="Only breaks after this epoch."),
     click.option(
-        "--entries", "entry_from", type=click.IntRange(0), default=0, help="Number of the first state entry to print."
+        "--epoch",
+        "epoch_after",
+        type=click.IntRange(0),
+        default=0,
+        help="Only epochs after this one, such as 2.  [default: all]",
     ),
-    click.option("--until-now", is_flag=True, help="Stop after the changes that exist now."),
+    click.option(
+        "--entries",
+        "entry_from",
+        type=click.IntRange(0),
+        default=0,
+        help="First entry of the state to print; --json prints the next as entry_from.  [default: the first]",
+    ),
+    click.option("--until-now", is_flag=True, help="Stop after what exists now."),
     subject_option,
     name="watch",
     group=window,
+    terms=[EPOCH_TEXT],
     example="contextkeep window watch 0197f1f2-0000-7000-8000-000000000006 --until-now",
 )
 def watch(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Print changes of a window as they come.
 
-    Use it to follow compactions and state while an agent works.
+    Use it to follow compactions and the state of the work (goals, values, constraints) while an agent works.
 
     Without --until-now it runs until the window is closed or you press Ctrl-C.
     """
@@ -754,14 +848,17 @@ contextkeep window state 0197f1f2-0000-7000-8000-000000000006 constraint value
 def state(session: Session, output: Output, *, window_id: str, sections: tuple[str, ...], **options: Any) -> None:
     """Print the state of the work: goals, values, constraints.
 
-    Use it to see what the window has extracted from the log, and where each entry comes from.
+    Use it to see what the window has extracted from the messages, and where each entry comes from (ref).
+
+    SECTIONS are any of goal, sub_goal, constraint, value, contested, decision, next, question, error, artifact,
+    progress, pin, tool and entity. Without them it prints all.
     """
     output.many(session.context.windows.get_state(window_id, sections, **options), "section", "key", "text", "ref")
 
 
 @command(
     _WINDOW,
-    click.option("--input", "input_tokens", type=int, required=True, help="Tokens of the whole prompt."),
+    click.option("--input", "input_tokens", type=int, required=True, help="Tokens of the whole prompt, such as 21000."),
     click.option(
         "--cached", "cached_tokens", type=int, default=0, help="Tokens of the prompt that were read from the cache."
     ),
@@ -774,18 +871,23 @@ def state(session: Session, output: Output, *, window_id: str, sections: tuple[s
     ),
     click.option("--output", "output_tokens", type=int, default=0, help="Tokens of the answer."),
     click.option(
-        "--tokens", "pack_tokens", type=int, default=0, help="Tokens of the pack, as the window counted them."
+        "--tokens",
+        "pack_tokens",
+        type=int,
+        default=0,
+        help="Tokens that `contextkeep window pack` printed.  [default: no correction of the counts]",
     ),
-    click.option("--epoch", type=int, help="Epoch of the pack.  [default: the window's current one]"),
+    click.option("--epoch", type=int, help="Epoch of the pack, such as 2.  [default: the window's current one]"),
     subject_option,
     name="usage",
     group=window,
+    terms=[EPOCH_TEXT],
     example="""
 contextkeep window usage 0197f1f2-0000-7000-8000-000000000006 --input 21000 --cached 19000 --tokens 20400
 """,
 )
 def usage(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
-    """Record what the vendor billed for a pack.
+    """Record what the model's vendor billed for a pack.
 
     Use it after each request, so that the window's token counts match those of the vendor.
     """
@@ -794,43 +896,49 @@ def usage(session: Session, output: Output, *, window_id: str, **options: Any) -
 
 @command(
     _WINDOW,
-    click.option("--failed", is_flag=True, help="The steps failed."),
-    click.option("--quality", type=click.FloatRange(0, 1), help="How well the steps went, 0 to 1.  [default: 1]"),
+    click.option("--failed", is_flag=True, help="The steps failed.  [default: they succeeded]"),
+    click.option("--quality", type=click.FloatRange(0, 1), help="How well the steps went.  [default: 1]"),
     click.option(
-        "--from", "step_from", type=click.IntRange(0), default=0, help="First step.  [default: the last step only]"
+        "--from",
+        "step_from",
+        type=click.IntRange(0),
+        default=0,
+        help="First step, such as 3.  [default: the last step only]",
     ),
-    click.option("--to", "step_to", type=click.IntRange(0), default=0, help="Last step.  [default: the newest step]"),
-    click.option("--lesson", default="", help="Lesson, which is stored as a memory of the user."),
+    click.option(
+        "--to", "step_to", type=click.IntRange(0), default=0, help="Last step, such as 9.  [default: the newest]"
+    ),
+    click.option("--lesson", default="", help="Lesson, such as 'Ask first.', stored as a memory of the user."),
     subject_option,
     name="outcome",
     group=window,
+    terms=[STEP_TEXT],
     example="contextkeep window outcome 0197f1f2-0000-7000-8000-000000000006 --from 3 --to 9 --quality 0.8",
 )
 def outcome(session: Session, output: Output, *, window_id: str, failed: bool, **options: Any) -> None:
     """Record whether steps succeeded.
 
-    Use it when you know how the work ended; profiles learn from it.
+    Use it when you know how the work ended; compactions prefer lines of steps that succeeded.
     """
     output.one(session.context.windows.record_outcome(window_id, success=not failed, **options))
 
 
 @command(
     _WINDOW,
-    click.option(
-        "--steps", type=click.IntRange(0), default=1_000, show_default=True, help="Number of steps to estimate."
-    ),
+    click.option("--steps", type=click.IntRange(0), default=1_000, show_default=True, help="Number of steps ahead."),
     click.option(
         "--step-tokens", type=click.IntRange(0), default=0, help="Tokens of one step.  [default: like the latest steps]"
     ),
     subject_option,
     name="cost",
     group=window,
+    terms=[STEP_TEXT, PACK_TEXT],
     example="contextkeep window cost 0197f1f2-0000-7000-8000-000000000006 --steps 10000",
 )
 def cost(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Estimate the cost of the next packs.
 
-    Use it to compare packs with and without a compaction.
+    Use it to compare packs with and without a compaction, and with a window that drops its older half when it is full.
     """
     estimate = session.context.windows.estimate_cost(window_id, **options)
     if output.format is Format.JSON:
@@ -860,12 +968,13 @@ def cost(session: Session, output: Output, *, window_id: str, **options: Any) ->
     subject_option,
     name="stats",
     group=window,
+    terms=[STEP_TEXT, ZONE_TEXT],
     example="contextkeep window stats 0197f1f2-0000-7000-8000-000000000006",
 )
 def stats(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Print statistics of a window, with charts.
 
-    Use it to see savings, compactions and the share of tokens read from the cache.
+    Use it to see savings, compactions and the share of tokens read from the vendor's prompt cache.
     """
     result = session.context.windows.stats(window_id, **options)
     if output.format is Format.JSON:
@@ -885,9 +994,9 @@ def stats(session: Session, output: Output, *, window_id: str, **options: Any) -
     _WINDOW,
     click.argument("section"),
     click.argument("key", default=""),
-    click.option("--text", default="", help="Statement in one line."),
+    click.option("--text", default="", help="Statement in one line, such as 'List ports.'."),
     click.option("--value", default="", help="For a value: its content. For a sub_goal: open, done or dropped."),
-    click.option("--remove", is_flag=True, help="Remove the entry."),
+    click.option("--remove", is_flag=True, help="Remove the entry.  [default: set it]"),
     subject_option,
     name="patch",
     group=window,
@@ -910,9 +1019,12 @@ def patch(
     remove: bool,
     **options: Any,
 ) -> None:
-    """Set or remove an entry of the state.
+    """Set or remove an entry of the state of the work.
 
     Use it to correct what the window extracted, or to add a constraint. Each pack shows it from then on.
+
+    SECTION is goal, sub_goal, constraint, value, decision, next, question, error, artifact or progress. KEY is the name
+    of the entry; the same key again replaces it. goal and progress need none.
     """
     entry = StateEntryInput(section, key, text, value)
     entries, removed = ([], [entry]) if remove else ([entry], [])
@@ -928,7 +1040,7 @@ def patch(
     example="contextkeep window close 0197f1f2-0000-7000-8000-000000000006 --yes",
 )
 def close(session: Session, output: Output, *, window_id: str, yes: bool, **options: Any) -> None:
-    """Close a window; the log stays.
+    """Close a window; the context with its messages stays.
 
     Use it when the model does no more work in the context.
     """

@@ -16,34 +16,50 @@ from contextkeep.memory_types import MemoryType
 from contextkeep.values import SearchMode
 
 _ROW = ("working_memory_id", "memory_type", "name", "size_bytes", "status", "created_at")
+_WHERE_TEXT = "Condition, such as '{\"metadata.vip\": true}', or @FILE; see docs/search.md."
 _BLOB_KEY = "blob_"  # how the keys of blobs begin
 
 _TYPES = click.option(
-    "--type", "memory_types", multiple=True, help="Only records of this memory type; may be repeated."
+    "--type", "memory_types", multiple=True, help="Only records of this type, such as text/markdown; may be repeated."
 )
-_ARCHIVED = click.option("--archived", "include_archived", is_flag=True, help="Include archived records.")
-_ENTITY = click.option("--entity", "entity_node_id", help="Node that the record belongs to.")
-_TAGS = click.option("--tag", "tags", multiple=True, help="Tag; may be repeated.")
-_PURPOSE = click.option("--purpose", "semantic_purpose", default="", help="Purpose of the record.")
-_DESCRIPTION = click.option("--description", default="", help="What the record is.")
-_METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata as a JSON object, or @FILE.")
-_REASONING = click.option("--reasoning", default="", help="Why the record was written.")
-_CONTENT_TYPE = click.option("--content-type", default="", help="Media type.  [default: guessed from the name]")
+_ARCHIVED = click.option("--archived", "include_archived", is_flag=True, help="Include archived (hidden) records.")
+_ENTITY = click.option(
+    "--entity", "entity_node_id", help="Node (its UUID) that the record belongs to.  [default: none]"
+)
+_TAGS = click.option("--tag", "tags", multiple=True, help="Tag, such as draft; may be repeated.")
+_PURPOSE = click.option(
+    "--purpose", "semantic_purpose", default="", help="Purpose in a word of yours, such as report; lists filter by it."
+)
+_DESCRIPTION = click.option("--description", default="", help="What the record is, for people and searches.")
+_METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata, such as '{\"vip\": true}', or @FILE.")
+_REASONING = click.option("--reasoning", default="", help="Why the record was written, in words.")
+_CONTENT_TYPE = click.option(
+    "--content-type", default="", help="Media type, such as image/png.  [default: guessed from the name]"
+)
 _FIELDS = (_ENTITY, _PURPOSE, _DESCRIPTION, _REASONING, _CONTENT_TYPE, _TAGS, _METADATA)
 _PURPOSES = click.option(
-    "--purpose", "semantic_purposes", multiple=True, help="Only records with this purpose; may be repeated."
+    "--purpose",
+    "semantic_purposes",
+    multiple=True,
+    help="Only records with this purpose, such as report; may be repeated.",
 )
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep wm put report.pdf --entity 0197f1f2-0000-7000-8000-000000000001")
 def wm() -> None:
-    """Working memory: records and their files."""
+    """Working memory (wm): records with files, JSON or texts."""
 
 
 @command(
     click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True)),
-    click.option("--name", default="", help="Name.  [default: the file's name]"),
-    click.option("--type", "memory_type", default=MemoryType.FILE.value, show_default=True, help="Memory type."),
+    click.option("--name", default="", help="Name of the record.  [default: the file's name]"),
+    click.option(
+        "--type",
+        "memory_type",
+        default=MemoryType.FILE.value,
+        show_default=True,
+        help="Type: what the record holds, such as image/png.",
+    ),
     *_FIELDS,
     name="put",
     group=wm,
@@ -55,7 +71,7 @@ tar c folder | contextkeep wm put - --name folder.tar
 def put(session: Session, output: Output, *, file: str, name: str, memory_type: str, **given: Any) -> None:
     """Upload a file (`-`: stdin) as a record.
 
-    Use it for reports, images and other files. For JSON and short texts use `record`.
+    Use it for reports, images and other files. For JSON and short texts use `contextkeep wm record`.
     """
     if file == "-" and not name:
         raise click.UsageError("stdin has no name; give --name")
@@ -72,7 +88,9 @@ def put(session: Session, output: Output, *, file: str, name: str, memory_type: 
 
 @command(
     click.argument("name"),
-    click.option("--type", "memory_type", help="Memory type.  [default: data/json, or text/plain for a text]"),
+    click.option(
+        "--type", "memory_type", help="Type, such as text/markdown.  [default: data/json, or text/plain with --text]"
+    ),
     click.option("--content", type=JSON, help="Content: any JSON, or @FILE."),
     click.option("--text", "content_text", default="", help="Content as plain text instead of JSON."),
     *_FIELDS,
@@ -95,7 +113,7 @@ def insert(
 ) -> None:
     """Store JSON or a short text as a record.
 
-    Use it for plans, notes and results; for files use `put`.
+    Use it for plans, notes and results; for files use `contextkeep wm put`.
     """
     memory_type = memory_type or ("text/plain" if content_text else MemoryType.JSON.value)
     record = session.context.records.insert(
@@ -107,7 +125,11 @@ def insert(
 @command(
     click.argument("record", metavar="WORKING_MEMORY_ID|BLOB_KEY"),
     click.option(
-        "-o", "--output", "path", type=click.Path(dir_okay=False, path_type=Path), help="Save the blob to this file."
+        "-o",
+        "--output",
+        "path",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Save the file of the record here, such as report.md.",
     ),
     _ARCHIVED,
     name="get",
@@ -121,9 +143,10 @@ contextkeep wm get 0197f1f2-0000-7000-8000-000000000002 --raw | tail
 def get(session: Session, output: Output, *, record: str, path: Path | None, include_archived: bool) -> None:
     """Print a record, or download its content.
 
-    Use it to read a record.
+    Use it to read a record: a file, JSON or a text in working memory.
 
-    --output saves its blob to a file. --raw prints the content: the bytes of the blob, the JSON or the text.
+    `contextkeep wm list` prints the WORKING_MEMORY_ID. A BLOB_KEY (blob_...) names the bytes of a file. --raw prints
+    the content: the bytes of the file, the JSON or the text.
     """
     if path is not None:
         with progress(path.name) as on_progress:
@@ -154,9 +177,11 @@ def get(session: Session, output: Output, *, record: str, path: Path | None, inc
 @command(
     NodeArgument("entity_node_id"),
     _TYPES,
-    click.option("--tag", "tags", multiple=True, help="Only records with this tag; may be repeated."),
+    click.option("--tag", "tags", multiple=True, help="Only records with this tag, such as draft; may be repeated."),
     _PURPOSES,
-    click.option("--prefix", "name_prefix", default="", help="Only records whose names begin with this text."),
+    click.option(
+        "--prefix", "name_prefix", default="", help="Only records whose names begin with this, such as report."
+    ),
     _ARCHIVED,
     limit_option(),
     name="list",
@@ -166,9 +191,9 @@ contextkeep wm list 0197f1f2-0000-7000-8000-000000000001 --type text/markdown
 """,
 )
 def list_records(session: Session, output: Output, *, node: dict[str, Any], limit: int, **filters: Any) -> None:
-    """List the records of an entity.
+    """List the records of an entity: a node of the graph.
 
-    Use it to see which files and notes belong to a node.
+    Use it to see which files and notes belong to the node.
     """
     records = session.context.records.list_by_entity(**node, **filters)
     output.many(records, *_ROW, limit=limit)
@@ -185,7 +210,7 @@ contextkeep wm blobs 0197f1f2-0000-7000-8000-000000000001
 """,
 )
 def blobs(session: Session, output: Output, *, node: dict[str, Any], include_archived: bool, limit: int) -> None:
-    """List the blobs of an entity.
+    """List the blobs (uploaded files) of a node of the graph.
 
     Use it to see sizes and checksums of uploaded files.
     """
@@ -200,9 +225,14 @@ def blobs(session: Session, output: Output, *, node: dict[str, Any], include_arc
         "depth_max",
         type=click.IntRange(0),
         default=0,
-        help="Maximum number of steps below the root; 0 means 3.",
+        help="Maximum number of edges below the node; 0 means 3.",
     ),
-    click.option("--edge-type", "edge_types", multiple=True, help="Follow only edges of this type; may be repeated."),
+    click.option(
+        "--edge-type",
+        "edge_types",
+        multiple=True,
+        help="Follow only edges of this type; may be repeated.  [default: Contains, Owns, Calls and others]",
+    ),
     _TYPES,
     _PURPOSES,
     _ARCHIVED,
@@ -215,7 +245,7 @@ contextkeep wm manifest 0197f1f2-0000-7000-8000-000000000001 --depth 2
 def manifest(session: Session, output: Output, *, node: dict[str, Any], **filters: Any) -> None:
     """Count the records below a node by entity and type.
 
-    Use it to show an agent what it can read.
+    Use it to show an agent what it can read: how many records of which type each node has.
     """
     entities = session.context.records.manifest(**node, **filters)
     if output.format is Format.JSON:
@@ -241,15 +271,15 @@ def manifest(session: Session, output: Output, *, node: dict[str, Any], **filter
     click.option(
         "--mode",
         type=click.Choice(["text", "vector", "fused"]),
-        help="Search by words, by meaning or both.  [default: what the service supports]",
+        help="Search by words, by meaning (vector) or both (fused).  [default: what the service supports]",
     ),
-    click.option("--entity", "entity_node_ids", multiple=True, help="Only records of this node; may be repeated."),
-    _TYPES,
-    click.option("--where", type=JSON_OBJECT, help="Condition as JSON, or @FILE; see docs/search.md."),
-    _ARCHIVED,
     click.option(
-        "--limit", type=click.IntRange(0), default=0, help="Maximum number of rows; 0 means the service's default."
+        "--entity", "entity_node_ids", multiple=True, help="Only records of this node (its UUID); may be repeated."
     ),
+    _TYPES,
+    click.option("--where", type=JSON_OBJECT, help=_WHERE_TEXT),
+    _ARCHIVED,
+    click.option("--limit", type=click.IntRange(0), default=0, help="Maximum number of rows, up to 100; 0 means 10."),
     name="search",
     group=wm,
     example="""
@@ -271,12 +301,12 @@ def search(session: Session, output: Output, *, text: str, mode: SearchMode | No
 
 @command(
     click.argument("select", nargs=-1, required=True),
-    click.option("--where", type=JSON_OBJECT, help="Condition as JSON, or @FILE; see docs/search.md."),
-    click.option("--group-by", multiple=True, help="Field to group by; may be repeated."),
-    click.option("--order-by", multiple=True, help="Field to sort by; may be repeated."),
+    click.option("--where", type=JSON_OBJECT, help=_WHERE_TEXT),
+    click.option("--group-by", multiple=True, help="Field to group by, such as memory_type; may be repeated."),
+    click.option("--order-by", multiple=True, help="Field to sort by, such as created_at; may be repeated."),
     _ARCHIVED,
     click.option(
-        "--limit", type=click.IntRange(0), default=0, help="Maximum number of rows; 0 means the service's default."
+        "--limit", type=click.IntRange(0), default=0, help="Maximum number of rows, up to 1,000; 0 means 100."
     ),
     name="query",
     group=wm,
@@ -288,6 +318,9 @@ def query(session: Session, output: Output, *, select: tuple[str, ...], **questi
     """Select fields of records, or counts and sums by group.
 
     Use it for reports, such as the number of records of each type.
+
+    SELECT is a field of records (`contextkeep wm get` prints them), a path such as metadata.vip, or count(*), sum, avg,
+    min or max of one, such as 'sum(size_bytes)'.
     """
     answer = session.context.records.query(select, **question)
     columns = dict.fromkeys(name for row in answer.rows for name in row)
@@ -305,18 +338,16 @@ contextkeep wm log 0197f1f2-0000-7000-8000-000000000002
 """,
 )
 def log(session: Session, output: Output, *, working_memory_id: str) -> None:
-    """Print the history of a record.
+    """Print the history of a record: who did what, when.
 
-    Use it to see who wrote, changed or deleted it; it remains after a purge.
+    Use it to see who wrote, changed or deleted it. The history stays when the record is deleted for good.
     """
     output.many(session.context.records.list_actions(working_memory_id), "created_at", "kind", "principal", "details")
 
 
 @command(
     click.argument("record", metavar="WORKING_MEMORY_ID|BLOB_KEY"),
-    click.option(
-        "--purge", is_flag=True, help="Delete for good, with its blob; asks for confirmation unless --yes is given."
-    ),
+    click.option("--purge", is_flag=True, help="Delete it for good, with its file.  [default: archive (hide) it]"),
     yes_option,
     name="delete",
     group=wm,
@@ -329,6 +360,8 @@ def delete(session: Session, output: Output, *, record: str, purge: bool, yes: b
     """Archive a record; with --purge delete it for good.
 
     Use it to hide a record. `contextkeep wm restore` brings an archived record back.
+
+    `contextkeep wm list` prints the WORKING_MEMORY_ID. A BLOB_KEY (blob_...) names the bytes of a file.
     """
     if purge:
         confirm("Purge it?", yes)
@@ -351,7 +384,7 @@ contextkeep wm restore 0197f1f2-0000-7000-8000-000000000002
 def restore(session: Session, output: Output, *, working_memory_id: str) -> None:
     """Restore an archived record.
 
-    Use it to undo `contextkeep wm delete`.
+    Use it to undo `contextkeep wm delete`, unless it had --purge.
     """
     output.one(session.context.records.restore(working_memory_id), *_ROW)
 
