@@ -182,7 +182,8 @@ def check_slug(slug: str) -> None:
     check_text("page.slug", slug, chars_max=SLUG_CHARS_MAX)
     if slug and not _SLUG.fullmatch(slug):
         raise InvalidArgument(
-            f"page.slug must be lowercase letters and digits with single marks (- _ . /) between them (got {slug!r})",
+            "page.slug must be lowercase letters and digits, with single marks (- _ . /) between them, such as"
+            f" customers/acme-corp (got {slug!r})",
             field="page.slug",
         )
 

@@ -328,7 +328,10 @@ def _run(
     except psycopg.Error as error:
         hint = ""
         if isinstance(error, pg.UndefinedObject) and "halfvec" in str(error):
-            hint = "; pgvector is missing in this database: `CREATE EXTENSION vector`, as a role that may"
+            hint = (
+                "; an operator must install pgvector 0.7 or newer in this database with `CREATE EXTENSION vector`, or"
+                " update an older one with `ALTER EXTENSION vector UPDATE`"
+            )
         raise MigrationFailed(
             f"{migration.name} of {migration.schema} failed: {error.diag.message_primary or error}{hint}",
             schema=migration.schema,

@@ -22,6 +22,9 @@ async def take_half_vectors(connection: psycopg.AsyncConnection[Any]) -> None:
     """
     cursor = await connection.cursor(row_factory=tuple_row).execute(_TYPE)
     if (row := await cursor.fetchone()) is None:
-        raise psycopg.ProgrammingError("halfvec type not found in the database")
+        raise psycopg.ProgrammingError(
+            "the database has no type halfvec: an operator must install pgvector 0.7 or newer there with"
+            " `CREATE EXTENSION vector`, or update an older one with `ALTER EXTENSION vector UPDATE`"
+        )
     name, oid, array_oid = row
     register_halfvec_info(connection, TypeInfo(name, oid, array_oid))

@@ -40,9 +40,9 @@ async def ask(url: str, configure: Configure | None = None) -> None:
             if configure is not None:
                 await configure(connection)
     except psycopg.OperationalError as error:
-        raise Unavailable(f"cannot connect as DATABASE_URL: {str(error).splitlines()[0]}") from error
+        raise Unavailable(f"cannot connect at DATABASE_URL: {str(error).splitlines()[0]}") from error
     except psycopg.ProgrammingError as error:  # of pgvector's adapters
-        raise FailedPrecondition(f"{error}: `CREATE EXTENSION vector` there, as a role that may") from error
+        raise FailedPrecondition(str(error)) from error
 
 
 async def require_safe_role(connection: psycopg.AsyncConnection[Any]) -> None:

@@ -139,7 +139,7 @@ def test_postgres_is_quoted_where_it_refuses_the_role(run: Run, urls: Urls):
         done = run(service=service, DATABASE_URL=urls.service.replace("postgresql://", "postgresql://no"))
 
         assert done.returncode == 1
-        assert "cannot connect as DATABASE_URL" in done.stdout
+        assert "cannot connect at DATABASE_URL" in done.stdout
         assert "nocontextkeep_service" in done.stdout
         assert done.stderr == ""
 

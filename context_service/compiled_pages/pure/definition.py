@@ -213,7 +213,8 @@ def check_slug(field: str, slug: str) -> None:
     check_text(field, slug, chars_max=SLUG_CHARS_MAX, required=True)
     if not _SLUG.fullmatch(slug):
         raise InvalidArgument(
-            f"{field} must be of lower-case letters and digits, with single - _ . between them (got {slug[:100]!r})",
+            f"{field} must be lowercase letters and digits, with single marks (- _ .) between them, such as"
+            f" renewal-date (got {slug[:100]!r})",
             field=field,
         )
 

@@ -118,4 +118,5 @@ def _state(field: str, number: int) -> TaskState:
     for state in TaskState:
         if pb.TaskState.Value(STATE_NAME(state.name)) == number:
             return state
-    raise InvalidArgument(f"{field} must be a known task state (got {number})", field=field)
+    names = ", ".join(STATE_NAME(state.name) for state in TaskState)
+    raise InvalidArgument(f"{field} must be one of {names} (got {number})", field=field)

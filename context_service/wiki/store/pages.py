@@ -129,7 +129,9 @@ class PageRows:
         for memory_id in page_input.memory_ids:
             if memory_id not in there:
                 raise MemoryNotFound(
-                    f"the page cites the memory {memory_id}, which does not exist", memory_id=memory_id
+                    f"the page cites the memory {memory_id}, which does not exist: cite an existing memory of the user,"
+                    " or leave it out",
+                    memory_id=memory_id,
                 )
 
     async def put(
