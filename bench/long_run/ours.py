@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from bench.long_run.prepared import Prepared, Step, text_of
+from bench.long_run.prepared import FORMAT, Prepared, Step, text_of
 from bench.long_run.strategies import Shown, Strategy
-from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock, Limits, View, fold
+from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock, Limits, View, fold, room_of_newest
 from context_service.folding.pure.importance import Weights
 from context_service.packing.pure.blocks import Block
+from context_service.packing.pure.grades import fitted
 from context_service.packing.pure.task_state import Entry, after, note_of, shown
 from context_service.packing.rules.recall_after_step import RECALLED_SHARE, RECALLED_TOKENS
 
@@ -146,9 +147,27 @@ class Folding(Strategy):
         )
         self._folded_at = step.number
         self.view = done.view
+        if self.view.tokens > self.limits.high:
+            self._cut_newest(step)
         left = {block.number for block in done.view.blocks}
         self._seen = {number: seen for number, seen in self._seen.items() if number in left}
         return done
+
+    def _cut_newest(self, step: Step) -> None:
+        """Cut the newest step to the room that the fold leaves, as the service does."""
+        blocks = self.view.blocks
+        place = max((place for place, block in enumerate(blocks) if not block.is_appended), default=None)
+        if place is None or blocks[place].is_masked:
+            return
+        without = replace(self.view, blocks=blocks[: place + 1])
+        room = room_of_newest(without, self.limits, waiting=self.view.tokens - without.tokens)
+        block = fitted(step.whole, room, to=FORMAT, profile=self.prepared.profile, count=self.count)
+        if block.tokens >= blocks[place].tokens:
+            return
+        shorter = replace(blocks[place], tokens=block.tokens)
+        self.view = replace(self.view, blocks=(*blocks[:place], shorter, *blocks[place + 1 :]))
+        number = shorter.number
+        self._seen[number] = replace(self._seen[number], plain=Shown(("cut", step.number), block.tokens, block))
 
     def _pack(self) -> list[Shown]:
         pack = [self.head]

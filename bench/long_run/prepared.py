@@ -19,9 +19,10 @@ from context_service.kernel.rendering import Format, Result, Turn, pieces
 from context_service.kernel.rendering.bodies import Rendered
 from context_service.packing.pure.blocks import Block, block_of
 from context_service.packing.pure.catch_up import PreparedStep, caught_up
+from context_service.packing.pure.steps import Step as LogStep
 from context_service.packing.pure.steps import cut
 from context_service.profiles.pure.lookups import Learned, applied
-from context_service.profiles.pure.profiles import profile
+from context_service.profiles.pure.profiles import Profile, profile
 from context_service.retrieval.profiles import profile as recall_profile
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.budget import Item, within_budget
@@ -43,12 +44,14 @@ class Step:
 
     Attributes:
         number: Number of the step in the log, from 1.
+        whole: The step as the log has it, from which a window cuts what does not fit.
         cleared: The step's block, with tool results replaced by a placeholder.
         said: Text of the step, without tool calls and results.
     """
 
     number: int
     made: PreparedStep
+    whole: LogStep
     cleared: Block
     said: str
 
@@ -58,6 +61,7 @@ class Prepared:
     """A workload with everything that all strategies need, worked out once."""
 
     workload: Workload
+    profile: Profile
     head: Block
     steps: Sequence[Step]
     index: Index
@@ -107,6 +111,7 @@ def prepared(
                 Step(
                     number=len(steps) + 1,
                     made=made,
+                    whole=step,
                     cleared=block_of(replace(step, turn=turn), FORMAT, count),
                     said=said,
                 )
@@ -121,6 +126,7 @@ def prepared(
     rendered = tuple(map(Rendered.of, pieces(head, FORMAT)))
     return Prepared(
         workload=workload,
+        profile=rules,
         head=Block(seq_from=0, seq_to=0, tokens=sum(count(item.json) for item in rendered), pieces=rendered),
         steps=steps,
         index=index,
