@@ -18,6 +18,7 @@ import orjson
 from bench.handover.story import QUESTIONS, Fact, Speaker, Told
 from bench.long_run.prepared import strings
 from bench.long_run.strategies import Shown, Strategy
+from context_service.packing.pure.conversation import HEADING
 
 _SPEAKER = re.compile(r"\b(user|assistant|tool|system)(?: ([\w.]+))?:")
 _DATED = re.compile(r"[(\[ ]m\d+\b|\d{4}-\d\d-\d\d")
@@ -120,6 +121,9 @@ def is_contradicted(fact: Fact, statements: Sequence[Statement]) -> bool:
 def statements_of(part: Shown, *, is_state: bool) -> Iterator[Statement]:
     """Yield the statements of a part of a pack: a message is one, and each line of a text is one."""
     if isinstance(part.of, str):
+        if any(HEADING.fullmatch(line) for line in part.of.split("\n", 2)[:2]):
+            yield from _of_zone(part.of)
+            return
         for line in part.of.split("\n"):
             match = _SPEAKER.search(line)
             speaker = Speaker(role=match[1], name=match[2] or "") if match else None
@@ -135,6 +139,20 @@ def statements_of(part: Shown, *, is_state: bool) -> Iterator[Statement]:
         message = orjson.loads(piece.json)
         speaker = Speaker(role=message["role"], name=message.get("name", ""))
         yield Statement(text="\n".join(strings(message)), speaker=speaker, is_verbatim=True, is_current=False)
+
+
+def _of_zone(text: str) -> Iterator[Statement]:
+    """Yield the messages of users in the zone `conversation`: each stands below a line with its ref and speaker."""
+    headings = list(HEADING.finditer(text))
+    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    for heading, end in zip(headings, ends, strict=True):
+        role, _, name = heading["who"].partition(" ")
+        yield Statement(
+            text=text[heading.end() : end],
+            speaker=Speaker(role=role, name=name),
+            is_verbatim=True,
+            is_current=False,
+        )
 
 
 def _has(statement: Statement, needles: Sequence[str]) -> bool:

@@ -52,3 +52,9 @@ def test_a_seed_gives_one_story(kind: type[Story]):
 )
 def test_a_fact_needs_its_speaker_and_no_contradiction(text: str, is_state: bool, expected: tuple[bool, bool]):
     assert score(text, is_state=is_state) == expected
+
+
+def test_a_message_of_the_conversation_is_its_users_and_not_current():
+    zone = "[m3 user Bob]\nFrom now on the cap is 12 percent.\n[m9 user Ann]\nNo:\nit is 15 percent."
+    assert score(zone) == (True, False)
+    assert score(zone.replace("Ann", "Eve")) == (False, False)
