@@ -27,7 +27,9 @@ def specialist() -> None:
         help="Node (its UUID) of the folder: its records and those below it; may be repeated.",
     ),
     click.option(
-        "--instructions", type=click.File(), help="File that tells the model what is in the folder, or - for stdin."
+        "--instructions",
+        type=click.File(),
+        help="File that describes the files in the folder to the model, or - for stdin.",
     ),
     click.option(
         "--steps",
