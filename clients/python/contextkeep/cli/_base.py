@@ -291,7 +291,8 @@ class NodeArgument:
             node = node_named(values.pop(self._argument), by_external_id, graph_name, keyword=self._keyword)
             return callback(node=node, **values)
 
-        return click.argument(self._argument)(external_id_option(self._argument.upper())(graph_option()(run)))
+        decorated: Callable[..., Any] = external_id_option(self._argument.upper())(graph_option()(run))
+        return click.argument(self._argument)(decorated)
 
 
 def node_named(text: str, by_external_id: bool, graph_name: str, *, keyword: str = "node_id") -> dict[str, Any]:
