@@ -39,7 +39,7 @@ KEY_CHARS_MAX = 200
 _PATHS_OF_CALL_MAX = 4
 
 SUB_GOAL = "sub_goal"  # the section of the parts of a goal that callers set; the value is the status
-CONTESTED = "contested"  # a rule that a later statement may change; the text has both statements
+CONTESTED = "contested"  # a rule or value that a later statement may change; the text has both statements
 REMOVED = "removed"  # entries that callers removed, by section and key: earlier statements of the log no longer hold
 
 # Sections that are always shown, in their order; the others are shown newest first, with their share of the room.
@@ -80,6 +80,8 @@ _PLEASE = frozenset({"please", "pls", "kindly"})
 _NEGATIVE = re.compile(
     r"\b(?:never|no|not|avoid|without|stop|forbidden|nobody|nothing|dont|cannot)\b|n['\u2019]t\b", re.IGNORECASE
 )
+_WORD = re.compile(r"\w+")
+_BEFORE = "; before: "  # in a contested entry, between the newer statement and the earlier one
 _LONG_WORD = re.compile(r"\w{5,}")
 _SAYS_NOTHING = frozenset(terms_of("always never please use using make sure keep everything rule from now on future"))
 
@@ -231,6 +233,7 @@ def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry],
             _close_answered(now, entry)
             _resolve(now, entry)
             _contest(now, entry)
+            _contest_values(now, entry)
         elif entry.section != "lifted":
             if before := _put(now, entry):
                 superseded.append((before, entry))
@@ -350,6 +353,8 @@ def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
         if later and _is_before(entry, later):
             return None
     now.pop(removed, None)
+    if entry.section == "value":
+        now.pop((CONTESTED, entry.key), None)  # a plain statement: the value is certain again
     before = now.pop(place, None)
     now[place] = entry
     if before and entry.section == "constraint" and not entry.key:
@@ -436,9 +441,39 @@ def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
         check_wanted()
         if held.seq < reply.seq and (newer := _newer_rule(held, terms)):
             del now[place_of(held)]
-            text = f"{attributed(newer, reply.speaker)} ({reply.ref}); before: {_said(held)}"  # each with its speaker
+            text = f"{attributed(newer, reply.speaker)} ({reply.ref}){_BEFORE}{_said(held)}"  # each with its speaker
             contested = replace(held, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
             now[place_of(contested)] = contested
+
+
+def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
+    """Put values among the contested entries, after a later sentence of a user about the same thing with a number.
+
+    People set a value again in other words than rules know: "Ann wants the renewal limit at 3". So a value whose name
+    of two words or more stands in a later sentence is not shown as current any more.
+    """
+    if reply.key != "user":
+        return
+    held_values = [held for held in now.values() if _may_be_contested(held) and held.seq < reply.seq]
+    values = {held.text for held in now.values() if held.section == "value" and held.seq == reply.seq}
+    for sentence in reply.text.split("\n") if held_values else ():
+        check_wanted()
+        words = frozenset(_WORD.findall(sentence.casefold()))
+        if sentence in values or sentence.endswith("?") or not any(map(str.isdigit, sentence)):
+            continue
+        for held in held_values:
+            name = _WORD.findall(held.key)
+            is_other = held.section == CONTESTED or held.value not in sentence
+            if len(name) > 1 and words.issuperset(name) and is_other:
+                before = held.text if held.section == CONTESTED else _said(held)
+                text = f"{attributed(sentence, reply.speaker)} ({reply.ref}){_BEFORE}{before.split(_BEFORE)[0]}"
+                now.pop(place_of(held), None)
+                contested = replace(held, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
+                now[place_of(contested)] = contested
+
+
+def _may_be_contested(held: Entry) -> bool:
+    return bool(held.ref and held.key) and held.section in ("value", CONTESTED)
 
 
 def _newer_rule(held: Entry, terms: Mapping[str, frozenset[str]]) -> str:

@@ -181,9 +181,9 @@ class FoldReceipt(Value):
 class StateEntry(Value):
     """An entry of the state of the work."""
 
-    # "goal", "sub_goal", "constraint", "value", "contested" (a rule that a later statement may change: the text has the
-    # newer statement, then the older one), "decision", "next" (what the assistant said last that it would do),
-    # "question", "error", "artifact", "progress" or "pin". Counted entries are "tool" (tools that were called) and
+    # "goal", "sub_goal", "constraint", "value", "contested" (a rule or a value that a later statement may change: the
+    # text has the newer statement, then the older one), "decision", "next" (what the assistant said last that it would
+    # do), "question", "error", "artifact", "progress" or "pin". Counted entries are "tool" (tools that were called) and
     # "entity" (things that were mentioned), up to 50 of each, the most frequent first.
     section: str = ""
     # Name of the entry, such as the name of a value or the path of a file. A later entry with the same key replaces it.

@@ -1195,9 +1195,9 @@ export function windowUsageOf(message: pb.WindowUsage): WindowUsage {
 /** An entry of the state of the work. */
 export interface StateEntry {
   /**
-   * "goal", "sub_goal", "constraint", "value", "contested" (a rule that a later statement may change: the
-   * text has the newer statement, then the older one), "decision", "next" (what the assistant said last that it would
-   * do), "question", "error", "artifact", "progress" or "pin".
+   * "goal", "sub_goal", "constraint", "value", "contested" (a rule or a value that a later statement may
+   * change: the text has the newer statement, then the older one), "decision", "next" (what the assistant said last
+   * that it would do), "question", "error", "artifact", "progress" or "pin".
    * Counted entries are "tool" (tools that were called) and "entity" (things that were mentioned), up to 50 of each,
    * the most frequent first.
    */

@@ -248,6 +248,47 @@ def test_a_sentence_about_something_else_a_question_and_an_exception_leave_a_rul
     assert not texts(entries, "contested")
 
 
+@pytest.mark.parametrize(
+    "newer",
+    [
+        "Dr. Brandt wants the renewal limit at 3.",
+        "Correction from me, make that 3 for the renewal limit.",
+        "As for the renewal limit, we agreed on 3 with the council.",
+    ],
+)
+def test_a_value_that_other_words_set_again_is_not_shown_as_current(newer: str):
+    entries, _ = state(*users("The renewal limit is 2.", newer))
+    assert "The renewal limit is 2." not in texts(entries, "value")
+
+    entries, _ = state(*users("The renewal limit is 2.", newer, "Owen wants the renewal limit at 2 again."))
+    assert texts(entries, "contested") == [f"Owen wants the renewal limit at 2 again. (m3/0); before: {newer} (m2/0)"]
+
+    entries, _ = state(*users("The renewal limit is 2.", newer, "The renewal limit is 7."))
+    assert (texts(entries, "value"), texts(entries, "contested")) == (["The renewal limit is 7."], [])
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "Is the renewal limit 3?",
+        "The limit of the renewal form has 3 lines.",
+        "LIB-14 is about the renewal page, and its limit.",
+        "Room 14 is renewed.",
+    ],
+)
+def test_a_sentence_about_something_else_or_a_question_leaves_a_value(later: str):
+    entries, _ = state(*users("The youth renewal limit is 2.", later))
+
+    assert texts(entries, "value")[0] == "The youth renewal limit is 2."
+
+
+def test_only_users_contest_a_value():
+    value = message("user", "The renewal limit is 2.", seq=1)
+    entries, _ = state(value, message("assistant", "I assume the renewal limit at 3.", seq=2))
+
+    assert texts(entries, "value") == ["The renewal limit is 2."]
+
+
 def test_a_sentence_that_lifts_nothing_is_no_rule():
     entries, _ = state(*users("You no longer need to skip the legacy suite."))
 
