@@ -264,7 +264,7 @@ class Made(Embedder):
         return [Embedding(values=tuple(vector_of(text)), model=self.model) for text in texts]
 
 
-@pytest.mark.parametrize("step", ["_lacking", "_made", "_store", "_go_on"])
+@pytest.mark.parametrize("step", ["_lacking", "_embed", "_store", "_go_on"])
 async def test_a_worker_that_is_killed_at_any_step_is_followed_by_one_that_goes_on(
     world: World, step: str, monkeypatch: pytest.MonkeyPatch
 ):
