@@ -1,7 +1,7 @@
-"""Blocks: steps rendered for a vendor. Values in, values out.
+"""Blocks: steps of a window, rendered in a vendor's message format. Values in, values out.
 
-Between two folds each pack repeats the one before, byte for byte, and adds to its end, so a vendor's prompt cache
-holds.
+A fold is one compaction of a window. Between two folds each pack repeats the earlier pack byte for byte and only adds
+blocks at its end, so the vendor's prompt cache stays valid.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from context_service.packing.pure.sources import of_step, of_text
 from context_service.packing.pure.steps import Step
 from context_service.packing.pure.turns import pieces
 
-# The tokens of a message in addition to its blocks, for vendors whose roles take turns.
+# The JSON around the blocks of one message, whose tokens are counted, too. Only for vendors that put several blocks
+# into one message, because their roles must alternate.
 _AROUND = {Format.ANTHROPIC: '{"role":"assistant","content":[]},', Format.GEMINI: '{"role":"model","parts":[]},'}
 
 
@@ -26,7 +27,11 @@ class Block:
     """A step rendered for a model. It is made once, and then never changes.
 
     Attributes:
-        is_cut: The step waits for results, so it is not yet shown as it will be when it is closed.
+        seq_from: The `seq` of the first message of the step.
+        seq_to: The `seq` of the last message of the step.
+        tokens: The tokens of the rendered step.
+        pieces: The rendered step, in the order of the request.
+        is_cut: The step waits for results of tools and is shortened, so it will look different when it is closed.
     """
 
     seq_from: int
@@ -45,7 +50,7 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
         count: Returns the number of tokens of a text.
     """
     turn = in_place(step.turn, to)
-    if step.speaker:  # quoted here and not before, so that no cut can take the marks away
+    if step.speaker:  # the text is quoted after all shortening, so that no cut can remove the quotation marks
         turn = replace(turn, parts=[replace(part, text=_quoted(part.text or "", step)) for part in turn.parts])
     elif step.is_open:
         answered = list(takewhile(lambda call: call.result is not None, turn.calls))
@@ -61,17 +66,18 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
 
 
 def _quoted(text: str, step: Step) -> str:
+    """Return a text of a step as a quotation of the step's speaker, below the step's note if it has one."""
     said = with_notice(attributed(text, step.speaker))
     return f"{step.note}\n{said}" if step.note else said
 
 
 def tokens_of(rendered: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:
-    """Return the most tokens that pieces can add to a request, with the JSON around them."""
+    """Return the tokens that pieces add to a request at most, including the JSON around them."""
     messages = sum(1 for _ in groupby(rendered, key=lambda one: (one.role, one.is_result)))
     return sum(count(piece.json) for piece in rendered) + messages * count(_AROUND.get(to, ""))
 
 
 def text_pieces(text: str, to: Format) -> list[Rendered]:
-    """Return a text of the service, such as a note, as pieces that a model reads."""
+    """Render a text of the service itself, such as a note, as a user's message in the vendor's format."""
     written = of_text(text)
     return [Rendered.of(piece)._replace(sources=written) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]

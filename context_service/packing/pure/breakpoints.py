@@ -1,7 +1,8 @@
-"""Markers for a vendor's prompt cache: up to four places of a pack after which its beginning stays the same.
+"""Markers for a vendor's prompt cache: up to four places of a pack. Later packs repeat the bytes before a marker.
 
-The table `models` has the least tokens that a vendor keeps, and the number of blocks that it looks back from a marker.
-If the last step has more blocks than that, the place before it gets a marker, too.
+The module `windows.pure.models` has the smallest number of tokens that a vendor caches, and the number of blocks that
+the vendor looks back from a marker. If the last step has more blocks than that, the place before the last step gets a
+marker, too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class Breakpoint(NamedTuple):
     """A place in a pack after which a vendor's prompt cache may end.
 
     Attributes:
-        pointer: The last piece in front of it, as a JSON Pointer into the body of the request.
+        pointer: The last piece before the place, as a JSON Pointer into the body of the request.
         zone: The name of the zone that ends at this place.
         tokens: The tokens of the pack up to this place.
     """
@@ -30,10 +31,10 @@ class Breakpoint(NamedTuple):
 def breakpoints(places: Iterable[Breakpoint], *, least_tokens: int) -> list[Breakpoint]:
     """Return the places that are worth a cache marker, in their order.
 
-    Of several places at one piece the first stays, because the zones of the others are empty. A place with fewer
-    tokens in front than the vendor caches is dropped, except the last one: the next pack continues there and is
-    larger. If too many remain, those after the digests and after the conversation are dropped, because only a fold
-    needs them.
+    Of several places after the same piece only the first is kept, because the zones of the others are empty. A place
+    with fewer tokens before it than the vendor caches is dropped, except the last place: the next pack continues
+    there and is larger. If more than `PLACES_MAX` places remain, the place after the digests is dropped and then the
+    place after the conversation, because only a pack after a fold would use them.
 
     Args:
         places: Candidate places, from the front of the pack to its end.

@@ -1,4 +1,7 @@
-"""Catching up: messages of the log become steps of a window. Values in, values out; it runs off the event loop."""
+"""Catching up: turn messages of a context's log into steps of a window. Values in, values out.
+
+The functions need much CPU, so callers run them off the event loop.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +46,14 @@ class PreparedStep:
 
     Attributes:
         block: The step, rendered for a model.
-        masked: The rendered mask, or None if a mask saves too little.
+        masked: The step with its tool results cleared, rendered, or None if clearing them saves too little.
         units: The lines of the step that a summary may quote.
         names: The names of things that the step mentions.
         tools: The names of the tools that it called, and how often.
-        entries: The entries that the step adds to the state.
-        role: The speaker of the step.
-        speaker: The role and the name of the speaker; results that came late have the role "tool".
+        entries: The entries that the step adds to the state, which lists rules, goals, values and so on.
+        role: The role of the step's turn, such as "user".
+        speaker: The role and the name of the speaker, such as "user Ann". The role is "tool" if the step is a result
+            that came late.
         said: See `FoldableBlock`.
         is_error: A call of the step ended with an error.
         later: The form of the step after the next break of the prefix, or None if it is the same.
@@ -74,9 +78,9 @@ class CaughtUp:
 
     Attributes:
         steps: The closed steps, ready to be appended.
-        waiting: The step that waits for results, if the log ends with one.
-        reached_seq: The last message up to which all messages are in `steps`.
-        speakers: The first speakers of each role of the window, with those of `steps`.
+        waiting: The step that waits for results, or None if the log does not end with such a step.
+        reached_seq: The `seq` up to which the window has read: all messages up to this one are in `steps` or earlier.
+        speakers: The first speakers of each role of the window, including those of `steps`.
     """
 
     steps: Sequence[PreparedStep]
@@ -117,12 +121,12 @@ def caught_up(
     by_seq = {message.seq: message for message in messages}
     steps = []
     for step in done.closed:
-        # A message that belongs to two steps counts for the first.
+        # A message can belong to two steps. Popping it gives its units and entries to the first of them only.
         of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
         speakers = with_step(speakers, step)
         sent = _as_sent(step, to, speakers, bound_seq)
         made = _made(sent, of_step, to, profile, count, said, is_bound=bound_seq is not None)
-        made = replace(made, said=_said(step, made.speaker))  # as it was said, without a speaker before it
+        made = replace(made, said=_said(step, made.speaker))  # from `step`: `sent` may begin with the speaker's name
         steps.append(_with_later(made, sent, to, count, speakers=speakers, is_bound=bound_seq is not None))
     if done.next_seq is not None:
         reached_seq = done.next_seq - 1
@@ -136,7 +140,11 @@ def caught_up(
 
 
 def _as_sent(step: Step, to: Format, speakers: Sequence[str], bound_seq: int | None) -> Step:
-    """Return a step with the name of its speaker, if its role has several, and with the reasoning that is accepted."""
+    """Return a step as the vendor gets it.
+
+    The text begins with the speaker's name if several speakers share the role. Reasoning up to `bound_seq` is left
+    out, because the vendor would refuse it.
+    """
     if bound_seq is not None and step.seqs[0] <= bound_seq:
         step = without_reasoning(step)
     return named(step, to) if step.turn.role in shared_roles(speakers) else step
@@ -151,7 +159,10 @@ def _with_later(
     speakers: Sequence[str],
     is_bound: bool,
 ) -> PreparedStep:
-    """Return a prepared step with its form after the next break of the prefix, for which there must be room already."""
+    """Return a prepared step together with its form after the next break of the prefix.
+
+    The block counts the tokens of the larger form, so that the later form also has room.
+    """
     later = later_form(step, made.block, to, count, speakers=speakers, is_bound=is_bound)
     if later is None:
         return made
@@ -160,9 +171,10 @@ def _with_later(
 
 
 def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], int], room: int) -> Block:
-    """Render a step that waits for results: results are whole until the room is used up, and later ones are cut.
+    """Render a step that waits for results.
 
-    More results later do not change how earlier ones are shown.
+    Results are shown whole, in their order, until the room is used up; the results after that are shortened. So a
+    result that comes later does not change how earlier ones are shown.
     """
     block = block_of(step, to, count)
     around = _AROUND_RESULT * len(step.turn.calls)
@@ -170,7 +182,7 @@ def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], in
         return block
     bare = [replace(call, result=None) for call in step.turn.calls]
     used = block_of(replace(step, turn=replace(step.turn, calls=bare)), to, count).tokens + around
-    if used > room:  # without any result it is cut, too
+    if used > room:  # the step has no room even without any result, so all of its texts are shortened
         return replace(fitted(step, room, to=to, profile=profile, count=count), is_cut=True)
     later = set()
     for call in step.turn.calls:
@@ -234,7 +246,10 @@ def _tools_of(step: Step) -> dict[str, str]:
 
 
 def _attributed(entries: Sequence[Entry], message: Message, tools: Mapping[str, str]) -> Sequence[Entry]:
-    """Return the entries that a message makes, each with its speaker; calls are the assistant's."""
+    """Return the entries of the state that a message makes, each with its speaker.
+
+    An entry from a part without text, such as a call of a tool, gets the speaker of the message.
+    """
     if not entries:
         return entries
     speakers = {ref_of(message.seq, said.part): said.speaker for said in said_in(message, tools)}
@@ -243,7 +258,11 @@ def _attributed(entries: Sequence[Entry], message: Message, tools: Mapping[str, 
 
 
 def _said(step: Step, speaker: str) -> str:
-    """Return the text of a message of a user, or the end of a statement of the assistant."""
+    """Return the words of a step that the conversation zone needs later.
+
+    For a user this is the whole text, with a note in place of each inline file. For an assistant it is the end of the
+    text, which the user's next message may answer. For other speakers it is empty.
+    """
     role = speaker.partition(" ")[0]
     if role == "assistant":
         return closing_of("\n".join(part.text for part in step.turn.parts if part.text))
@@ -259,7 +278,7 @@ def _said(step: Step, speaker: str) -> str:
 
 
 def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
-    """Return a unit without the texts that the state shows, or None if nothing is left."""
+    """Return a unit without the texts that the state shows, or None if no word is left."""
     text = unit.text
     for entry in shown:
         if entry.ref == unit.ref:
@@ -271,10 +290,11 @@ def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
 
 
 def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Sequence[Message]) -> list[Unit]:
-    """Return the lines that a summary may quote: those that the state does not always show, and written files.
+    """Return the lines that a summary may quote, and a line for each file that a call wrote.
 
-    The state shows a rule or a value as long as it holds; after that a summary with it would mislead. Texts of users
-    go to the conversation zone instead.
+    Texts that the state shows whole, such as rules and values, are left out: the state shows them as long as they
+    hold, and after that a summary that quotes them would mislead. Texts of users are left out, too, because the
+    conversation zone has them.
     """
     shown = [entry for entry in entries if entry.section in WHOLE]
     of_users = {

@@ -10,7 +10,8 @@ from context_service.packing.pure.front import front_tokens
 from context_service.packing.pure.window_body import WindowBody
 from context_service.windows.model import Window, WindowSnapshot
 
-_PACKED_SHARE = 0.1  # of the lifetime of a cache: packs of the same log within it count as one pack
+# A share of the lifetime of the vendor's cache. A pack of the same log within this time is not recorded again.
+_PACKED_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +22,7 @@ class CaughtUpWindow:
         waiting: The step that waits for results, or None if none waits.
         last_seq: The `seq` of the last message of the log.
         packed_seq: The last message of the log when the window was packed last for a model.
-        idle_s: Seconds since then, or None if it never was.
+        idle_s: Seconds since that pack, or None if the window was never packed for a model.
     """
 
     window: Window
@@ -43,8 +44,8 @@ class CaughtUpWindow:
 
     @property
     def counts_as_packed(self) -> bool:
-        """Whether this pack is recorded, since the next pack asks for the time and the log of the last one."""
-        if self.waiting:  # no model gets it
+        """Whether the time and the last message of this pack must be recorded, because the next pack asks for them."""
+        if self.waiting:  # no model gets a pack whose last step waits for results
             return False
         if self.idle_s is None or self.packed_seq < self.last_seq:
             return True
@@ -52,24 +53,24 @@ class CaughtUpWindow:
 
 
 def limits_of(window: Window) -> Limits:
-    """Return the high and low marks of a window in tokens."""
+    """Return the high and low marks of a window in tokens: above the high mark it folds, down to the low mark."""
     return Limits.of(window.counted_limit, window.config)
 
 
 def is_cold(last: WindowSnapshot | CaughtUpWindow) -> bool:
-    """Say whether no vendor's cache holds the window any more, and new messages came since.
+    """Say whether the vendor's cache of the last pack has expired and new messages came since that pack.
 
-    If the log is the same, the window stays as it is.
+    Without new messages the answer is no, so that two packs of the same log are equal.
     """
     ttl_s = last.window.config.cache_ttl_s
     return last.idle_s is not None and 0 < ttl_s < last.idle_s and last.packed_seq < last.last_seq
 
 
 def half_way(window: Window) -> int:
-    """Return the tokens over which a window folds when its cache is cold: halfway between its marks.
+    """Return the tokens above which a window folds when its cache is cold: halfway between its marks.
 
-    Then a fold costs only detail, and one would come soon anyway. Below this it is too early: each pause would
-    cause a fold.
+    With a cold cache a fold wastes no cached tokens, it only loses detail, and above this size a fold would come soon
+    anyway. Below this size the window does not fold, because else each pause would cause a fold.
     """
     limits = limits_of(window)
     return (limits.low + limits.high) // 2

@@ -1,9 +1,9 @@
 """Whether a later sentence may lift or change a rule.
 
 A rule that may have changed must not stand in the state as if it held. Whether a sentence changes it is seldom certain:
-people write "I take it back about the maiden name". So a sentence of a user that shares words with a rule contests it:
-the state then lists both, the newer first, and its reader decides. A question, an exception for once, and a sentence
-that is a rule of its own contest nothing.
+people write "I take it back about the maiden name". So a sentence of a user that shares words with a rule contests the
+rule: the state then lists both, the newer first, and the model that reads the state decides. A question, an exception
+for one occasion, and a sentence that is itself a rule contest nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 
 from context_service.retrieval.pure.terms import terms_of
 
-_RULE_SHARE_MIN, _RULE_TERMS_MIN = 0.3, 2  # of a rule's words that a sentence has
-_CUED_SHARE_MIN = 0.3  # with words that allow or change something
+_RULE_SHARE_MIN, _RULE_TERMS_MIN = 0.3, 2  # the share and the number of a rule's words that a sentence must repeat
+_CUED_SHARE_MIN = 0.3  # the share that is enough if the sentence also has words that allow or change something
 _SAYS_NOTHING = frozenset(
     terms_of(
         "always never please use using make sure keep everything rule from now on future only ask don't do want run "
@@ -46,12 +46,12 @@ _CHANGES = re.compile(
 
 
 def rule_terms(rule: str) -> frozenset[str]:
-    """Return the words that tell a rule from others."""
+    """Return the words that distinguish a rule from others, without words that many rules have."""
     return frozenset(terms_of(rule)) - _SAYS_NOTHING
 
 
 def contests_rule(rule: frozenset[str], sentence: str, terms: frozenset[str]) -> bool:
-    """Return whether a later sentence of somebody who sets rules may lift or change a rule.
+    """Return whether a later sentence of a speaker who may set rules may lift or change a rule.
 
     Args:
         rule: The words of the rule, as `rule_terms` returns them.

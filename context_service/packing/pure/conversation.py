@@ -1,9 +1,11 @@
-"""The conversation zone: messages of users that no step of a pack shows any more, word for word.
+"""The conversation zone: messages of users, word for word, whose steps the pack does not show any more.
 
-Each fold appends the messages of the steps that it merges as one block, so that the zone keeps its beginning and a
-vendor's prompt cache holds. When the zone is larger than its share, a fold cuts it to half of the share: pastes become
-their head and tail; then the oldest messages become their first and last sentences; then they leave, and one line says
-how many left. The first message, which mostly has the task, is cut last. Values in, values out.
+A fold (one compaction of a window) merges old steps into a summary. It appends the users' messages of these steps to
+the zone as one block, so the zone's beginning stays the same and the vendor's prompt cache stays valid. When the zone
+is larger than its share of the pack, a fold cuts it to half of the share, in this order: pastes are reduced to their
+head and tail; then the oldest messages are reduced to their first and last sentences; then the oldest messages are
+removed, and one line says how many. The first message usually states the task, so it is cut last. Values in, values
+out.
 """
 
 from __future__ import annotations
@@ -27,15 +29,15 @@ TITLE = (
 # The line above a message: its ref, its speaker, and perhaps what it answers.
 HEADING = re.compile(r"\[(?P<ref>m[0-9]+) (?P<who>user[^\]\[]{0,64}?)(?:, to \".*\")?\]")
 PASTE_TOKENS = 1_500  # a message with more tokens is a paste
-SHORT_WORDS = 12  # a shorter message comes with the sentence that it answers
+SHORT_WORDS = 12  # a message with fewer words is shown with the sentence that it answers
 WHOLE, IN_PART, LEFT_OUT = "said", "said in part", "left out"  # kinds of the units of the zone
 
 _PASTE_SHARE = 4  # a paste keeps at most 1/4 of the tokens that the zone is cut to
 _FIRST_SHARE = 4  # the first message is cut only if it has more than 1/4 of the zone
-_LINE_TOKENS = 30  # of the line that counts the messages that left
-_HEAD_OF_PASTE = 2 / 3  # the rest is the tail
+_LINE_TOKENS = 30  # the tokens of the line that counts the removed messages
+_HEAD_OF_PASTE = 2 / 3  # the share of a shortened paste that is its head; the rest is its tail
 _CLOSING_CHARS_MAX = 600  # a longer last line, such as a row of a table, is no sentence
-_CLOSING_SENTENCES = 3  # among which the question is that an answer belongs to
+_CLOSING_SENTENCES = 3  # how many of the last sentences are searched for the question that a user answers
 _NO_BRACKETS = str.maketrans("[]", "()")  # in names of speakers
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")  # scripts without spaces between words
 _ASKS = re.compile("[?\uff1f\u061f\u055e\u1367\u2047]|(?<=[\u0370-\u03ff]);")  # Greek asks with a semicolon
@@ -43,6 +45,7 @@ _LIKE_HEADING = re.compile(r"^(?=\[m[0-9])", re.MULTILINE)  # a line of a messag
 
 
 def _letters(word: str) -> str:
+    """Return the letters and digits of a word."""
     return "".join(filter(str.isalnum, word))
 
 
@@ -61,8 +64,11 @@ class Said:
     """A message of a user in a step that a fold merges.
 
     Attributes:
+        step: The number of the step in the window.
+        seq: The `seq` of the message in the log.
         speaker: The role and the name of the speaker, such as "user Ann".
-        answers: The last sentence of the assistant right before the message, or an empty text.
+        text: The message, as the user wrote it.
+        answers: The end of the assistant's text right before the message, or an empty text.
     """
 
     step: int
@@ -73,9 +79,10 @@ class Said:
 
 
 def closing_of(text: str) -> str:
-    """Return the end of a statement that a short answer needs: from its last question on, else its last sentence.
+    """Return the end of a text, without which a short answer to it cannot be understood.
 
-    The result is empty if the end of the text is too long to be a sentence.
+    The end begins with the last question among the last sentences; without a question it is the last sentence. It is
+    empty if it is too long to be a sentence.
     """
     last = sentences_of(text[-2 * _CLOSING_CHARS_MAX :])[-_CLOSING_SENTENCES:]
     asked = next((at for at in range(len(last) - 1, -1, -1) if _ASKS.search(last[at])), len(last) - 1)
@@ -84,7 +91,12 @@ def closing_of(text: str) -> str:
 
 
 def is_courtesy(text: str, answers: str) -> bool:
-    """Say whether a message only greets, thanks or assents, and answers no question."""
+    """Say whether a message only greets, thanks or agrees, and does not answer a question.
+
+    Args:
+        text: The message.
+        answers: The end of the assistant's text before the message. If it asks something, a "yes" is an answer.
+    """
     words = _words(text)
     if len(words) > _COURTESY_WORDS_MAX or _ASKS.search(answers):
         return False
@@ -94,7 +106,7 @@ def is_courtesy(text: str, answers: str) -> bool:
 def with_messages(
     zone: Sequence[Summary], messages: Sequence[Said], *, steps: tuple[int, int], cost: Callable[[str], int]
 ) -> tuple[Summary, ...]:
-    """Return the zone with one more block that has the messages of merged steps; courtesies are left out.
+    """Return the zone with one more block, which has the users' messages of merged steps without greetings and thanks.
 
     Args:
         zone: The blocks of the zone, the oldest first.
@@ -119,7 +131,14 @@ def with_messages(
 
 
 def message_in(text: str, seq: int) -> str:
-    """Return a message as a block of the zone shows it, without its heading; an empty text if it is not there."""
+    """Return the text of a message as a block of the zone shows it, without its heading.
+
+    The result is empty if the block does not have the message.
+
+    Args:
+        text: The text of the block.
+        seq: The `seq` of the message.
+    """
     _, _, rest = f"\n{text}".partition(f"\n[{refs_between(seq, seq)} ")
     return "\n".join(takewhile(lambda line: not line.startswith("[m"), rest.split("\n")[1:]))
 
@@ -127,7 +146,7 @@ def message_in(text: str, seq: int) -> str:
 def cut(
     zone: Sequence[Summary], tokens_max: int, *, count: Callable[[str], int], cost: Callable[[str], int]
 ) -> tuple[Summary, ...]:
-    """Return the zone cut to a number of tokens; if even its shortest form has more, no zone.
+    """Return the zone cut to a number of tokens, or an empty zone if even its shortest form has more tokens.
 
     Args:
         zone: The blocks of the zone, the oldest first.
@@ -167,7 +186,7 @@ class _Cutting:
             self._cut_first()
 
     def zone(self, cost: Callable[[str], int]) -> tuple[Summary, ...]:
-        """Return the blocks that are left, rendered anew where they changed."""
+        """Return the blocks that still have messages; blocks that changed are rendered again."""
         kept: dict[int, list[Scored]] = {}
         for number, message in self._messages:
             kept.setdefault(number, []).append(message)
@@ -180,7 +199,10 @@ class _Cutting:
         return tuple(made)
 
     def _each(self, shorter: Callable[[Unit], str]) -> None:
-        """Replace messages by a shorter form, the oldest but the first before others, as long as there is no room."""
+        """Replace messages by a shorter form, the oldest first, until the zone has room.
+
+        The very first message is skipped: `_cut_first` shortens it last.
+        """
         for at, (_, message) in enumerate(self._messages):
             check_wanted()
             if self._tokens <= self._room:
@@ -189,6 +211,7 @@ class _Cutting:
                 self._shorten_to(at, shorter(message.unit))
 
     def _shorten_to(self, at: int, body: str) -> None:
+        """Replace the body of the message at an index of the zone, unless the replacement is not shorter."""
         number, message = self._messages[at]
         text = f"{_heading_of(message.unit)}\n{body}"
         size = self._count(text) + 1
@@ -198,6 +221,7 @@ class _Cutting:
             self._sizes[at] = size
 
     def _paste_in_part(self, unit: Unit) -> str:
+        """Return the head and the tail of a message that is a paste; other messages stay whole."""
         body = _body_of(unit)
         if self._count(body) <= PASTE_TOKENS:
             return body
@@ -212,7 +236,10 @@ class _Cutting:
         return f"{found[0]}\n[… {len(found) - 2} more: {unit.ref}]\n{found[-1]}"
 
     def _leave(self) -> None:
-        """Remove the oldest messages but the first, and count them in one line after it."""
+        """Remove messages until the zone has room, the oldest first, but never the very first message.
+
+        One line after the first message counts the removed ones.
+        """
         after = end = self._first + 1
         while self._tokens > self._room and end < len(self._messages):
             check_wanted()
@@ -229,6 +256,7 @@ class _Cutting:
         self._sizes[after:end] = [_LINE_TOKENS]
 
     def _cut_first(self) -> None:
+        """Cut the very first message to its head and tail, if it takes a large part of the zone."""
         if not self._messages or self._sizes[self._first] <= self._room // _FIRST_SHARE:
             return
         unit = self._messages[self._first][1].unit
@@ -258,15 +286,15 @@ def head_and_tail(text: str, ref: str, tokens_max: int, count: Callable[[str], i
 
 
 def _up_to(text: str, end: int) -> str:
-    """Return the beginning of a text, which ends at a line, else at a word."""
+    """Return at most `end` characters of a text's beginning, cut at the end of a line or else of a word."""
     head = text[:end]
-    border = max(head.rfind("\n"), -1)
+    border = max(head.rfind("\n"), -1)  # a border in the first half would drop too much
     border = border if border > end // 2 else head.rfind(" ")
     return (head[:border] if border > end // 2 else head).rstrip()
 
 
 def _from(text: str, start: int) -> str:
-    """Return the end of a text, which begins at a line, else at a word."""
+    """Return the end of a text from `start` on, cut at the beginning of a line or else of a word."""
     tail = text[start:]
     border = tail.find("\n")
     border = border if 0 <= border < len(tail) // 2 else tail.find(" ")
@@ -277,7 +305,7 @@ def _scored(message: Said) -> Scored:
     """Return a message as the zone keeps it: a heading with its ref and speaker, then its text."""
     ref = refs_between(message.seq, message.seq)
     answers = f', to "{message.answers}"' if message.answers and _length(message.text) < SHORT_WORDS else ""
-    body = _LIKE_HEADING.sub(" ", message.text)  # no message can speak for another user
+    body = _LIKE_HEADING.sub(" ", message.text)  # so that no line of a message can pass for another user's heading
     unit = Unit(
         kind=WHOLE,
         text=f"[{ref} {message.speaker.translate(_NO_BRACKETS)}{answers}]\n{body}",
@@ -289,7 +317,7 @@ def _scored(message: Said) -> Scored:
 
 
 def _left_out(gone: Sequence[Unit]) -> Unit:
-    """Return the line that counts the messages that left the zone; an earlier such line is among them."""
+    """Return the line that counts the removed messages. An earlier line of this kind adds its own count."""
     number = sum(int(unit.weight) if unit.kind == LEFT_OUT else 1 for unit in gone)
     first, last = gone[0].ref, gone[-1].ref
     ref = first if len(gone) == 1 else f"{first.partition('..')[0]}..{last.rpartition('..')[2]}"
@@ -299,10 +327,12 @@ def _left_out(gone: Sequence[Unit]) -> Unit:
 
 
 def _heading_of(unit: Unit) -> str:
+    """Return the heading of a message in the zone, which is its first line."""
     return unit.text.partition("\n")[0]
 
 
 def _body_of(unit: Unit) -> str:
+    """Return a message in the zone without its heading."""
     return unit.text.partition("\n")[2]
 
 
@@ -313,10 +343,10 @@ def _rendered(block: Summary, *, is_first: bool, cost: Callable[[str], int]) -> 
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without their signs."""
+    """Return the words of a text in lower case, without punctuation."""
     return list(filter(None, map(_letters, text.casefold().split())))
 
 
 def _length(text: str) -> int:
-    """Return how many words a text has; of scripts without spaces, two letters count as a word."""
+    """Return how many words a text has. In scripts without spaces between words, two letters count as a word."""
     return sum(max(len(_WIDE.findall(word)) // 2, 1) for word in _words(text))

@@ -1,12 +1,12 @@
-"""The line of an output that names its error, and whether a later statement tells what helped against it.
+"""Find the line of a tool's output that names its error, and say whether a later statement reports a solution.
 
-A failed call prints much: a log, a traceback, a summary of counts. A line that is a message of an error says what is
-wrong ("No module named 'tomli_w'"); a line that only counts errors, or a frame of a traceback, does not. Where several
-lines qualify, the one with the most specific form is taken, and of equal ones the last: programs end with the cause.
+A failed call prints much: a log, a traceback, a summary of counts. An error message says what is wrong ("No module
+named 'tomli_w'"); a line that only counts errors, or a frame of a traceback, does not. If several lines qualify, the
+line with the most specific form is taken, and among equal lines the last, because programs end with the cause.
 
-A statement is taken for what helped only if it names the error, by a word or a number that few texts have. Whether the
-error is gone cannot be seen in most sentences, so no statement that repeats the error, or says that it is still there,
-counts.
+A statement counts as a solution only if it names the error by a word or a number that is rare in other texts. Most
+sentences do not show whether the error is gone, so a statement that repeats the error, or says that it is still there,
+does not count.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-ERROR_CHARS_MAX = 600  # of a line
-_END_CHARS = 10_000  # of an output that are searched, at both of its ends
+ERROR_CHARS_MAX = 600  # the most characters of an error line; the rest is cut off
+_END_CHARS = 10_000  # how many characters at the beginning and at the end of an output are searched
 
 _BLANK_LINE = re.compile(r"^[\s\W_]*$")
 _FRAME = re.compile(r"""^\s*(?:File "|at \S+\s?\(|\.{3} \d+ more|Traceback\b|-+>|in \S+ line \d+)|Traceback \(""")
@@ -90,13 +90,13 @@ _WORKS = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIES = re.compile(r"\d|\w[._/-]\w|(?:error|exception|violation)$")  # one such word is enough
-_PLAIN_WORDS_MIN = 2  # of a statement that only says that something works
+_PLAIN_WORDS_MIN = 2  # the plain words that a statement and an error must share if the statement says what works
 _WORD = re.compile(r"\w+")
-_REPEATED_WORDS = 4
+_REPEATED_WORDS = 4  # a statement with this many words of the error in a row repeats the error
 
 
 def error_line(text: str) -> str:
-    """Return the line of a failed call's output that names its error; empty if no line is certain to do so."""
+    """Return the line of a failed call's output that names its error, or an empty text if no line surely does."""
     if len(text) > 2 * _END_CHARS:
         text = f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
     lines = [line for line in text.splitlines() if not _BLANK_LINE.match(line)]
@@ -124,9 +124,9 @@ def names_error(statement: str, error: str, *, words_min: int = 1) -> bool:
     """Return whether a statement is about an error, and neither repeats it nor says that it is still there.
 
     Args:
-        statement: What somebody said later.
+        statement: A later sentence of a user or the assistant.
         error: The line that names the error.
-        words_min: The number of plain words that both must have; one name or number is enough.
+        words_min: The number of plain words that both texts must have. One shared name or number is enough without.
     """
     shared = _specific(statement) & _specific(error)
     if _STILL.search(statement) or not (len(shared) >= words_min or any(map(_IDENTIFIES.search, shared))):
@@ -143,10 +143,12 @@ def resolves(statement: str, error: str) -> bool:
 
 
 def _specific(text: str) -> set[str]:
+    """Return the words of a text that are rare in other texts, in lower case."""
     return set(_specific_words(_SPECIFIC.findall(text)))
 
 
 def _specific_words(words: Iterable[str]) -> Iterable[str]:
+    """Yield words in lower case and without a plural s, except those that most texts about errors have."""
     for word in words:
         folded = word.casefold().strip("._-:/")
         if folded not in _COMMON:

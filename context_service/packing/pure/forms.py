@@ -1,9 +1,10 @@
 """Forms of a step: with the name of its speaker, and without its reasoning.
 
-A vendor without a field for names gets them in the text, from the second speaker of a role on. Turns that were rendered
-before that get theirs when the prefix breaks the next time, so that it stays the same until then.
+A vendor without a field for names gets the speaker's name in the text, as soon as a role has a second speaker. Turns
+that were rendered before that get their names when the prefix of the packs breaks the next time (a fold, for example),
+because adding the names earlier would invalidate the vendor's prompt cache.
 
-Newer Claude models refuse reasoning if anything before it has changed, and do not miss it if all of it is left out
+Newer Claude models refuse reasoning if anything before it has changed, and accept it if all of it is left out
 (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking). So for them a break of the prefix drops the
 reasoning of all steps before it.
 """
@@ -19,7 +20,7 @@ from context_service.packing.pure.quotation import speaker_of
 from context_service.packing.pure.steps import Step
 from context_service.windows.pure.refs import ref_of
 
-_SPEAKERS_MAX = 2  # of a role: more change nothing
+_SPEAKERS_MAX = 2  # the speakers of a role that are remembered: two show that the role is shared
 _ROLES = frozenset({"user", "assistant"})
 
 
@@ -28,7 +29,9 @@ class LaterForm:
     """The form of a block after the next break of the prefix.
 
     Attributes:
-        role: The form is taken only if this role has several speakers by then; empty takes it in any case.
+        block: The step, rendered in that form.
+        role: The role that must have several speakers at that time for the form to be taken. If this is empty, the
+            form is taken in any case.
     """
 
     block: Block
@@ -36,7 +39,10 @@ class LaterForm:
 
 
 def with_step(speakers: Sequence[str], step: Step) -> tuple[str, ...]:
-    """Return the first speakers of each role of a window, with those of one more step."""
+    """Return the first speakers of each role of a window, including the speaker of one more step.
+
+    Late results of tools (`step.speaker` is set) and roles other than user and assistant do not count.
+    """
     turn = step.turn
     speaker = speaker_of(turn.role, turn.name)
     if step.speaker or turn.role not in _ROLES or speaker in speakers:
@@ -57,7 +63,7 @@ def named(step: Step, to: Format) -> Step:
         return step
     turn = with_speaker(step.turn, to)
     refs = list(step.said_refs)
-    if len(turn.parts) > len(refs):  # the name is a part of its own, before the first text
+    if len(turn.parts) > len(refs):  # the name became a part of its own, before the first part without reasoning
         at = next((n for n, part in enumerate(step.turn.parts) if part.reasoning is None), len(refs))
         refs.insert(at, refs[0] if refs else ref_of(step.seqs[0], 0))
     return replace(step, turn=turn, said_refs=refs)
@@ -84,7 +90,7 @@ def later_form(
         to: The vendor's message format.
         count: Returns the number of tokens of a text.
         speakers: The speakers of the window up to this step.
-        is_bound: The vendor refuses reasoning after such a break.
+        is_bound: The vendor refuses reasoning if anything before it has changed, so a break drops it.
     """
     if is_bound and (bare := without_reasoning(step)) is not step:
         return LaterForm(block_of(bare, to, count))
@@ -95,4 +101,5 @@ def later_form(
 
 
 def _role_of(speaker: str) -> str:
+    """Return the role of a speaker: "user" for "user Ann"."""
     return speaker.partition(" ")[0]

@@ -10,7 +10,7 @@ from context_service.packing.pure.quotation import Trust
 from context_service.packing.pure.turns import pieces
 from context_service.windows.model import Window, WindowInput
 
-NOTE_TOKENS = 40  # the most that the note on a beginning has, in any format
+NOTE_TOKENS = 40  # at most, in any format: the note for vendors whose requests must begin with a user's message
 
 
 def front_of(window: WindowInput) -> Body:
@@ -29,5 +29,5 @@ def body_of(window: WindowInput, seen: Sequence[Rendered]) -> bytes:
 
 
 def front_tokens(window: Window) -> int:
-    """Return the tokens before the summaries and steps, including the largest possible note at the beginning."""
+    """Return the tokens of all parts but summaries and steps: the head, the pins, the state and the largest note."""
     return window.head_tokens + window.pins_tokens + window.state_tokens + NOTE_TOKENS

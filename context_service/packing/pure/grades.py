@@ -1,9 +1,9 @@
-"""Grades: a step that is shown in less than its tokens, with a ref to each text that is not whole.
+"""Grades: shortened forms of a step. Each text that is not shown whole has a ref, with which a model can expand it.
 
-There are two. `masked` is for older steps: it clears tool results to their head, the lines that the profile keeps
-whole, such as those of a diff, and the units of most worth. `fitted` is for the newest step: if the whole step does not
-fit, its results, arguments and texts share the room that there is, each with its head, its tail and the lines that
-matter. Names of tools, ids of calls and reasoning stay as they are.
+There are two grades. `masked` is for older steps: it reduces tool results to their head, the lines that the profile
+keeps whole (such as those of a diff), and the most important units (lines that the profile's rules find). `fitted` is
+for the newest step: if the whole step does not fit, its results, arguments and texts share the room, each with its
+head, its tail and its important lines. Names of tools, ids of calls and reasoning stay as they are.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from context_service.packing.pure.steps import Step
 from context_service.packing.pure.units import TEXT_BYTES_MAX, Unit, lines_of
 from context_service.profiles.pure.profiles import Profile
 
-TOKENS_SAVED_MIN, SHARE_SAVED_MIN = 100, 0.5  # or it is no mask
-SAID_CHARS_MAX = 6_000  # of a speaker's text in one part
-_SAID_CHARS_KEPT = 1_000
+TOKENS_SAVED_MIN, SHARE_SAVED_MIN = 100, 0.5  # a text is masked only if this saves so many tokens and this share
+SAID_CHARS_MAX = 6_000  # a longer text of a user or the assistant is masked, too
+_SAID_CHARS_KEPT = 1_000  # the characters of such a text that its mask keeps
 _LINES_MAX = 6  # units that are kept in addition to the head
-_OF_WORDS = string.ascii_letters + string.digits + "_.-"
+_OF_WORDS = string.ascii_letters + string.digits + "_.-"  # characters of words and numbers, which no cut may split
 _ATTEMPTS_MAX = 8  # renderings of a step until it has nearly as many tokens as it may
-_FILLED_SHARE, _AIMED_SHARE = 0.97, 0.985  # of the room: then it has; where it aims, so that it does not pass the room
+# Shares of the room. A rendering that fills the first share is good enough. The second share is the aim: it is a
+# little less than the room, so that rounding does not exceed the room.
+_FILLED_SHARE, _AIMED_SHARE = 0.97, 0.985
 _ALL = "arguments"  # the member that holds arguments as a text, when their values alone cannot be cut enough
 
 
@@ -66,7 +68,7 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
 
 
 def _cleared(call: Call, ref: str, chars: int, profile: Profile) -> ToolCall:
-    """Return a call whose arguments have at most about `chars` characters of each text."""
+    """Return a call of a tool whose arguments have each text shortened to about `chars` characters."""
     said = arguments(call.call)
     texts = [LongText(text, ref, "tool", profile).shortened(chars) for text in _texts_in(said)]
     if texts == list(_texts_in(said)):
@@ -118,7 +120,8 @@ def _cut(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[str], 
     if len(text) <= chars:
         return ""
     head = _whole_words(text[:chars])
-    whole = lines.verbatim(text[len(head) :].partition("\n")[2], chars)  # what the head cuts is no whole line
+    # The search begins after the next line break, because the head may end within a line.
+    whole = lines.verbatim(text[len(head) :].partition("\n")[2], chars)
     seen = "\n".join([head, *(["…", *whole] if whole else [])])
     units = lines.heaviest(ref, chars - sum(map(len, whole)), besides=seen)
     kept = "\n".join([seen, *units, f"[{len(text) - len(head)} characters more: {ref}]"])
@@ -127,7 +130,7 @@ def _cut(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[str], 
 
 
 def _whole_words(head: str) -> str:
-    """Return a text cut at a space or sign near its end, if there is one, so that no number is cut in two."""
+    """Return a text cut at a space or a punctuation mark in its second half, so that no word or number is split."""
     space = max(head.rfind(" "), head.rfind("\n"))
     shorter = head[:space] if space > len(head) // 2 else head.rstrip(_OF_WORDS)
     return shorter if len(shorter) > len(head) // 2 else head
@@ -155,6 +158,7 @@ def fitted(
     block = block_of(step, to, count)
     if block.tokens <= room:
         return block
+    # First keep the form of the arguments; only if that never fits, show all arguments of a call as one text.
     several = [_Grades(step, profile, count, only=only, splits_arguments=splits) for splits in (True, False)]
     leasts = [block_of(grades.step({}), to, count) for grades in several]
     grades, least = next(
@@ -173,7 +177,8 @@ def fitted(
     return best
 
 
-_Place = tuple[str, str, int]  # of a text in a step: its kind, the id of its call, and its number
+# Where a text is in a step: its kind ("said", "argument" or "result"), the id of its call, and its number.
+_Place = tuple[str, str, int]
 
 
 class _Grades:
@@ -213,7 +218,7 @@ class _Grades:
         self._tokens = {place: count(orjson.dumps(long.text).decode()) for place, long in self._texts.items()}
 
     def levels(self, tokens: float) -> dict[_Place, int]:
-        """Return how many characters of each text are shown if all together have a number of tokens.
+        """Return how many characters of each text to show so that all texts together have a number of tokens.
 
         Short texts stay whole, and long ones get equally many tokens.
         """
@@ -230,7 +235,10 @@ class _Grades:
         }
 
     def step(self, levels: Mapping[_Place, int]) -> Step:
-        """Return the step with its texts at these lengths; a text that is not named is only a note with its ref."""
+        """Return the step with its texts shortened to these lengths.
+
+        A text that `levels` does not name is replaced by a note with its ref.
+        """
         shown = {place: long.shortened(levels.get(place, 0)) for place, long in self._texts.items()}
         turn = self._step.turn
         parts = [

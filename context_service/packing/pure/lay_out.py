@@ -18,14 +18,18 @@ from context_service.windows.pure.refs import refs_between
 from contextkeep.errors import AnswerTooLarge
 
 PACK_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024
-_LAST_STEPS = 10  # whose mean says when the next fold comes
+_LAST_STEPS = 10  # the mean size of this many last steps says when the next fold comes
 
 
 def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
     """Lay out the pack of a window, without the first bytes that the caller already has.
 
+    Args:
+        caught_up: The window, with its log read to the end.
+        known: The hash and the length of the bytes that the caller has from an earlier pack.
+
     Raises:
-        AnswerTooLarge: the pack does not fit one answer.
+        AnswerTooLarge: the pack has more than `PACK_BYTES_MAX` bytes.
     """
     window, seen, waiting = caught_up.window, caught_up.body, caught_up.waiting
     body, note_tokens = seen.with_waiting(waiting)
@@ -38,7 +42,7 @@ def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
             size_bytes_max=PACK_BYTES_MAX,
         )
     offset = known.size_bytes if _has_prefix(prefix, known) else 0
-    # A step that waits and is cut changes when its results come.
+    # A waiting step that is cut will look different when its results come, so it is not part of the stable prefix.
     is_cut = waiting is not None and waiting.is_cut
     stays = seen.body if is_cut else body
     stable = seen.body.prefix if is_cut else prefix
@@ -79,7 +83,7 @@ def _breakpoints(caught_up: CaughtUpWindow, zones: Zones, stays: Body, *, is_cut
     places = [Breakpoint(pointer, name, before[name]) for name, pointer in seen.ends]
     all_tokens = zones.all - (caught_up.waiting_tokens if is_cut else 0)
     if waiting is None and seen.last_pieces > LOOK_BACK_BLOCKS.get(window.format, seen.last_pieces):
-        # The pack before ended there, which is farther back than the vendor looks.
+        # The earlier pack ended before the last step, and the vendor does not look that far back for a marker.
         after = takewhile(lambda part: part.kind != STEP, reversed(seen.parts))
         last = next(part for part in reversed(seen.parts) if part.kind == STEP)
         of_last = last.tokens + sum(part.tokens for part in after)
@@ -89,7 +93,10 @@ def _breakpoints(caught_up: CaughtUpWindow, zones: Zones, stays: Body, *, is_cut
 
 
 def _has_prefix(prefix: bytes, known: Prefix) -> bool:
-    """Say whether the caller has the first bytes of the pack, and the rest begins with a whole character."""
+    """Say whether the caller has the first bytes of the pack, and the rest begins with an ASCII character.
+
+    The rest is sent as text, so it must not begin within a character of several bytes.
+    """
     is_character = prefix[known.size_bytes : known.size_bytes + 1] < b"\x80"
     return (
         0 < known.size_bytes <= len(prefix)

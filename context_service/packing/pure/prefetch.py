@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from context_service.packing.pure.tallies import AFTER_NAMES
 from context_service.packing.pure.units import names_of
 
-STEPS = 10  # the last ones
+STEPS = 10  # the number of last steps whose names count
 NAMES_MAX = 8
 TOKENS_MAX, TOKENS_SHARE = 500, 128  # of the recalled passages; at most 1/128 of the limit
 

@@ -1,9 +1,9 @@
-"""Questions that somebody asked, and whether a reply answers one.
+"""Questions of users and assistants, and whether a reply answers one.
 
-A sentence that ends with a question mark asks something, unless it only asks for a deed ("Could you close it?"), which
-the reply does or does not do. A reply of the other side answers it if it says yes or no, names one of the things to
-choose from, or is short; a reply that promises to find out answers nothing. A reply of which none of this is true may
-be about something else, so the question stays open.
+A sentence that ends with a question mark asks something, unless it only requests an action ("Could you close it?").
+A reply of the other side answers the question if it says yes or no, names one of the offered choices, or is short. A
+reply that promises to find out answers nothing. Any other reply may be about something else, so the question stays
+open.
 """
 
 from __future__ import annotations
@@ -60,10 +60,11 @@ _DEFERS = re.compile(
 )
 _CHOICES = re.compile(r"([\w'-]+(?: [\w'-]+)?),? (?:or|oder|ou|o|of|czy|veya) ([\w'-]+(?: [\w'-]+)?)", re.IGNORECASE)
 _REASONS = re.compile(r"\b(?:because|since|so that|due to|weil|damit|parce que|porque|perch\u00e9)\b", re.IGNORECASE)
-_TERMS_MIN = 2  # of a user's question; "How are you?" has none
+_TERMS_MIN = 2  # the meaningful words that a user's question must have; "How are you?" has none
 _WORD = re.compile(r"\w+")
+# A reply with at most this many words answers the question: the first number if `_FRAGMENT` matches, else the second.
 _SHORT_WORDS, _FRAGMENT_WORDS = 12, 6
-# A reply that begins so is a part of a sentence: the question has the rest.
+# The beginning of a reply that is only a part of a sentence, such as "since Monday": the question has the rest.
 _FRAGMENT = re.compile(
     r"^\W*(?:\d|[a-z]|(?i:in|on|at|to|from|by|since|until|till|about|only|just|every|after|before|with|without|"
     r"the (?:one|first|second|last|older|"
@@ -71,7 +72,8 @@ _FRAGMENT = re.compile(
     r"depuis|jusqu|desde|hasta|"
     r"od|do)\b)",
 )
-# What a user really wants to know; who is impatient asks in the same form as who wants to know, but seldom so.
+# The beginnings of questions to which a user wants an answer. Impatient users also write questions that want no
+# answer, but seldom with these beginnings.
 _ASKED_BY_USERS = re.compile(
     r"^(?:(?:and|so|ok|okay|hi|hello|hey|also|but|well|quick question|wait)[,:!]? )*(?:(?:is|are|was|were|does|"
     r"did|has|have|had|do we|should|shall|"
@@ -85,11 +87,11 @@ _ASKED_BY_USERS = re.compile(
 
 
 def is_question(sentence: str, role: str = "assistant") -> bool:
-    """Return whether a sentence asks something that a reply can answer, rather than for a deed.
+    """Return whether a sentence asks something that a reply can answer, rather than requesting an action.
 
     Args:
         sentence: A sentence of a user or an assistant.
-        role: The role of its speaker. Users also ask to complain, so of theirs only plain questions count.
+        role: The role of its speaker. Users also use questions to complain, so only plain questions of users count.
     """
     if _REQUESTS.search(sentence) or _RHETORICAL.search(sentence):
         return False
@@ -100,7 +102,7 @@ def is_question(sentence: str, role: str = "assistant") -> bool:
 
 
 def is_answer(question: str, reply: str) -> bool:
-    """Return whether a reply of the other side answers a question; no, if that is not certain."""
+    """Return whether a reply of the other side surely answers a question."""
     if _DEFERS.search(reply):
         return False
     if _YES_NO.search(reply):

@@ -1,8 +1,8 @@
-"""Quotation: whoever spoke is shown, and text that neither a user nor the assistant wrote is marked as data.
+"""Quotation: each text shows its speaker, and text that neither a user nor the assistant wrote is marked as data.
 
-A sentence of a tool that a model reads without its quotation becomes the user's. So every place that puts a text into
-a text of the service uses `quoted`. Text of one line stands between « and », and both signs within it are replaced.
-Text of several lines has a `>` in front of each line. So nothing in a text can end its quotation.
+A model takes a tool's sentence for the user's if it is not quoted. So all code that inserts a text into a text of the
+service uses `quoted`. Text of one line stands between « and », and both signs within it are replaced. Each line of a
+longer text begins with `>`. So nothing in a text can end its quotation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ def speaker_of(role: str, name: str = "") -> str:
 
 
 def trust_of(speaker: str) -> Trust:
-    """Return the trust in a speaker, which the first word of `speaker_of` says; no speaker is the caller."""
+    """Return how far a speaker is trusted, which the role in `speaker_of` decides.
+
+    A text without a speaker comes from the caller, who is trusted like a user.
+    """
     return _TRUST_OF.get(speaker.partition(" ")[0], Trust.USER)
 
 
@@ -50,7 +53,7 @@ def is_quoted(speaker: str) -> bool:
 
 
 def quoted(text: str, speaker: str, trust: Trust) -> str:
-    """Return a text with its speaker, and in quotation if the trust says that it is data.
+    """Return a text with its speaker before it, quoted if the trust says that it is data.
 
     Args:
         text: The text, of one line or several.
@@ -66,11 +69,11 @@ def quoted(text: str, speaker: str, trust: Trust) -> str:
 
 
 def attributed(text: str, speaker: str) -> str:
-    """Return a text with its speaker, quoted by the trust in the speaker."""
+    """Return a text with its speaker before it, quoted if texts of this speaker are data."""
     return quoted(text, speaker, trust_of(speaker))
 
 
 def with_notice(text: str) -> str:
-    """Return a text below the sentence about quotations, if it has any."""
+    """Return a text with `NOTICE` above it, which explains quotations; without a quotation, the text alone."""
     has_quotation = "«" in text or any(line.startswith("> ") for line in text.split("\n"))
     return f"{NOTICE}\n{text}" if has_quotation else text
