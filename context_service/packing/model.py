@@ -32,8 +32,10 @@ class NewBlock:
 
     Attributes:
         kind: What the block is: `STEP`, `RECALLED`, `NOTE`, or `NOTICE` for the notice before a fold.
-        step: The number of the step, from 1. A block that is no step has the number of the step before it.
-        masked: The masked pieces and their tokens, or None if a mask saves too little.
+        step: The number of the step, from 1. A block of another kind has the number of the step before it.
+        seq_from: The `seq` of the first message of a step.
+        seq_to: The `seq` of the last message of a step.
+        masked: The pieces of the step with its tool results cleared, and their tokens; None if that saves too little.
         speaker: The role and the name of the speaker of a step.
         said: See `FoldableBlock`.
         refs: The refs of the passages that the block recalls.
@@ -58,7 +60,7 @@ class NewBlock:
 
 
 class ViewPart(NamedTuple):
-    """A part of a pack: a summary, a block of the conversation zone, or a block."""
+    """A part of a pack: a summary, a block of the conversation zone, or a block of the steps."""
 
     kind: str  # the kind of the block, `SUMMARY` or `CONVERSATION`
     level: int  # the level of a summary; for a block 0, or 1 if it is masked
@@ -68,10 +70,10 @@ class ViewPart(NamedTuple):
     seq_to: int
     tokens: int
     is_error: bool
-    pieces_json: str  # as stored: parsing many of them takes time
+    pieces_json: str  # as stored, and parsed only when needed, because parsing many of them takes time
     refs: Sequence[str] = ()  # the passages that the block recalls
-    method: str = ""  # of a summary; so is `verdict`
-    verdict: str = ""
+    method: str = ""  # how a summary was made; empty for blocks
+    verdict: str = ""  # the result of the checks of a model's summary; empty for blocks
 
     @classmethod
     def of(cls, block: NewBlock) -> ViewPart:
@@ -100,7 +102,10 @@ class ViewPart(NamedTuple):
 
 
 class ShownView(NamedTuple):
-    """The parts of a window in their order, without head and state, and the version of the window they belong to."""
+    """The parts of a window in their order, without head and state.
+
+    The epoch and the number of blocks say to which version of the window they belong.
+    """
 
     epoch: int
     block_count: int
@@ -121,8 +126,8 @@ class StateUpdate(NamedTuple):
     """Changes of the state: new entries, and the numbers of entries that end.
 
     Attributes:
-        new: New entries, also those that end at once.
-        ended: Numbers of entries that end, each with the message that ends it.
+        new: New entries, including those that a later statement of the same update ends.
+        ended: Numbers of entries that end, each with the `seq` of the message that ends it.
     """
 
     new: list[Entry]
@@ -160,10 +165,13 @@ class FoldAccount:
         state_added: Entries that the state shows now and did not show before.
         state_removed: Entries that the state no longer shows. Their texts are in the log, as long as it has them.
         first_change: The zone in which the prefix breaks.
+        state_tokens: The tokens of the state's text.
         tokens_kept: The tokens before the break.
         written_again: Tokens after the break, which the vendor's cache must write again.
-        pays_after_steps: After this number of steps the smaller prompt has paid for that. -1 means never.
-        token_factor: The factor of the budget, from this fold on. 0 if this was no fold.
+        pays_after_steps: After this number of steps the smaller prompt has saved the cost of writing them again. -1
+            means never.
+        token_factor: From this fold on, counted tokens times this are the most that a vendor is expected to bill. 0 if
+            this was no fold.
         prepared_seq: The last message that the window had read when the fold was prepared. 0 if it was not prepared.
         checkpoint: The number of the checkpoint of a rollback. 0 if this was no rollback.
         block_count: After a rollback, the number of blocks of the window.
@@ -194,13 +202,16 @@ class FoldAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """The account of a break of the prefix.
+    """The account of one break of the prefix: a change after which packs no longer repeat the bytes of earlier packs.
 
     Attributes:
         epoch: The number of the epoch that the break began.
         reason: `high_mark`, `cache_cold`, `requested`, `goal`, `prepared`, `updated`, `pinned`, `unpinned`,
             `retracted` or `rolled_back`.
+        last_seq: The `seq` of the last message that the break takes into account.
         step: The number of steps that the window had.
+        tokens_before: The tokens of the pack before the break; 0 if they were not counted.
+        tokens_after: The tokens of the pack after the break; 0 if they were not counted.
         account: The details of a fold or a rollback.
     """
 
@@ -216,7 +227,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Zones:
-    """Tokens of a pack by zone, the most stable first."""
+    """The tokens of a pack by zone. The first zones change least often."""
 
     system: int = 0
     pins: int = 0
@@ -241,15 +252,15 @@ class Pack:
 
     Attributes:
         window: The window, as it was packed.
-        messages_json: The body of a request, without its first `offset_bytes`, which the caller has.
-        prefix_bytes: The first bytes that the next pack repeats, until the window has a new epoch.
+        messages_json: The body of a request, without its first `offset_bytes`, which the caller already has.
+        prefix_bytes: The number of first bytes that the next pack repeats, until the window has a new epoch.
         prefix_sha: The SHA-256 of these bytes, in hexadecimal.
         step_count: The number of steps in the pack, verbatim or masked.
         fold_eta_steps: The estimated number of steps until the next fold.
         last_seq: The newest message of the log that was read.
         is_waiting: The last step of the pack waits for results of tools.
         breakpoints: Positions for the markers of a vendor's prompt cache.
-        wraps_up: The tokens of the window are nearly spent: it can soon pack no more.
+        wraps_up: The window's limit of tokens over all packs is nearly reached, so the agent should finish its work.
         omitted_refs: Refs of the messages that the pack shows only in excerpts.
         recalled_refs: Refs of the recalled passages in their order, each once.
         annotations: The annotations that the middleware added.
@@ -285,7 +296,8 @@ class RecallRequest(NamedTuple):
     """A recall that a caller wants after the last step, whether or not the step calls for one."""
 
     text: str
-    block_count: int  # of the window when the recall was requested: a window with more blocks has had it
+    # The window's number of blocks when the recall was requested. If the window has more, the recall was done already.
+    block_count: int
 
 
 def zones_of(window: Window, parts: Sequence[ViewPart]) -> Zones:

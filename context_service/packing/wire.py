@@ -102,6 +102,10 @@ def explain_response(explained: Explained) -> pb.ExplainPackResponse:
 
 
 def _parts(explained: Explained) -> Iterator[pb.PackPart]:
+    """Yield the parts of an explained pack as protobuf messages, in the order of the pack.
+
+    Pins and state are not among `explained.parts`: the pins come first, and the state right before the first step.
+    """
     if explained.window.pins_tokens:
         yield pb.PackPart(zone="pins", tokens=explained.window.pins_tokens)
     state = explained.window.state_tokens

@@ -126,7 +126,7 @@ def names_error(statement: str, error: str, *, words_min: int = 1) -> bool:
     Args:
         statement: A later sentence of a user or the assistant.
         error: The line that names the error.
-        words_min: The number of plain words that both texts must have. One shared name or number is enough without.
+        words_min: The number of plain words that both texts must have. One shared name or number is always enough.
     """
     shared = _specific(statement) & _specific(error)
     if _STILL.search(statement) or not (len(shared) >= words_min or any(map(_IDENTIFIES.search, shared))):

@@ -1,8 +1,8 @@
 """Shortened texts: the head and the tail of a text, with the lines that matter between them, and a ref to the whole.
 
 A model that reads a test run or a file should see its beginning, its end, and the errors in its middle. So up to a
-quarter of the room goes to lines that the profile calls important, each with the lines around it. Head and tail share
-the rest in equal parts.
+quarter of the room is for lines that the compression profile calls important, each with its neighbours. The head and
+the tail get the rest in equal parts.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from context_service.packing.pure.units import TEXT_BYTES_MAX, lines_of
 from context_service.profiles.pure.profiles import Profile
 from service_runtime.inputs.documents import check_wanted
 
-_LINES_SHARE = 0.25  # of the room, for lines that matter
+_LINES_SHARE = 0.25  # the share of the room for lines that matter
 _LINE_BYTES_MAX = 400  # a longer line is not shown between head and tail
-_CANDIDATES_MAX = 100  # lines of a rule that are considered: the first and the last
+_CANDIDATES_MAX = 100  # if a rule matches more lines, only the first and the last half of this number are considered
 _GAP = "…"
-_BORDER_CHARS = 200  # a head ends, and a tail begins, with a whole line or word if a border is so near
+_BORDER_CHARS = 200  # within this many characters, a head ends and a tail begins at a border of a line or a word
 
 _Span = tuple[int, int]  # the first byte of a line, and the first byte after it
 
@@ -44,8 +44,8 @@ class LongText:
     def shortened(self, chars: int) -> str:
         """Return the text in about `chars` characters, with a note on what is left out.
 
-        A text is whole if the note would be longer than what it stands for. With no room for more, only the note is
-        left.
+        The text is returned whole if the note would be longer than the part that it replaces. If there is room only
+        for the note, the note alone is returned.
         """
         note = _note(len(self.text), self.ref)
         if len(self.text) <= max(chars, 0) + len(note) + 2:
@@ -74,7 +74,10 @@ class LongText:
         return head, tail
 
     def _chosen(self, head: str, tail: str, room: int) -> list[_Span]:
-        """Return the lines between head and tail that have room, the most important first, in the order of the text."""
+        """Return lines between head and tail, in the order of the text.
+
+        The most important lines are chosen first, as long as there is room.
+        """
         begin, end = len(head.encode(errors="replace")), len(self._data) - len(tail.encode(errors="replace"))
         chosen: set[_Span] = set()
         for span in self._candidates:
@@ -89,6 +92,7 @@ class LongText:
 
     @staticmethod
     def _used(spans: Sequence[_Span]) -> int:
+        """Return the room that lines take at most: each with a line break and a mark for a gap."""
         return sum(stop - start + len(_GAP) + 2 for start, stop in set(spans))
 
     def _shown(self, spans: Sequence[_Span]) -> list[str]:
@@ -107,7 +111,7 @@ class LongText:
 
     @cached_property
     def _candidates(self) -> Sequence[_Span]:
-        """The lines that matter, the most important first. Many lines of a kind matter less each."""
+        """The lines that matter, the most important first. The more lines a rule matches, the less each line weighs."""
         data = self._data[:TEXT_BYTES_MAX]
         low = [rule.line for rule in self.profile.low if self.role in rule.roles]
         found: dict[_Span, float] = {}
@@ -127,6 +131,7 @@ class LongText:
 
 
 def _note(count: int, ref: str) -> str:
+    """Return the note that stands for the characters that are left out, with the ref of the whole text."""
     return f"[{count} characters left out: {ref}]"
 
 

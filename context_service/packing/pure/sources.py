@@ -1,7 +1,7 @@
 """Sources: who wrote each piece of a pack, and each line of a text of the service.
 
-Texts of the service (summaries, the state, notes, recalled passages) name the speakers of their lines. The marks that
-say so are made by `quotation`, which no text can forge, so they can be read back.
+Texts of the service (summaries, the state, notes, recalled passages) name the speakers of their lines. `quotation`
+writes these names and the quotation marks in a form that no quoted text can imitate. So this module can parse them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from context_service.packing.pure.steps import Step
 from context_service.windows.pure.refs import parsed as refs_of
 from context_service.windows.pure.refs import refs_between
 
-CALLER = "caller"  # of entries, pins and goals that a caller set
-MODEL = "model"  # of lines that a model wrote, which rest on any of their sources
-# Of passages of these kinds, whoever sent them.
+CALLER = "caller"  # the speaker of entries, pins and goals that a caller set
+MODEL = "model"  # the speaker of lines that a model wrote; such a line may rest on any source
+# The trust in passages of these kinds, which does not depend on who sent them.
 _TRUST_OF_KIND = dict.fromkeys(("file", "record", "artifact"), Trust.DOCUMENT) | {"tool result": Trust.TOOL}
-# Roles of speakers; those whose text is quoted end before the quotation, whatever their names hold.
+# The speaker at the beginning of a line. A speaker whose text is quoted reaches up to the quotation mark, because its
+# name may itself have a colon.
 _LINE = re.compile(
     r"- (?:\[\w+\] |now: |no longer: )?"
     r"(?:(?P<quoted>(?:tool|fork|document|imported)\b.*?): «|(?P<own>(?:user|assistant|system|developer)\b[^:]*): )?"
 )
-# A further speaker of the same line: of a solution, of an earlier value, of what holds no longer.
+# A further speaker of the same line: of a solution, of an earlier value, or of a statement that no longer holds.
 _FURTHER = re.compile(r"(?: -> |; before: |; no longer: )(?P<who>(?:tool|fork|document|imported|assistant)\b[^:]*): ")
 # The most trusted first: a line that rests on several speakers is trusted like the last of them.
 _ORDER = (Trust.USER, Trust.ASSISTANT, Trust.IMPORTED, Trust.DOCUMENT, Trust.TOOL)
@@ -37,7 +38,10 @@ _BY_MODEL = ", summarized]"
 
 
 def of_step(rendered: Sequence[Rendered], step: Step) -> list[Rendered]:
-    """Return the pieces of a step, each with its source: the speaker of texts and calls, or the tool of a result."""
+    """Return the pieces of a step, each with its source.
+
+    The source of a text or a call is the speaker of the step; the source of a result is its tool.
+    """
     turn = step.turn
     speaker = step.speaker or speaker_of(turn.role, turn.name)
     refs = sorted({parsed.seq for ref in step.said_refs if (parsed := refs_of(ref))}) or [step.seqs[0]]
@@ -47,7 +51,7 @@ def of_step(rendered: Sequence[Rendered], step: Step) -> list[Rendered]:
     for piece in rendered:
         source = said
         if piece.is_result:
-            call = next(answered, None)  # an installed renderer may make more of them
+            call = next(answered, None)  # None if an installed renderer made more results than the step has
             name = speaker_of("tool", call.call.name if call else "")
             source = Source(name, step.result_refs.get(call.id, "") if call else "", Trust.TOOL.value)
         made.append(piece._replace(sources=(source,)))
@@ -55,10 +59,14 @@ def of_step(rendered: Sequence[Rendered], step: Step) -> list[Rendered]:
 
 
 def of_text(text: str) -> tuple[Source, ...]:
-    """Return the sources of the lines of a text of the service; lines of the service itself have none."""
+    """Return the sources of the lines of a text of the service: one source for each range of equal lines.
+
+    Lines that the service itself wrote, such as titles, have no source.
+    """
     found = []
     lines = text.split("\n")
-    is_conversation = any(map(HEADING.fullmatch, lines[:2]))  # below its title, or at its beginning
+    # The first block of the conversation zone has a title above its first heading; other blocks begin with a heading.
+    is_conversation = any(map(HEADING.fullmatch, lines[:2]))
     sources = _of_conversation(lines) if is_conversation else _of_lines(lines)
     for source, group in groupby(enumerate(sources, 1), key=lambda line: line[1]):
         numbers = [number for number, _ in group]
@@ -102,7 +110,7 @@ def _of_line(line: str, *, is_by_model: bool) -> Source:
     if speaker:
         trusts = map(trust_of, [speaker, *(further["who"] for further in _FURTHER.finditer(line))])
         return Source(speaker, refs, max(trusts, key=_ORDER.index).value)
-    if is_by_model:  # it may rest on a tool
+    if is_by_model:  # the line may rest on the output of a tool, so it is trusted no more than that
         return Source(MODEL, refs, Trust.TOOL.value)
     # An error with its solution begins with the speaker of the error, and an entry without a speaker is the caller's.
     return Source(CALLER, refs, Trust.USER.value)

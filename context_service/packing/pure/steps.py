@@ -1,12 +1,12 @@
 """Steps: the units of a window.
 
-A step is an assistant's message with all results of its calls, or any other message. In a request to a model the
-result of a call comes right after the call, and in a log it need not: a user speaks while a tool runs, and results come
-one by one. So a step is closed when all of its calls have a result, and messages that came meanwhile follow it. A step
-without a result is closed, too, when no caller waits for the result any more: an assistant speaks again, a later
-message is the end of the log, or too many messages came. A result that comes later is a step of its own.
+A step is an assistant's message with all results of its tool calls, or any other message. A request to a model must
+have the result of a call right after the call. In a log this is not so: a user may speak while a tool runs, and results
+come one by one. So a step is closed when all of its calls have a result, and messages that came meanwhile follow it.
+A step is also closed without all results when nothing waits for them any more: if the assistant speaks again, if the
+log ends with a later message, or if too many messages came. A result that comes after that is a step of its own.
 
-A message with only reasoning is one step with the assistant's next message: frameworks write items one by one, and
+A message with only reasoning forms one step with the assistant's next message: frameworks write items one by one, and
 vendors refuse reasoning without the item that follows it.
 """
 
@@ -24,8 +24,9 @@ from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_
 from context_service.packing.pure.quotation import speaker_of
 from context_service.windows.pure.refs import is_fork, ref_of, refs_between
 
-# Messages that may come while a step waits, with the step itself: a call that continues at its beginning reads no more.
-WAITED_MESSAGES_MAX = 1_024  # a message has no more calls
+# How many messages, and how much text, a step may wait for its results. A call that continues a log reads it from the
+# beginning of the waiting step on, so these limits also bound what such a call reads again.
+WAITED_MESSAGES_MAX = 1_024  # a message has at most this many calls
 WAITED_CHARS_MAX = 8 * 1024 * 1024
 
 
@@ -39,8 +40,9 @@ class Step:
         said_refs: The ref of each part of the turn, in order.
         call_refs: The ref of each call, by the id of the call.
         result_refs: The ref of the result of each call, by the id of the call.
-        speaker: Who speaks, if that is not who the role of the turn says: the tool of a late result. The text of the
-            turn is then quoted when it is rendered, below `note`.
+        speaker: The tool or the fork of a late result, which is shown as a user's turn; empty for all other steps. The
+            text of such a turn is quoted when it is rendered.
+        note: A line above that quotation, or an empty text.
     """
 
     seqs: list[int]
@@ -63,8 +65,8 @@ class StepSplit:
 
     Attributes:
         closed: Steps that stay as they are, in the order in which a model reads them.
-        open: The last step, if it waits for results. Reasoning that waits for the next item is not shown.
-        next_seq: The first message that is not in `closed`, where reading continues, or None if there is none.
+        open: The last step, if it waits for results. Reasoning that waits for the assistant's next message is left out.
+        next_seq: The first message that is not in `closed`, from which the next call reads; None if all are closed.
     """
 
     closed: list[Step]
@@ -73,11 +75,11 @@ class StepSplit:
 
 
 def cut(messages: Iterable[Message], *, is_end: bool) -> StepSplit:
-    """Cut messages into steps: a message, with the tool calls in it and their results.
+    """Cut messages into steps, each with its tool calls and their results.
 
     Args:
         messages: The messages in the order of the log, from the beginning of a step on.
-        is_end: No message follows them. Then a step that waits is closed if a message came after it.
+        is_end: The log has no message after these. Then a waiting step is closed if another message came after it.
     """
     cutting = _Cutting()
     for message in messages:
@@ -91,10 +93,12 @@ def cut(messages: Iterable[Message], *, is_end: bool) -> StepSplit:
 
 @dataclass(slots=True)
 class _Cutting:
+    """The steps that were cut so far, and the step that still waits for results."""
+
     closed: list[Step] = field(default_factory=list)
     open: Step | None = None
-    behind: list[Step] = field(default_factory=list)  # what came while it waits
-    _ids: list[str] = field(default_factory=list)  # of its calls, as its messages have them
+    behind: list[Step] = field(default_factory=list)  # the steps of messages that came while `open` waits
+    _ids: list[str] = field(default_factory=list)  # the ids of the calls of `open`, as the log has them
     _waited_messages: int = 0
     _waited_chars: int = 0
 
@@ -117,27 +121,28 @@ class _Cutting:
     def _read(self, message: Message) -> None:
         """Sort the parts of a message: give results to open calls, and begin a step with an assistant's text or calls.
 
-        A tool message without a result counts as a result. Reasoning waits for the assistant's next message, because
-        no vendor accepts it alone.
+        The text of a tool message that has no result part counts as a result. Reasoning waits for the assistant's next
+        message, because no vendor accepts it alone.
         """
         placed = [(part, ref_of(message.seq, number)) for number, part in in_order(message.content, message.parts)]
         said = [part for part, _ in placed if not (part.tool_call or part.tool_result)]
         said_refs = [ref for part, ref in placed if not (part.tool_call or part.tool_result)]
         calls = [(part.tool_call, ref) for part, ref in placed if part.tool_call]
         results = [(part.tool_result, ref) for part, ref in placed if part.tool_result]
-        if message.role == "tool" and said and not results:  # the result is what it says
+        if message.role == "tool" and said and not results:  # the text of the message is the result
             result = ToolResult(tool_call_id="", content_json=orjson.dumps(text_of(said)).decode())
             results = [(result, said_refs[0] if len(said) == 1 else refs_between(message.seq, message.seq))]
             said = []
         if self.thinks and (results or (said and message.role != "assistant")):
-            self.close()  # nothing follows the reasoning: no vendor takes it
+            self.close()  # the assistant has not continued after the reasoning, so the step ends without an answer
         for result, ref in results:
             self._answer(message, result, ref)
         if message.role == "assistant" and (said or calls):
             seqs = [message.seq]
             if self.open is not None and self.thinks:
                 seqs = [*self.open.seqs, message.seq]
-                if not (said and said[0].reasoning):  # else what followed the earlier reasoning never came
+                # New reasoning replaces the earlier reasoning, whose next item was never written.
+                if not (said and said[0].reasoning):
                     said, said_refs = [*self.open.turn.parts, *said], [*self.open.said_refs, *said_refs]
                 self.open = None
             else:
@@ -154,7 +159,10 @@ class _Cutting:
             self._put(Step([message.seq], Turn(role, message.name, said), said_refs))
 
     def close(self) -> None:
-        """Close the open step, and put the messages that came in the meantime after it."""
+        """Close the open step, and put the messages that came in the meantime after it.
+
+        Calls without a result get the result `NO_RESULT`, because vendors refuse a call without one.
+        """
         if self.open:
             for call in self.open.turn.calls:
                 call.result = call.result or Result(NO_RESULT, is_error=True)
@@ -163,6 +171,7 @@ class _Cutting:
         self.open, self.behind = None, []
 
     def _put(self, step: Step) -> None:
+        """Append a step, after the open step if there is one."""
         (self.behind if self.open else self.closed).append(step)
 
     def _answer(self, message: Message, result: ToolResult, ref: str) -> None:
@@ -191,7 +200,10 @@ class _Cutting:
 
 
 def _late_result(message: Message, result: ToolResult) -> tuple[str, str]:
-    """Return the speaker of a result that no call waits for, and a note on it; the result of a fork has none."""
+    """Return the speaker of a result that no call waits for, and a note on it.
+
+    The note is empty for the result of a fork (a subtask with its own context), which always comes this way.
+    """
     if is_fork(result.tool_call_id):
         return speaker_of("fork", result.tool_call_id), ""
     of = f" of the call {result.tool_call_id}" if result.tool_call_id else ""

@@ -1,7 +1,7 @@
 """Counts over a window's steps: the calls and failures of each tool, and the mentions of things.
 
-Each step that is shown keeps its own counts. Those of steps that a fold removes are added up, and of very many names
-the most frequent stay. Values in, values out.
+Each step that a pack shows keeps its own counts. When a fold (one compaction of a window) removes steps, their counts
+are added up. If these sums have too many names, only the most frequent names are kept. Values in, values out.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from context_service.kernel.rendering import Call
 from context_service.packing.pure.task_state import KEY_CHARS_MAX
 
 TOOL, ENTITY = "tool", "entity"  # sections of the state
-STEPS_MIN = 2  # that mention a thing
-ANSWERED_MAX = 50  # of each
-TOOLS_MAX, ENTITIES_MAX = 200, 500  # that are kept of steps that a fold removed
-_OF_STEP_MAX = 100  # tools
+STEPS_MIN = 2  # a thing is reported if at least this many steps mention it
+ANSWERED_MAX = 50  # the most tools, and the most things, that an answer has
+TOOLS_MAX, ENTITIES_MAX = 200, 500  # the most tools and things in the sums over removed steps
+_OF_STEP_MAX = 100  # the most tools that one step counts
 _NODES_OF_MESSAGE_MAX = 20
 _DATA_CHARS_MAX = 65_536
 
 _NODE_KEYS = ("entity_node_id", "entity_node_ids", "node_id", "node_ids")
-AFTER_NAMES = ".-"  # that are taken for a part of one at the end of a sentence
+AFTER_NAMES = ".-"  # signs after a name, such as the full stop of a sentence, that the pattern of names includes
 _FILE = re.compile(r"/|\.[A-Za-z][A-Za-z0-9]{0,4}\Z")
 
 
@@ -48,7 +48,8 @@ class Tally:
     Attributes:
         count: The calls of a tool; for other names, the steps that mention them.
         failures: The calls of a tool that ended with an error.
-        step: The last step that has the name; `seq` is the step's first message.
+        step: The number of the last step that has the name.
+        seq: The `seq` of the first message of that step.
     """
 
     count: int
@@ -80,7 +81,10 @@ class Tallies:
     entities: Mapping[str, Tally]
 
     def most(self, sections: Collection[str]) -> Tallies:
-        """Return the most frequent names of the wanted sections: names of two steps at least, and all ids of nodes."""
+        """Return the most frequent names of the wanted sections, at most `ANSWERED_MAX` of each.
+
+        A thing that only one step mentions is left out, unless its name is the id of an entity node.
+        """
         tools = islice(self.tools.items(), ANSWERED_MAX if TOOL in sections else 0)
         several = ((name, tally) for name, tally in self.entities.items() if tally.count >= STEPS_MIN or _node_id(name))
         entities = islice(several, ANSWERED_MAX if ENTITY in sections else 0)
@@ -125,7 +129,8 @@ def added(before: Tallies, steps: Iterable[StepTally]) -> Tallies:
     for step in steps:
         for use in step.tools:
             _add(tools, use.name, Tally(use.calls, use.failures, step.step, step.seq))
-        for name in {name.rstrip(AFTER_NAMES) for name in step.names}:  # a path at the end of a sentence is the same
+        # "src/main.py." at the end of a sentence is the same path as "src/main.py".
+        for name in {name.rstrip(AFTER_NAMES) for name in step.names}:
             _add(entities, name, Tally(1, 0, step.step, step.seq))
     return Tallies(tools=_ordered(tools), entities=_ordered(entities))
 
@@ -147,7 +152,7 @@ def loaded(text: str) -> Tallies:
 
 
 def stored(tallies: Tallies) -> str:
-    """Return tallies in their stored form; of very many, only the most frequent."""
+    """Return tallies as JSON, at most `TOOLS_MAX` tools and `ENTITIES_MAX` things, the most frequent."""
     kept = {TOOL: (tallies.tools, TOOLS_MAX), ENTITY: (tallies.entities, ENTITIES_MAX)}
     said = {
         section: {name: (one.count, one.failures, one.step, one.seq) for name, one in list(of.items())[:count_max]}
@@ -157,15 +162,18 @@ def stored(tallies: Tallies) -> str:
 
 
 def _add(tallies: dict[str, Tally], name: str, more: Tally) -> None:
+    """Add a tally to the tally of a name, if there is one already."""
     before = tallies.get(name)
     tallies[name] = before.with_more(more) if before else more
 
 
 def _ordered(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
+    """Sort tallies: the most frequent first, then those of the latest step, then by name."""
     return dict(sorted(tallies.items(), key=lambda one: (-one[1].count, -one[1].step, one[0])))
 
 
 def _document(text: str) -> dict[str, Any]:
+    """Parse a JSON object; return an empty one if the text is not a JSON object."""
     try:
         said = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -174,6 +182,7 @@ def _document(text: str) -> dict[str, Any]:
 
 
 def _node_id(said: object) -> UUID | None:
+    """Return a value as the id of an entity node, or None if it is not a UUID in its usual form."""
     try:
         return UUID(said) if isinstance(said, str) and len(said) == len(str(UUID(int=0))) else None
     except ValueError:

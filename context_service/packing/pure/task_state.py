@@ -1,10 +1,11 @@
 """The state of a task, read from the log: constraints, values, decisions, questions, errors and files.
 
-Rules find them in sentences (`profiles`). A message gives entries, each with its source. A later entry replaces an
-earlier one with the same key: a value is the last statement about it, and a file is listed once.
+The rules of the compression profile (`profiles`) find entries in the sentences of messages; each entry has a ref to its
+source. A later entry replaces an earlier one with the same key: a value is the last statement about it, and a file is
+listed once.
 
-A constraint ends only if it is clear which one a message lifts. Otherwise the lifting sentence follows it as one more
-entry, in its own words, and a reader of both knows what to do. No entry is dropped on a guess.
+A constraint ends only if it is clear which constraint a message lifts. Otherwise the sentence that may lift it is shown
+with it, word for word, and the model that reads both decides. No entry is dropped on a guess.
 """
 
 from __future__ import annotations
@@ -29,20 +30,23 @@ from context_service.retrieval.pure.terms import terms_of
 from context_service.windows.pure.refs import ref_of
 from service_runtime.inputs.documents import check_wanted
 
-SENTENCE_CHARS_MAX = 600  # longer ones say too much to be one rule
-_END_CHARS = 10_000  # searched at the beginning and at the end of a text: a longer text quotes something
+SENTENCE_CHARS_MAX = 600  # a longer sentence says too much to be one rule
+# How many characters and sentences are searched at the beginning and at the end of a text. A longer text mostly quotes
+# something, and the speaker's own words are at its ends.
+_END_CHARS = 10_000
 _SENTENCES_OF_END_MAX = 500
-_MARGIN_CHARS_MIN = 60  # of a line that may be broken at a margin
+_MARGIN_CHARS_MIN = 60  # a line of at least this length may continue in the next line, because an editor broke it
 _ENTRIES_OF_MESSAGE_MAX, _VALUES_OF_SENTENCE_MAX = 200, 8
-_REPLY_CHARS_MAX = 2_000  # of a reply that are looked at for an answer
+_REPLY_CHARS_MAX = 2_000  # the first characters of a message that are searched for an answer
 KEY_CHARS_MAX = 200
 _PATHS_OF_CALL_MAX = 4
 
-SUB_GOAL = "sub_goal"  # the section of the parts of a goal that callers set; the value is the status
+SUB_GOAL = "sub_goal"  # the section of the parts of a goal, which callers set; the value of an entry is its status
 CONTESTED = "contested"  # a rule or value that a later statement may change; the text has both statements
-REMOVED = "removed"  # entries that callers removed, by section and key: earlier statements of the log no longer hold
+# A caller removed the entry with this section and key: statements before this in the log no longer set it.
+REMOVED = "removed"
 
-# Sections that are always shown, in their order; the others are shown newest first, with their share of the room.
+# Sections that are always shown whole, in their order, with their titles.
 WHOLE = {
     "goal": "Goal",
     SUB_GOAL: "Sub-goals",
@@ -51,6 +55,7 @@ WHOLE = {
     CONTESTED: "May have changed: the newer statement, then what it may change",
     "progress": "Progress",
 }
+# Sections whose newest entries are shown, with their titles and their shares of the remaining room.
 SHARES = {
     "decision": ("Decisions", 0.40),
     "next": ("Next, as the assistant said last", 0.10),
@@ -64,7 +69,7 @@ _QUOTED = re.compile(r"^\s*(?:>|\|)")
 _HEADING = re.compile(r"^\s*#+\s|:[\s*_]*$")
 _ITEM = re.compile(r"^\s*(?:[-*•]|[0-9]{1,3}[.)])\s")
 _EMPHASIS = re.compile(r"\*\*|^[^\w\"'`(<\[]+")  # Markdown's, and signs at the beginning
-# Words of another person or a program within a sentence.
+# Quotations within a sentence: words of another person or of a program, which must not count as the speaker's.
 _CITED = re.compile(r"`[^`]+`|\"[^\"]*\s[^\"]*\"|«[^»]+»|(?<!\w)'[^']*\s[^']*'(?!\w)")
 _PLAIN_QUOTES = str.maketrans("\u2019\u2018\u201c\u201d\u201e", '\'\'"""')
 
@@ -101,15 +106,17 @@ class Entry:
     """An entry of the state of the work, such as a rule, a value or a sub-goal.
 
     Attributes:
-        section: A section of the profiles, or `artifact`, `contested`, `SUB_GOAL` or `REMOVED`. The sections `lifted`,
-            `answer`, `resolution` and `reply` (all that a message says) only change other entries.
-        key: The thing that the entry is about; a later entry of the section with the same key replaces it. Empty if it
-            is about nothing in particular. In the section `lifted`: `duty` if the lifted rule was a duty, else `what`.
+        section: A section of the profiles, or `artifact`, `contested`, `SUB_GOAL` or `REMOVED`. Entries of the sections
+            `lifted`, `answer`, `resolution` and `reply` (all sentences of a message) are not shown: they only change
+            other entries.
+        key: The thing that the entry is about; a later entry of the section with the same key replaces this one. Empty
+            if the entry is about nothing in particular. In `lifted`, `duty` if the lifted rule was a duty, else `what`.
         text: The statement, as it was made.
-        value: In `value`, the value that is set; in `lifted`, the lifted rule; in `error`, what helped, or empty; in
-            `progress`, the percentage, if stated; in `artifact`, `read` or `edited`; in `question`, the role that asks.
+        value: In `value`, the value that is set; in `lifted`, the lifted rule; in `error`, the solution, or empty while
+            there is none; in `progress`, the percentage, if stated; in `artifact`, `read` or `edited`; in `question`,
+            the role that asks; in `SUB_GOAL`, the status.
         ref: The ref of the statement; empty for an entry of a caller.
-        seq: The message of the statement; for an entry of a caller, the last message of the log at that time.
+        seq: The `seq` of the message; for an entry of a caller, of the last message of the log at that time.
         speaker: Who made the statement, from `quotation.speaker_of`; empty for an entry of a caller.
     """
 
@@ -123,7 +130,7 @@ class Entry:
 
 
 class Sentence(NamedTuple):
-    """A sentence, and the line above the list that has it, such as `Rules:`."""
+    """A sentence. If it is an item of a list, `under` is the heading of the list, such as `Rules:`."""
 
     text: str
     under: str = ""
@@ -138,7 +145,7 @@ class RenderedState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """An entry that was added to the state's text or removed from it, by its section and its ref, without its words."""
+    """An entry that was added to the state's text or removed from it, without its words."""
 
     section: str
     ref: str
@@ -159,7 +166,8 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
         for sentence in own:
             check_wanted()
             made += _of_sentence(sentence, said.role, ref, message.seq, profile)
-        if said.role in ("user", "assistant") and own:  # last: what is certain comes first
+        # The reply comes last, so that the statements that the rules understood take effect before guesses from it.
+        if said.role in ("user", "assistant") and own:
             reply = "\n".join(sentence.text for sentence in own)[:_REPLY_CHARS_MAX]
             is_told = "answered" if any(entry.section == "answer" for entry in made) else ""
             made.append(_entry("reply", reply, ref, message.seq, key=said.role, value=is_told))
@@ -173,7 +181,7 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
 
 
 def is_rule(text: str, profile: Profile) -> bool:
-    """Say whether a text makes or lifts a rule, if a user says it."""
+    """Say whether a text would make or lift a rule if a user said it."""
     said = (_of_sentence(sentence, "user", "", 0, profile) for sentence in sentences(text))
     return any(entry.section in ("constraint", "lifted") for made in said for entry in made)
 
@@ -200,7 +208,7 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines that are not quoted; lines that an editor has broken at its margin are joined again."""
+    """Return the lines that are not quoted. Lines that an editor has broken at its margin are joined again."""
     lines = [""]
     broken = False
     for line in text.splitlines():
@@ -216,10 +224,12 @@ def _lines(text: str) -> list[str]:
 
 
 def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
-    """Return the current entries after new statements, and each replaced entry with the one that replaces it.
+    """Apply new statements to the state, and return the entries that hold then.
+
+    The second result pairs each entry that the statements contradict with the entry that contradicts it.
 
     Args:
-        entries: The current entries before, in the order of the log.
+        entries: The entries that held before, in the order of the log.
         said: The new statements, in the order of the log.
     """
     now: dict[tuple[str, str], Entry] = {place_of(entry): entry for entry in entries}
@@ -243,11 +253,11 @@ def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry],
 
 
 def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], int]) -> RenderedState:
-    """Render the state as text: sections that always hold in full, and the newest entries of the others.
+    """Render the state as text: the sections of `WHOLE` in full, and the newest entries of the sections of `SHARES`.
 
     Args:
         entries: The current entries, oldest first.
-        tokens_max: The tokens of the whole text. Sections that are shown in full are never cut, even above this.
+        tokens_max: The tokens of the whole text. The sections of `WHOLE` are shown in full even if they exceed this.
         count: Returns the number of tokens of a text.
     """
     blocks, left_out = [], 0
@@ -271,7 +281,15 @@ def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], i
 
 
 def changes(before: str, now: str) -> tuple[list[StateChange], list[StateChange]]:
-    """Return the entries that only the later state text has, and those that only the earlier one has."""
+    """Compare two texts of the state.
+
+    Args:
+        before: The earlier text.
+        now: The later text.
+
+    Returns:
+        The entries that only the later text has, and the entries that only the earlier text has.
+    """
     old, new = _entries_in(before), _entries_in(now)
     return [one for line, one in new.items() if line not in old], [one for line, one in old.items() if line not in new]
 
@@ -286,7 +304,11 @@ def note_of(superseded: Sequence[tuple[Entry, Entry | None]]) -> str:
 
 
 def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Profile) -> list[Entry]:
-    """Return the entries that a sentence makes: for each section, what its first matching rule finds."""
+    """Return the entries that a sentence makes: of each section, those that the first matching rule finds.
+
+    A question makes no entries of some other sections, because it states nothing. The rules of values search the whole
+    sentence, and all other rules search it without its quotations.
+    """
     plain = " ".join(_EMPHASIS.sub("", sentence.text.translate(_PLAIN_QUOTES)).split())
     under = sentence.under.encode(errors="replace")
     whole, own = plain.encode(errors="replace"), _CITED.sub('"…"', plain).encode(errors="replace")
@@ -298,7 +320,7 @@ def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Pro
     for rule in profile.state:
         if rule.section in sections or role not in rule.roles:
             continue
-        if rule.section == "error" and "resolution" in sections:  # it names what it ends
+        if rule.section == "error" and "resolution" in sections:  # a sentence that reports a solution is no new error
             continue
         is_value = rule.section == "value"
         if rule.under and not rule.under.is_in(under):
@@ -322,7 +344,7 @@ def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Pro
 
 
 def per_cent_in(text: str) -> str:
-    """Return the stated percentage of progress in a text, "0" to "100"; empty if it states none."""
+    """Return the percentage of progress that a text states ("80 %", "4 of 5") as "0" to "100"; empty if it has none."""
     if said := _PER_CENT.search(text):
         return str(int(said[1])) if int(said[1]) <= 100 else ""
     if not (said := _PARTS.search(text)):
@@ -332,7 +354,11 @@ def per_cent_in(text: str) -> str:
 
 
 def place_of(entry: Entry) -> tuple[str, str]:
-    """Return the key of an entry's place in the state: a new entry with the same key replaces the old one."""
+    """Return the place of an entry in the state. A new entry with the same place replaces the old one.
+
+    A window has one goal, one progress and one next step. Constraints and errors are the same if they have the same
+    words, unless a caller gave them a key.
+    """
     if entry.section in ("goal", "progress", "next") and not entry.key:
         return entry.section, ""
     if entry.key and entry.section in ("constraint", "error"):
@@ -346,7 +372,10 @@ def place_of(entry: Entry) -> tuple[str, str]:
 
 
 def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
-    """Put an entry in its place, as the newest, and return the entry that it contradicts."""
+    """Put an entry in its place, as the newest, and return the earlier entry if the new one contradicts it.
+
+    An entry that is older than the entry or the removal at its place changes nothing.
+    """
     place = place_of(entry)
     removed = (REMOVED, " ".join(place))
     for later in (now.get(place), now.get(removed)):
@@ -358,7 +387,7 @@ def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
     before = now.pop(place, None)
     now[place] = entry
     if before and entry.section == "constraint" and not entry.key:
-        now[place] = before  # said again: it holds since then
+        now[place] = before  # a rule that is repeated keeps its first source
     elif before and entry.ref and entry.section == "artifact" and before.text.endswith(_EDITED):
         now[place] = replace(entry, text=before.text, value=before.value)
     return before if before and _says_otherwise(before, entry) else None
@@ -370,16 +399,17 @@ def _is_before(entry: Entry, other: Entry) -> bool:
 
 
 def _says_otherwise(before: Entry, entry: Entry) -> bool:
+    """Say whether an entry contradicts the earlier entry at its place: it sets another value or another goal."""
     if entry.section == "value":
         return before.value != entry.value
     return entry.section == "goal" and before.text.casefold().split() != entry.text.casefold().split()
 
 
 def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
-    """Return the constraint that an entry lifts, or None if it is not clear which one, or whether all of it.
+    """Return the constraint that an entry lifts, or None if that is not clear.
 
-    It must be the only constraint that has all words of the lifted rule, and these must be at least half of its own
-    words. "You no longer have to" lifts a duty, and says nothing about prohibitions.
+    It is clear if only one constraint has all words of the lifted rule, and these are at least half of the constraint's
+    words (else the entry may lift only a part of it). "You no longer have to" lifts a duty but not a prohibition.
     """
     said = set(terms_of(entry.value)) - _SAYS_NOTHING
     found = []
@@ -395,20 +425,20 @@ def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
 
 
 def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
-    """Put what helped after the newest open error that it names; a statement that names none changes nothing."""
+    """Add a solution to the newest open error that it names. A statement that names no open error changes nothing."""
     for held in reversed([held for held in now.values() if held.section == "error" and not held.value]):
         if (resolves if entry.section == "reply" else names_error)(entry.text, held.text):
             del now[place_of(held)]
             lines = entry.text.split("\n")
             said = next((line for line in lines if names_error(line, held.text)), lines[0])
-            both = f"{_said(held)} -> {attributed(said, entry.speaker)}"  # each part has its own speaker
+            both = f"{_said(held)} -> {attributed(said, entry.speaker)}"  # the error and the solution name speakers
             helped = replace(held, text=both, value=said, ref=entry.ref, seq=entry.seq, speaker="")
             now[place_of(helped)] = helped
             return
 
 
 def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
-    """Close the question that shares the most words with an answer; if several do, the last of them."""
+    """Close the question that shares the most words with an answer; of several such questions the newest."""
     said = set(terms_of(entry.text))
     shared = {place: len(said & set(terms_of(held.text))) for place, held in now.items() if held.section == "question"}
     if shared:
@@ -416,8 +446,8 @@ def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
 
 
 def _close_answered(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
-    """Close the questions that the other side asked last, if a reply is certain to answer them."""
-    if entry.value:  # it says itself which question it answers
+    """Close the questions of the other side's last message with questions, if a reply surely answers them."""
+    if entry.value:  # the message has an entry `answer`, which has closed its question already
         return
     asked = [
         held for held in now.values() if held.section == "question" and held.ref and held.value not in ("", entry.key)
@@ -429,19 +459,21 @@ def _close_answered(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
 
 
 def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
-    """Put rules that a later message of a user may change among the contested ones, after its words.
+    """Move the rules that a later message of a user may change to the section `CONTESTED`, after the user's words.
 
-    What a caller stated stands until the caller, or a plain statement, changes it.
+    Rules that a caller set through the API stay: only the caller or a clear statement changes them.
     """
     rules = [held for held in now.values() if held.section == "constraint" and held.ref] if reply.key == "user" else []
-    understood = {held.text for held in now.values() if held.seq == reply.seq}  # as a rule of its own, a value, …
+    # Sentences that became entries of their own, such as a rule or a value, contest nothing.
+    understood = {held.text for held in now.values() if held.seq == reply.seq}
     said = [sentence for sentence in reply.text.split("\n") if sentence not in understood]
     terms = {sentence: rule_terms(sentence) for sentence in said} if rules else {}
     for held in rules:
         check_wanted()
         if held.seq < reply.seq and (newer := _newer_rule(held, terms)):
             del now[place_of(held)]
-            text = f"{attributed(newer, reply.speaker)} ({reply.ref}){_BEFORE}{_said(held)}"  # each with its speaker
+            # Both statements name their own speaker.
+            text = f"{attributed(newer, reply.speaker)} ({reply.ref}){_BEFORE}{_said(held)}"
             contested = replace(held, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
             now[place_of(contested)] = contested
 
@@ -477,7 +509,12 @@ def _may_be_contested(held: Entry) -> bool:
 
 
 def _newer_rule(held: Entry, terms: Mapping[str, frozenset[str]]) -> str:
-    """Return the first sentence, of those with their words, that may change a rule, or an empty text."""
+    """Return the first sentence that may change a rule, or an empty text if no sentence may.
+
+    Args:
+        held: The rule.
+        terms: The sentences, each with its words.
+    """
     rule = rule_terms(held.text)
     for sentence, words in terms.items():
         is_same = place_of(replace(held, text=sentence)) == place_of(held)
@@ -487,11 +524,13 @@ def _newer_rule(held: Entry, terms: Mapping[str, frozenset[str]]) -> str:
 
 
 def _line(entry: Entry) -> str:
+    """Return an entry as a line of the state's text."""
     status = f"[{entry.value}] " if entry.section == SUB_GOAL else ""
     return f"- {status}{_said(entry)}"
 
 
 def _said(entry: Entry) -> str:
+    """Return the text of an entry with its speaker and its ref. The text of a contested rule has both already."""
     text = attributed(entry.text, entry.speaker)
     return f"{text} ({entry.ref})" if entry.ref and entry.section != CONTESTED else text
 
@@ -521,7 +560,10 @@ def _entry(section: str, text: str, ref: str, seq: int, *, key: str = "", value:
 
 
 def _files(call: ToolCall) -> list[tuple[str, str]]:
-    """Return the files that a call names, and whether it edits them."""
+    """Return the paths of the files that a call of a tool names, each with "edited" or "read".
+
+    The name of the tool says whether it edits, such as `write_file`, unless its argument `command` only looks.
+    """
     try:
         said = orjson.loads(call.arguments_json or "{}")
         said = orjson.loads(said) if isinstance(said, str) else said
@@ -537,6 +579,7 @@ def _files(call: ToolCall) -> list[tuple[str, str]]:
 
 
 def _several(said: object) -> list[str]:
+    """Return an argument, a text or a list, as a list of the texts that can be paths."""
     several = said if isinstance(said, list) else [said]
     return [
         summary

@@ -15,7 +15,11 @@ _OWN_CALL_S = 0.05  # of a renderer that an operator installed, for a turn
 
 
 def pieces(turn: Turn, to: Format) -> list[RequestPart]:
-    """Render a turn as messages in the vendor's format; none if the vendor accepts nothing in it."""
+    """Render a turn as parts of a request in the vendor's format.
+
+    The list is empty if the vendor accepts nothing in the turn. If an installed renderer fails, the built-in one is
+    used.
+    """
     if own := _own_renderer(to):
         with suppress(Unusable):
             return own(_pieces_of, turn)
@@ -30,7 +34,11 @@ def _own_renderer(to: Format) -> Guarded | None:
 
 
 def _pieces_of(answer: object) -> list[RequestPart]:
-    """Return the answer of an installed renderer as the pieces of a turn, if it is valid."""
+    """Return the answer of an installed renderer as the pieces of a turn.
+
+    Raises:
+        TypeError: the answer is not a list of `RequestPart`, or a part is not a JSON object.
+    """
     if not isinstance(answer, list) or not all(isinstance(part, RequestPart) for part in answer):
         raise TypeError("it must be a list of RequestPart")
     if not all(isinstance(orjson.loads(Rendered.of(part).json), dict) for part in answer):

@@ -1,6 +1,6 @@
-"""Units: the lines of a log that a summary may have, word for word, each with its ref.
+"""Units: lines of a log's messages that a summary may quote word for word, each with its ref.
 
-A summary is chosen from them and adds no word, so that its sources say all that it says.
+A summary is a choice of units and adds no words of its own, so each statement in it has a source in the log.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from context_service.profiles.pure.profiles import LineRule, Pattern, Profile
 from context_service.windows.pure.refs import ref_of
 from service_runtime.inputs.documents import check_wanted
 
-UNIT_CHARS_MAX = 240  # of a line
+UNIT_CHARS_MAX = 240  # the most characters of a unit
 UNITS_OF_MESSAGE_MAX = 16
-TEXT_BYTES_MAX = 1024 * 1024  # of a text that are looked at
-MATCHES_MAX = 1_000  # of a rule in a text: what else matches is more of the same
-NAMES_MAX = 40  # of a text
-_END_BYTES = 8_192  # of a text with too many matches: all matches at both of its ends count
-_UNITS_OF_KIND_MAX = 6  # of a text
-_NAMED_CHARS = 65_536
+TEXT_BYTES_MAX = 1024 * 1024  # only these first bytes of a text are searched
+MATCHES_MAX = 1_000  # the most matches of a rule in a text: further matches are more of the same
+NAMES_MAX = 40  # the most names that are taken from a text
+_END_BYTES = 8_192  # in a text with too many matches, the matches in these last bytes are found, too
+_UNITS_OF_KIND_MAX = 6  # the most units of a kind from one text
+_NAMED_CHARS = 65_536  # only these first characters of a text are searched for names
 
 _NO_TOOLS: Mapping[str, str] = {}
 _CUT_WITHIN = 80  # a unit is cut at a space within this many characters before its end
@@ -41,7 +41,7 @@ _NO_NAME = re.compile(
     r"GET|POST|PUT|"
     r"PATCH|DELETE|UTC)|(?:self|this|cls|super)\..*|[\d.,:/-]*\d[\d.,:/-]*[a-z%]{0,2}"
 )
-# Names and numbers hold signs or digits, or stand among them.
+# A word of letters only, with no sign or digit next to it: names and numbers do not match.
 _WORD_OF_FORM = re.compile(r"(?<![^\s(\"'])[^\W\d_]+(?=[\s.,:;!?)\"']|$)")
 
 
@@ -82,7 +82,8 @@ def said_in(message: Message, tools: Mapping[str, str] = _NO_TOOLS) -> Iterator[
 
     Args:
         message: The message.
-        tools: The names of the tools whose results the message has, by the refs of the results, where they are known.
+        tools: The names of the tools whose results the message has, by the refs of the results. A result that is not
+            in it gets the name of the message, if the message is a tool's.
     """
     speaker = speaker_of(message.role, message.name)
     of_message = message.name if message.role == "tool" else ""
@@ -102,7 +103,7 @@ def said_in(message: Message, tools: Mapping[str, str] = _NO_TOOLS) -> Iterator[
 
 
 def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_TOOLS) -> list[Unit]:
-    """Return the units of a message, in its order; if there are many, only those of the heaviest kinds.
+    """Return the units of a message in their order, at most `UNITS_OF_MESSAGE_MAX`, those with the greatest weight.
 
     Args:
         message: The message.
@@ -137,7 +138,7 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
 
 
 def kinds_in(texts: Iterable[SpokenText], profile: Profile) -> set[str]:
-    """Return the kinds of the units in texts."""
+    """Return the kinds of all units that the profile's rules find in texts."""
     kinds: set[str] = set()
     for said in texts:
         data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
@@ -152,14 +153,17 @@ def kinds_in(texts: Iterable[SpokenText], profile: Profile) -> set[str]:
 
 
 def lines_of(rule: LineRule, data: bytes) -> list[tuple[int, bytes]]:
-    """Return the lines of a text that a rule matches, each with its position; of very many, the first and the last."""
+    """Return the lines of a text that a rule matches, each with the position of its first byte.
+
+    If more than `MATCHES_MAX` lines match, only the first ones and those at the end of the text are returned.
+    """
     spans = rule.lines.spans(data, count_max=MATCHES_MAX)
     if len(spans) == MATCHES_MAX:
         at = data.find(b"\n", max(spans[-1][1], len(data) - _END_BYTES)) + 1 or len(data)
         spans += [(at + begin, at + end) for begin, end in rule.lines.spans(data[at:], count_max=_END_BYTES)]
     found = []
     for begin, end in spans:
-        start = data.rfind(b"\n", begin, end) + 1 or begin  # a pattern may have begun in empty lines
+        start = data.rfind(b"\n", begin, end) + 1 or begin  # the match may include empty lines before the line
         found.append((start, data[start:end]))
     return found
 
@@ -167,7 +171,7 @@ def lines_of(rule: LineRule, data: bytes) -> list[tuple[int, bytes]]:
 def names_of(text: str) -> set[str]:
     """Return the names in a text: of files, identifiers, tickets, orders and people, at most the first `NAMES_MAX`.
 
-    Levels of logs, numbers and attributes (`self.invoice`) name nothing.
+    Log levels, numbers and attributes such as `self.invoice` do not count as names.
     """
     data = text[:_NAMED_CHARS].encode(errors="replace")
     found = (data[start:end].decode(errors="replace") for start, end in _NAME.spans(data, count_max=NAMES_MAX))
@@ -175,7 +179,10 @@ def names_of(text: str) -> set[str]:
 
 
 def form_of(text: str) -> str:
-    """Return a line without names and numbers, which is equal for lines that say the same about other things."""
+    """Return a line without names and numbers, in lower case.
+
+    Two lines that say the same about different things have the same form.
+    """
     check_wanted()
     return " ".join(_WORD_OF_FORM.findall(text.casefold()))
 
@@ -190,7 +197,10 @@ def names_in(message: Message) -> set[str]:
 
 
 def _from_both_ends(lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Yield the first, the last, the second and so on, since an output's important lines are at its ends."""
+    """Yield the first line, the last, the second, the last but one and so on.
+
+    The important lines of an output are at its ends, and callers stop after some lines.
+    """
     for number in range((len(lines) + 1) // 2):
         yield lines[number]
         if number != len(lines) - 1 - number:
@@ -198,7 +208,7 @@ def _from_both_ends(lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, b
 
 
 def _text(line: bytes) -> str:
-    """Return a line as the text of a unit, whole or cut at a space; empty if no part of it makes sense alone."""
+    """Return a line as the text of a unit, cut at a space if it is long; empty if a long line has no space there."""
     text = line[: 8 * UNIT_CHARS_MAX].decode(errors="ignore").translate(CONTROLS).strip()
     if len(text) <= UNIT_CHARS_MAX:
         return text

@@ -1,8 +1,8 @@
-"""The body of a window's packs, joined once: a pack is the one before with more after it.
+"""The body of a window's packs, joined once: each pack is the earlier pack with more blocks at its end.
 
-A body depends on nothing but the epoch of the window and its number of blocks: each replica that reads the window gets
-the same bytes. Its front part is laid out zone by zone, in the order of `ZONES`; blocks follow, and a step that waits
-comes last.
+A body depends only on the epoch of the window (the number of breaks of its prefix) and on its number of blocks, so
+each replica that reads the window gets the same bytes. The body begins with the zones in the order of `ZONES`; the
+blocks follow, and a step that waits for results comes last.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from context_service.packing.pure.blocks import Block, text_pieces, tokens_of
 from context_service.packing.pure.zones import ZONES
 from context_service.windows.model import Window
 
-_PART_BYTES = 300
+_PART_BYTES = 300  # the approximate memory of a part without its pieces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowBody:
     """The body of a window's packs, without a step that waits for results.
 
-    It never changes: `with_blocks` makes another.
+    It never changes: `with_blocks` returns another body.
 
     Attributes:
         epoch: The epoch of the window that the body belongs to.
@@ -34,8 +34,9 @@ class WindowBody:
         tokens: The tokens of the parts, by zone.
         step_count: The number of steps among the parts.
         speaker: The role of the first piece of the last step.
-        note_tokens: The tokens of the note for vendors that want a user first; 0 if there is no such note.
-        is_bare: The body has only system prompts yet: the first piece may need that note.
+        note_tokens: The tokens of the note for vendors whose requests must begin with a user's message; 0 if the body
+            has no such note.
+        is_bare: The body has only system prompts so far, so the next piece may need that note before it.
         ends: For each zone after which a cache can end, its name and its last piece as a JSON Pointer.
         last_from: The last piece before the last step, as a JSON Pointer.
         last_pieces: The number of pieces after `last_from`.
@@ -101,7 +102,7 @@ class WindowBody:
             return self
         rendered = [pieces for _, pieces in blocks]
         steps = [pieces for part, pieces in blocks if part.kind == STEP]
-        first = next((pieces for pieces in rendered if pieces), [])  # a vendor sees nothing of empty blocks
+        first = next((pieces for pieces in rendered if pieces), [])  # empty blocks add nothing to the request
         body, note_tokens = self._begun(first)
         last = max((number for number, (part, _) in enumerate(blocks) if part.kind == STEP), default=None)
         last_from, last_pieces = self.last_from, self.last_pieces
@@ -131,7 +132,10 @@ class WindowBody:
         return body.with_pieces(waiting.pieces), note_tokens
 
     def _begun(self, first: Sequence[Rendered]) -> tuple[Body, int]:
-        """Return the body as it must be before more pieces, and the tokens of the note in it."""
+        """Return the body to which the pieces `first` can be added, and the tokens of the note at its beginning.
+
+        If the body has only system prompts and the pieces do not begin with a user's message, the note is added.
+        """
         if not self.is_bare or not needs_beginning(first):
             return self.body, self.note_tokens
         note = text_pieces(BEGINNING, self.format)

@@ -1,7 +1,8 @@
-"""The zones before the steps of a pack, in their order: what each of them shows.
+"""The zones of a pack: its sections before the steps, in their order, and the pieces that each of them shows.
 
-A zone is one function: its pieces, from the window and the summaries that it shows. A new zone is a new function (or
-module) and a row of `ZONES`; its tokens are counted by the `zone` of its parts, or are a column of the window.
+A zone is one function, which returns its pieces from the window and the summaries that the window shows. To add a
+zone, write a function and add a row to `ZONES`. Its tokens are counted by the `zone` of its parts, or they are a column
+of the window.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Zone(NamedTuple):
     Attributes:
         name: The zone's field in `Zones`.
         pieces: Returns the pieces that the zone shows.
-        ends_cache: A vendor's prompt cache gets a marker after the zone, if it has room for one.
+        ends_cache: A marker for the vendor's prompt cache is put after the zone, if not all markers are used.
     """
 
     name: str
@@ -44,7 +45,7 @@ def digests(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
 
 
 def segments(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
-    """Return the pieces of the segments."""
+    """Return the pieces of the segments, which are the newer summaries."""
     return [piece for part in summaries if part.zone == "segments" for piece in part.pieces]
 
 

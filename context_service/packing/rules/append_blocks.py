@@ -46,7 +46,7 @@ class Appending:
             window: The window, before the steps.
             read: The steps, prepared to be stored.
             principal: The caller; it must be allowed to see the window.
-            packed_seq: The last message of the log if the window is packed for a model with this, or None.
+            packed_seq: The last message of the log if the window is packed for a model next, or None if it is not.
 
         Raises:
             RowsChanged: another call has written to the window.
@@ -73,7 +73,7 @@ class Appending:
             return checkpoint is not None and await add(transaction)
 
         door = self._log.of(principal, window.context_id)
-        # The checkpoint is the window before these steps: as the last pack had it, with what was recalled then.
+        # The checkpoint stores the window before these steps, as the last pack showed it, with its recalled passages.
         is_due = bool(blocks) and 0 < window.config.checkpoint_steps <= window.step_count - window.checkpoint_step
         if not await (door.transaction(add_with_checkpoint) if is_due else add(door)):
             raise RowsChanged
@@ -101,7 +101,10 @@ class Appending:
         return self._bodies.extend(caught_up.body, window, [block], principal)
 
     async def note_on_patches(self, window: Window, principal: Principal) -> None:
-        """Append a note for the model on callers' changes of the state, unless another call has appended it."""
+        """Append a note that tells the model which entries of the state callers changed.
+
+        If another call has written to the window meanwhile, nothing is appended; the next attempt to pack does it.
+        """
         untold = await self._views.untold(window, principal=principal)
         text = note_of_said([stored.entry for stored in untold])
         note = await beside_the_loop(RENDERING * len(text), text_block, NOTE, window.step_count, text, window)

@@ -1,7 +1,7 @@
-"""The bodies of windows that were packed lately, in memory: the next pack reads only what is new.
+"""A cache of the bodies of windows that were packed lately, so that the next pack reads only new blocks.
 
-Postgres says at each call that the window exists, that the principal may see it, and which epoch and blocks it has.
-The cache only spares reading and joining.
+Each call still asks Postgres whether the window exists, whether the principal may see it, and which epoch and how many
+blocks it has. The cache only saves reading and joining the earlier blocks.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from context_service.packing.pure.window_body import WindowBody
 from context_service.windows.model import Window
 from service_runtime.rpc.admission import Shares
 
-KEPT_S = 600.0  # after the last pack: erased text does not stay for long
+KEPT_S = 600.0  # bodies are dropped this long after their last pack, so that erased text does not stay in memory
 
 
 class BodyCache:
     """The bodies of windows that were packed lately, by tenant and window.
 
     Args:
-        bytes_max: The bytes of all of them; 0 keeps none. The body that was packed longest ago goes first.
-        shares: A tenant gets at most its share, so that its packs do not drop the bodies of other tenants.
+        bytes_max: The most bytes of all bodies; 0 keeps none. The body that was cached longest ago is dropped first.
+        shares: The share of these bytes that one tenant may use, so that its packs do not drop the bodies of others.
         clock: Returns the current time in seconds.
     """
 
@@ -36,7 +36,10 @@ class BodyCache:
         self._of_tenant: Counter[UUID] = Counter()
 
     def get(self, key: tuple[UUID, Hashable], window: Window) -> WindowBody | None:
-        """Return the cached body of a window's epoch, with up to its number of blocks; None if none is cached."""
+        """Return the cached body of a window, which may lack its newest blocks.
+
+        The result is None if no body is cached, or if the cached body has another epoch or more blocks than the window.
+        """
         body, _ = self._kept.get(key, (None, 0.0))
         if body and body.epoch == window.epoch and body.block_count <= window.block_count:
             return body

@@ -1,7 +1,8 @@
-"""Catching up: a window reads its log up to the end, and folds on the way if it must.
+"""Catching up: a window reads its log up to the end, and folds (compacts itself) on the way if it becomes too large.
 
-Work that takes CPU is done before the window is locked, and is written only if the window is what it was: of two
-concurrent calls one writes, and the other retries. So a kill leaves a window with some progress, and nothing half done.
+Work that takes CPU is done before the window is locked, and is written only if the window has not changed meanwhile:
+of two concurrent calls one writes, and the other retries. Each transaction leaves the window consistent, so a process
+that is killed loses at most the last one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from service_runtime.rpc.calls import remaining_s
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged
 
-READING_S_MAX = 2.0  # of a turn of reading, with a fold: with less time left, a call begins no other turn
+# The most seconds that one round of reading takes, including a fold. A call with less time left begins no new round.
+READING_S_MAX = 2.0
 
 
 class CatchingUp:
@@ -77,15 +79,15 @@ class CatchingUp:
     async def window(self, window_id: UUID, principal: Principal, *, packs: bool = False) -> CaughtUpWindow:
         """Read a window's log to its end, and return the window with its body.
 
-        A window that is far behind its log reads one step or `MESSAGES_AT_ONCE` messages a transaction. It folds on the
-        way, so that it never holds more than it shows.
+        A window with many unread messages reads one step or `MESSAGES_AT_ONCE` messages in each transaction. It folds
+        between them, so that its blocks never exceed its high mark by much.
 
         Args:
             window_id: The window to bring up to date.
             principal: The caller; it must be allowed to see the window.
-            packs: The window is packed next. This is written with the steps, except if the cache is cold: until the
-                fold is written, every call that packs the same log must see that it is cold, also another replica and
-                the call after a kill.
+            packs: The window is packed next. The time of the pack is written with the steps, unless the vendor's cache
+                is cold: then the window may need a fold, and until the fold is written, all other calls (on another
+                replica, or after a crash) must also see that the cache is cold.
 
         Raises:
             WindowNotFound, WindowClosed: the window does not exist, or is closed.
@@ -119,6 +121,12 @@ class CatchingUp:
             await self._fold_on_the_way(caught_up, principal)
 
     async def _snapshot(self, window_id: UUID, principal: Principal) -> WindowSnapshot:
+        """Read a window and the end of its log.
+
+        Raises:
+            WindowNotFound: the window does not exist, or the principal may not see it.
+            WindowClosed: the window is closed.
+        """
         snapshot = await self._rows.standing(window_id, principal=principal)
         if snapshot is None:
             raise window_not_found(window_id)
@@ -141,6 +149,7 @@ class CatchingUp:
         return snapshot._replace(window=window)
 
     async def _fold_on_the_way(self, caught_up: CaughtUpWindow, principal: Principal) -> None:
+        """Fold a window that has not read all of its log yet. If another call wrote to it, the next round sees that."""
         with suppress(RowsChanged):
             planned = await self._planning.plan(caught_up, principal, cuts=False)
             if planned.fold.changes:
@@ -151,7 +160,7 @@ def _check_time(snapshot: WindowSnapshot, reached_first: int) -> None:
     """Stop the reading if the call has made progress and has little time left.
 
     Raises:
-        WindowBehind: the log has more messages.
+        WindowBehind: the log has more messages, and the remaining time is not enough for another round.
     """
     reached_seq, last_seq = snapshot.window.reached_seq, snapshot.last_seq
     if reached_first < reached_seq < last_seq and remaining_s() < READING_S_MAX:

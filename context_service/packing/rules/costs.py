@@ -1,4 +1,7 @@
-"""The cost of work on a window, in bytes of JSON parsing: work that costs much runs off the event loop."""
+"""The cost of work on a window. Work that costs much runs off the event loop (`beside_the_loop`).
+
+The unit of cost is the time that parsing one byte of JSON takes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notice before a fold: a note that lets the model save what it needs, for windows that ask for it.
+"""The notice before a fold: a note that tells the model to save its results, for windows that ask for it.
 
 The note comes when the next step of average size would reach the high mark, or when a step as large as the largest of
 the last ten would pass the limit. If a larger step passes the mark before that, the pack with this step has the note,
@@ -17,7 +17,7 @@ NOTICE_TEXT = (
     "[This window is nearly full. Soon results of older steps will be cleared, and older steps will become summaries. "
     "Save now what you need later and what is not yet saved: in a file, in your notes or plan, or in your answer.]"
 )
-_LAST_STEPS = 10
+_LAST_STEPS = 10  # the number of last steps whose largest size is expected for the next step
 
 
 def notice_for(caught_up: CaughtUpWindow, pack: Pack) -> NewBlock | None:
@@ -34,7 +34,7 @@ def notice_for(caught_up: CaughtUpWindow, pack: Pack) -> NewBlock | None:
 
 
 def waits_for_notice(caught_up: CaughtUpWindow) -> bool:
-    """Say whether the fold of a window over its high mark waits, so that the model reads the notice before it."""
+    """Say whether a window over its high mark must not fold yet, because the model must read the notice first."""
     window, parts = caught_up.window, caught_up.body.parts
     if not window.config.notice_before_fold or caught_up.waiting:
         return False

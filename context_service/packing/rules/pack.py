@@ -1,10 +1,10 @@
 """Pack: the messages for the next call of a model.
 
-The steps, in their order: catch up with the log (`catch_up`), tell the model about patches of the state
-(`append_blocks`), fold if the pack is too large or the cache is cold (`folding`), recall after the last step
-(`recall_after_step`), lay out zones and bytes (`pure.lay_out`), ask the middleware (`ask_middleware`), count the tokens
-(`spend_tokens`). A step that writes to the window ends the attempt with `RowsChanged`, and the next attempt begins with
-the window as it is then.
+The work happens in this order: catch up with the log (`catch_up`), tell the model about callers' changes of the state
+(`append_blocks`), fold (compact the window) if the pack is too large or the vendor's cache is cold (`folding`), recall
+passages after the last step (`recall_after_step`), lay out zones and bytes (`pure.lay_out`), ask the middleware
+(`ask_middleware`), count the tokens (`spend_tokens`). After a write that changes the earlier parts of the pack, the
+attempt ends with `RowsChanged`, and the next attempt begins with the window as it is then.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged, until_written
 
-_SAVED_SHARE_MIN = 0.25  # of the tokens: a fold that saves less is not worth it when only the cache is cold
+_SAVED_SHARE_MIN = 0.25  # a fold that saves a smaller share of the tokens is not worth it if only the cache is cold
 _NO_PREFIX = Prefix("", 0)
 
 
@@ -105,21 +105,22 @@ class Packing:
             principal: The caller; it must be allowed to see the window.
             recalls: Append recalled passages if the last step calls for them.
             known: The first bytes of the last pack. The answer leaves them out if this pack begins with them.
-            request: A recall that the caller wants in any case, once.
+            request: A recall that the caller wants even if the last step calls for none. It is done once.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
-            BudgetTooSmall: the fixed parts do not fit: those before the steps, and the last step without its texts.
+            BudgetTooSmall: the parts before the steps and the last step without its texts exceed the window's limit.
             TokensSpent: with this pack the window, or its run, would exceed its limit of tokens.
             AnswerTooLarge: the pack does not fit one answer.
             PackVetoed: the middleware refused the pack.
-            Aborted: too many concurrent writes to the window.
+            Aborted: other calls wrote to the window at the same time, and no attempt succeeded.
         """
         principal = principal.without_admin()
         key = principal.tenant_id, window_id
         with self._telemetry.refusals():
-            async with self._writer_locks.hold(key):  # another replica may still be faster
+            async with self._writer_locks.hold(key):  # another replica may still write: `until_written` retries then
                 attempt = partial(self._attempt, window_id, principal, recalls=recalls, known=known, request=request)
                 pack = await until_written(attempt, what="the window")
         self._telemetry.packed(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
@@ -128,13 +129,14 @@ class Packing:
     async def _attempt(
         self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix, request: RecallRequest | None
     ) -> Pack:
-        """Return the pack of a window, if there is nothing to fold and nothing to tell the model.
+        """Pack a window, unless it must first be folded, or a note must be appended to it.
 
         Raises:
-            RowsChanged: this call, or another one, wrote to the window: try again.
+            RowsChanged: this call (to fold the window or append a note) or another call wrote to it: try again.
         """
         caught_up = await self._catching_up.window(window_id, principal, packs=True)
-        if caught_up.window.has_untold and not caught_up.waiting:  # results come right after their calls
+        # No note may be put into a step that waits, because vendors require results right after their calls.
+        if caught_up.window.has_untold and not caught_up.waiting:
             await self._appending.note_on_patches(caught_up.window, principal)
             raise RowsChanged
         caught_up = await self._folded_if_due(caught_up, principal)
@@ -152,11 +154,11 @@ class Packing:
         return await spend_tokens(self._rows, self._log, pack, principal) if is_counted else pack
 
     async def _folded_if_due(self, caught_up: CaughtUpWindow, principal: Principal) -> CaughtUpWindow:
-        """Fold a window that is over its high mark, or whose cache is cold; return a window that needs no fold.
+        """Fold a window that is over its high mark, or whose cache is cold; return it if it needs no fold.
 
         Raises:
-            BudgetTooSmall: the fixed parts do not fit: those before the steps, and the last step without its texts.
-            RowsChanged: the window was folded.
+            BudgetTooSmall: the parts before the steps and the last step without its texts exceed the window's limit.
+            RowsChanged: the window was folded, or another call wrote to it.
         """
         window = caught_up.window
         if caught_up.tokens > limits_of(window).high:
@@ -164,7 +166,7 @@ class Packing:
                 return caught_up
             planned = await self._prepared_by_model(caught_up, principal)
             planned = planned or await self._planning.plan(caught_up, principal)
-            caught_up = planned.caught_up  # with the factor of the newest bills
+            caught_up = planned.caught_up  # the plan has taken the token factor of the newest bills
             if caught_up.tokens > limits_of(caught_up.window).high:
                 _check_room(planned)
                 if planned.fold.changes:
@@ -178,9 +180,10 @@ class Packing:
         return caught_up
 
     async def _prepared_by_model(self, caught_up: CaughtUpWindow, principal: Principal) -> PlannedFold | None:
-        """Return the prepared fold of a window if a model wrote in it and it is enough; no call of a model is made.
+        """Return the prepared fold of a window if a model wrote summaries for it and it saves enough; otherwise None.
 
-        A fold that only rules prepared is not used: rules choose better when they know the newest steps.
+        This calls no model. A fold that only rules prepared is not used, because rules choose better now that they know
+        the newest steps.
         """
         fold, epoch = await self._views.prepared(caught_up.window, principal=principal)
         if fold is None or epoch != caught_up.window.epoch or all(one.method == BY_RULES for one in fold.made):
@@ -193,7 +196,7 @@ def _check_room(planned: PlannedFold) -> None:
     """Refuse a pack that is larger than the limit of the window even after a fold.
 
     Raises:
-        BudgetTooSmall: the pack is larger.
+        BudgetTooSmall: the pack is larger than the limit.
     """
     window = planned.caught_up.window
     tokens = planned.tokens if planned.fold.changes else planned.caught_up.tokens

@@ -1,7 +1,8 @@
-"""Extensions of windows that an operator installs instead of our own parts: their inputs, and checks of their answers.
+"""Extensions of windows that an operator installs in place of built-in parts: their inputs and checks of their answers.
 
-The limits of our own parts apply to them: only users and system prompts make rules, a statement must stand in the
-message, and a summary passes every check. `extensions` says how they are installed, and what happens if they fail.
+Their answers must obey the same rules as the built-in parts: only users and system prompts make rules, a statement
+must be a quotation from its message, and a summary must pass every check. `kernel.extensions` says how extensions are
+installed, and what happens if they fail.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from context_service.packing.pure.task_state import SENTENCE_CHARS_MAX, Entry, k
 from context_service.packing.pure.units import Unit, said_in
 from context_service.windows.pure.refs import ref_of
 
-# What a package of an extension imports.
+# The names that packages with extensions import.
 __all__ = ["Decided", "ExtractedStatement", "ExtractorText", "Line", "Packed", "StepText"]
 
 _FOUND_MAX = 200  # statements of a message
@@ -37,11 +38,11 @@ class Line(NamedTuple):
     """A line that a fold chooses from, as an installed scorer gets it."""
 
     text: str
-    kind: str  # of the profile
-    weight: float  # of the kind, 0 to 1
+    kind: str  # the kind of the line, as the compression profile names it
+    weight: float  # the weight of this kind, 0 to 1
     step: int
-    last_step: int  # of the window
-    is_error: bool  # a call of its step failed
+    last_step: int  # the number of the window's last step
+    is_error: bool  # a tool call of the line's step failed
 
 
 class ExtractorText(NamedTuple):
@@ -56,7 +57,7 @@ class ExtractedStatement(NamedTuple):
     """An entry of the state, as an installed extractor returns it."""
 
     section: str
-    text: str  # word for word
+    text: str  # a quotation from the message, word for word
     key: str = ""
     value: str = ""
 
@@ -75,13 +76,13 @@ class Packed(NamedTuple):
 class Decided(NamedTuple):
     """The decision of installed middleware about a pack."""
 
-    veto: str = ""  # why it is not answered
+    veto: str = ""  # the reason if the pack is refused
     annotations: Mapping[str, str] = {}
     note: str = ""  # to append after the last step
 
 
 class Scoring:
-    """Lets an installed scorer rate the lines of a fold, all in one call.
+    """Lets an installed scorer rate the lines that a fold (a compaction of a window) chooses from, all in one call.
 
     Args:
         scorer: Returns for a list of `Line` a list of numbers from 0 to 1.
@@ -91,7 +92,7 @@ class Scoring:
         self._scorer = scorer
 
     async def worth(self, blocks: Sequence[FoldableBlock], summaries: Sequence[Summary]) -> Mapping[Unit, float]:
-        """Return the ratings of the lines of a view; none if the scorer's answer is unusable."""
+        """Return the scorer's ratings of all lines of blocks and summaries; empty if its answer is unusable."""
         scored = [
             Scored(unit=unit, step=block.step, is_error=block.is_error) for block in blocks for unit in block.units
         ]
@@ -150,10 +151,10 @@ class Validating:
         self._validator = validator
 
     async def check(self, text: str, sources: Sequence[StepText]) -> None:
-        """Refuse a summary if the validator refuses it or does not answer; then the original lines stay.
+        """Check a summary of a model with the validator. If it is refused, the fold keeps the quoted lines instead.
 
         Raises:
-            NotUsed: the summary is refused.
+            NotUsed: the validator refuses the summary, or gives no usable answer.
         """
 
         def checked(answer: Any) -> str:
@@ -183,11 +184,15 @@ class PluggedChat:
 
     @property
     def models(self) -> Sequence[str]:
-        """The names of the model, if any; the summarizer needs no name."""
+        """The names of the models that can be chosen; one empty name if there is only the summarizer."""
         return self._otherwise.models if self._otherwise else ("",)
 
     async def text(self, *, system: str, user: str, tokens_max: int, model: str = "") -> str:
-        """Return the text that the summarizer or the model writes; see `Chat`."""
+        """Return the text that the summarizer writes, or the model if the summarizer fails; see `Chat`.
+
+        Raises:
+            ChatFailed: the summarizer failed, and there is no model; or the model failed.
+        """
 
         def checked(answer: Any) -> str:
             if not isinstance(answer, str) or not answer.strip():
@@ -213,7 +218,7 @@ class Middleware:
         self._decide = decide
 
     async def decided(self, packed: Packed) -> Decided:
-        """Return the decision about a pack; the default decision if the answer of the middleware is unusable."""
+        """Return the decision about a pack. If the answer of the middleware is unusable, the pack is left as it is."""
 
         def checked(answer: Any) -> Decided:
             veto, annotations, note = answer
@@ -254,17 +259,26 @@ def validating() -> Validating | None:
 
 
 def summarizer(otherwise: Chat | None, *, call_s: float) -> Chat | None:
-    """Return the writer of segments: the installed one, else the model, or None if there is neither."""
+    """Return the writer of segments (the newer summaries): the installed summarizer, else the model, else None.
+
+    Args:
+        otherwise: The model, or None if no model is configured.
+        call_s: The time limit of a call of the summarizer, in seconds.
+    """
     own = installed("summarizer")
     return PluggedChat(Awaited("summarizer", own, call_s=call_s), otherwise) if own else otherwise
 
 
 def _plain(text: str) -> str:
+    """Return a text without NUL characters and lone surrogates, which Postgres refuses."""
     return text.replace("\0", "").encode(errors="replace").decode().strip()
 
 
 def _entry(found: Any, role: str, text: str, ref: str, seq: int) -> Entry | None:
-    """Return a statement as an entry, or None if its speaker may not make it."""
+    """Return a statement of an extractor as an entry of the state, or None if it is not valid.
+
+    It is not valid if its speaker may not state it, if it is too long, or if it is not a quotation from the text.
+    """
     section, said, key, value = found
     if not all(isinstance(one, str) for one in (section, said, key, value)) or section not in _SECTIONS:
         return None

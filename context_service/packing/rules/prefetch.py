@@ -1,4 +1,4 @@
-"""Prefetching, for windows with `prefetch`: recall what the things at hand were last used with."""
+"""Prefetching, for windows with `prefetch`: recall earlier passages about the things that the work is about now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def prefetched(
     known: Sequence[RecalledItem],
     principal: Principal,
 ) -> Recalled:
-    """Recall passages about the things that the work is about, without those in `known`."""
+    """Recall passages about the things that goals and the last steps name, without passages of messages in `known`."""
     goals, steps = await views.at_hand(window, count=prefetch.STEPS, principal=principal)
     names = await beside_the_loop(sum(map(len, goals)), prefetch.at_hand, goals, steps)
     tokens_max = min(prefetch.TOKENS_MAX, window.counted_limit // prefetch.TOKENS_SHARE)

@@ -1,4 +1,4 @@
-"""Reading the log of a window: the next messages, cut into steps, rendered and counted."""
+"""Reading the log of a window: read the next messages, cut them into steps, render the steps and count their tokens."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from context_service.windows.pure.models import binds_reasoning
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 
-MESSAGES_AT_ONCE = 256  # in one transaction of a window that catches up
+MESSAGES_AT_ONCE = 256  # the most messages that one query reads when a window catches up
 
 
 class ReadMessages(NamedTuple):
-    """The next messages of a log, as steps; None if the window has read all of them."""
+    """The next messages of a log, as steps."""
 
-    steps: CaughtUp | None
-    is_end: bool  # nothing follows them in the log
+    steps: CaughtUp | None  # None if the window has read all messages already
+    is_end: bool  # the log has no message after these
 
 
 class LogReading:
@@ -49,7 +49,7 @@ class LogReading:
         """Return the next steps of a window: at least one whole step, or all up to the end of the log.
 
         Raises:
-            WindowNotFound: the context is gone.
+            WindowNotFound: the window's context no longer exists.
         """
         window, last_seq = snapshot.window, snapshot.last_seq
         if last_seq <= window.reached_seq:
@@ -89,6 +89,7 @@ class LogReading:
 
 
 def _has_whole_step(messages: Sequence[Message]) -> bool:
+    """Say whether messages have a closed step, so that a window can make progress with them."""
     return bool(cut(messages, is_end=False).closed)
 
 
@@ -102,7 +103,7 @@ def _steps(
 ) -> CaughtUp:
     """Cut messages into steps, with the window's format, profile and tokenizer.
 
-    A waiting step may use half of the limit that the head leaves.
+    A step that waits for results may use at most half of the tokens that remain after the front of the pack.
     """
     return caught_up(
         messages,

@@ -1,4 +1,4 @@
-"""Reading one step of a window from its log again, for a form of it that the window does not store."""
+"""Reading one step of a window from its log again, to render it in a form that the window does not store."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ class StepReading:
         self._log = log
 
     async def step(self, window: Window, seq_from: int, seq_to: int, principal: Principal) -> tuple[Step | None, int]:
-        """Return a closed step of a window, and the size of its messages; None if a message of it was retracted.
+        """Return a closed step of a window, and the size of its messages.
+
+        The step is None if its messages no longer form the same step, because one of them was retracted.
 
         Args:
-            window: The window, whose left out messages are not read.
+            window: The window. Messages that it leaves out after a rollback are not read.
             seq_from: The first message of the step.
             seq_to: The last message of the step. Messages of other steps may be between them.
             principal: The caller; it must be allowed to see the window.

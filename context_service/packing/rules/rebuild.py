@@ -37,9 +37,10 @@ class Rebuilding:
         self._telemetry = telemetry
 
     async def rebuild(self, snapshot: WindowSnapshot, principal: Principal) -> None:
-        """Delete all that the window made of its log from the first retracted message on; skip if another call did.
+        """Delete all that a window made of its log from the first retracted message on, so that it is read again.
 
-        If a fold has seen the message, the window reads its log again from the start.
+        If a fold has merged that message into a summary, all is deleted. If another call has rebuilt the window
+        already, nothing is done.
         """
         window = snapshot.window
 

@@ -1,4 +1,7 @@
-"""Recalling after a step: passages that the pack no longer shows and that the last step calls for."""
+"""Recalling after a step: find passages of the log that the pack no longer shows and that the last step needs.
+
+A recall follows a message of a user, a failed tool call, every tenth step, and a caller's request.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,12 @@ from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
 from service_runtime.rpc.principal import Principal
 
-RECALLED_TOKENS, ANSWERING_TOKENS = 1_000, 4_000  # after a step that calls for it; after a question of a user
-RECALLED_SHARE, ANSWERING_SHARE = 64, 16  # at most this fraction of the limit: 1/64 and 1/16
-RECALL_STEPS = 10  # every tenth step calls for it
-_TEXT_CHARS = 2_000
+# The most tokens of recalled passages: the first number after most steps, the second after a question of a user or a
+# caller's request.
+RECALLED_TOKENS, ANSWERING_TOKENS = 1_000, 4_000
+RECALLED_SHARE, ANSWERING_SHARE = 64, 16  # and at most 1/64 and 1/16 of the window's limit
+RECALL_STEPS = 10  # every tenth step is followed by a recall
+_TEXT_CHARS = 2_000  # only these first characters of a step are the query
 
 
 class StepRecalling:
@@ -41,7 +46,13 @@ class StepRecalling:
     async def block(
         self, caught_up: CaughtUpWindow, principal: Principal, request: RecallRequest | None
     ) -> NewBlock | None:
-        """Return the block to append after the last step, or None if the step calls for none."""
+        """Return the block of recalled passages to append after the last step, or None if no recall is due.
+
+        Args:
+            caught_up: The window, with its log read to the end.
+            principal: The caller; it must be allowed to see the window.
+            request: A recall that the caller wants, whatever the last step is, or None.
+        """
         window = caught_up.window
         in_view = _steps_in_view(caught_up, request)
         if not in_view:
@@ -60,14 +71,14 @@ class StepRecalling:
         items, shown = list(recalled.items), recalled.prompt_text if recalled.items else ""
         if window.config.prefetch and is_of_user and not request:
             items, shown = await self._with_prefetched(window, out_of_view, items, shown, principal)
-        # A recalled statement may hold no longer, and nothing after it in the pack would say so.
+        # A recalled statement may no longer hold. Only a note can say so: the newer statement may not be in the pack.
         if superseded := await self._views.superseded(window, {item.seq for item in items}, principal=principal):
             shown = f"{shown}\n\n{note_of(superseded)}"
         block = text_block(RECALLED, in_view[0].step_to, shown, window)
         return replace(block, refs=[item.ref for item in items]) if block.tokens <= room else None
 
     async def _messages(self, window: Window, step: ViewPart, principal: Principal) -> list[Message]:
-        """Return the messages of a step, without those that the window has left out."""
+        """Return the messages of a step, without those that the window leaves out after a rollback."""
         messages = await self._log.page(
             window.context_id,
             principal=principal,
@@ -81,7 +92,7 @@ class StepRecalling:
     async def _with_prefetched(
         self, window: Window, out_of_view: Filter, items: list[RecalledItem], shown: str, principal: Principal
     ) -> tuple[list[RecalledItem], str]:
-        """Return recalled items and their text, with those of a prefetch after them."""
+        """Return recalled items and their text, followed by the items and the text of a prefetch."""
         from context_service.packing.rules.prefetch import prefetched
 
         more = await prefetched(self._views, self._recalling, window, out_of_view, items, principal)
@@ -90,7 +101,11 @@ class StepRecalling:
 
 
 def _steps_in_view(caught_up: CaughtUpWindow, request: RecallRequest | None) -> Sequence[ViewPart]:
-    """Return the steps that the pack shows verbatim, newest first; none if the last step calls for no recall."""
+    """Return the newest steps that the pack shows verbatim, newest first; empty if no recall is due.
+
+    No recall is due while a step waits for results, after a recall at the same step, and if the pack shows the whole
+    log anyway.
+    """
     window, parts = caught_up.window, caught_up.body.parts
     last = parts[-1] if parts else None
     if caught_up.waiting or last is None or last.kind not in (STEP, NOTE, NOTICE, RECALLED):
@@ -110,6 +125,7 @@ def _steps_in_view(caught_up: CaughtUpWindow, request: RecallRequest | None) -> 
 
 
 def _tokens_max(window: Window, *, answers: bool) -> int:
+    """Return the most tokens of recalled passages; `answers` if they are to answer a question."""
     if answers:
         return min(ANSWERING_TOKENS, window.counted_limit // ANSWERING_SHARE)
     return min(RECALLED_TOKENS, window.counted_limit // RECALLED_SHARE)

@@ -1,4 +1,4 @@
-"""Spending tokens: the packs of a window, or of its run, may have a number of tokens together."""
+"""Spending tokens: all packs of a window, or of its run, together may have at most a number of tokens."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WRAP_UP_SHARE = 0.9  # of the tokens that packs may have together
 
 
 async def spend_tokens(rows: WindowRows, log: Log, pack: Pack, principal: Principal) -> Pack:
-    """Count the tokens of a pack, and return the pack; it is marked if few tokens are left.
+    """Count the tokens of a pack, and return the pack, with `wraps_up` set if few tokens are left.
 
-    A pack with a step that waits counts nothing, since no model gets it.
+    A pack whose last step waits for results is not counted, because no model gets it.
 
     Raises:
-        TokensSpent: the window, or its run, would exceed its limit of tokens.
+        TokensSpent: with this pack the window, or its run, would exceed its limit of tokens.
     """
     window, tokens = pack.window, pack.zones.all
     counted = 0 if pack.is_waiting else tokens

@@ -1,4 +1,4 @@
-"""The bodies of windows: the cached part comes from memory, and the rest from the store."""
+"""The bodies of windows: the earlier blocks come from the cache if they are there, and the rest from the store."""
 
 from __future__ import annotations
 

@@ -41,13 +41,14 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied
 
-# The newest entries that a state is written from: those that each pack must have, and the others.
 _T = TypeVar("_T")
 
+# The most entries from which the state's text is written, the newest: of the sections that each pack shows whole, and
+# of the others.
 _WHOLE_MAX, _HELD_MAX = 10_000, 5_000
-_HELD_OF_MAX = 500  # of a section
-_ENDED_OF_MAX = 50  # of the passages of one recall: the newest
-_WORTH_BYTES = 30  # of a line that a fold chose from, or did not
+_HELD_OF_MAX = 500  # the most current entries of a section that new entries are compared with
+_ENDED_OF_MAX = 50  # the most ended entries that are reported for the passages of one recall, the newest
+_WORTH_BYTES = 30  # the size of the record whether a fold chose a line
 _ROW_BYTES = 200  # reading a row costs as much as parsing this many bytes
 _COUNTING = 8  # times as long as parsing: names are added up
 _READING = 2  # times the cost of parsing: accounts are built from the JSON
@@ -154,11 +155,11 @@ class ViewRows:
             ended: Numbers of entries that end, also of new ones, each with the message that ends it.
             reached_seq: The last message that the window has read.
             source: Where the entries come from: rules, a caller or an extension.
-            packed_seq: The last message of the log if the window is packed for a model with this, or None.
-            speakers: The first speakers of each role, with those of the blocks; None changes none.
+            packed_seq: The last message of the log if the window is packed for a model next, or None if it is not.
+            speakers: The first speakers of each role, including those of the blocks. None keeps the stored ones.
 
         Returns:
-            Whether the blocks were written.
+            Whether the blocks were written; False if the window has changed since the caller read it.
         """
         size = sum(_ROW_BYTES + len(block.said) + sum(len(piece.json) for piece in block.pieces) for block in blocks)
         columns = await beside_the_loop(_WRITING * size, _columns, blocks)
@@ -197,7 +198,7 @@ class ViewRows:
     async def held_of(
         self, window: Window, entries: Sequence[Entry], *, principal: Principal, without_key: Collection[str] = ()
     ) -> list[StoredEntry]:
-        """Return the current entries that new ones may replace or resolve, and callers' earlier removals of these.
+        """Return the current entries that new entries may replace or resolve, and callers' removals of such entries.
 
         Args:
             window: The window that has the entries.
@@ -228,7 +229,7 @@ class ViewRows:
     async def superseded(
         self, window: Window, seqs: Collection[int], *, principal: Principal
     ) -> list[tuple[Entry, Entry | None]]:
-        """Return the entries of some messages that no longer hold, each with the one that replaced it, if any."""
+        """Return the entries of some messages that no longer hold, each with its replacement or None."""
         door = self._log.of(principal, window.context_id)
         ended = list(map(_held, await door.query(_ENDED_OF, (door.tenant_id, window.window_id, list(seqs)))))
         if not ended:
@@ -254,16 +255,16 @@ class ViewRows:
         return count
 
     async def tell_later(self, transaction: Transaction, window: Window) -> None:
-        """Note that a locked window has entries that no pack has shown the model yet."""
+        """Mark a locked window: callers changed its state, and no pack has shown the changes to the model yet."""
         await transaction.query(_HAS_UNTOLD, (transaction.tenant_id, window.window_id))
 
     async def untold(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
-        """Return the entries of callers that no pack has shown the model yet."""
+        """Return the entries of callers that no pack has shown to the model yet."""
         door = self._log.of(principal, window.context_id)
         return list(map(_held, await door.query(_UNTOLD, (door.tenant_id, window.window_id))))
 
     async def told(self, transaction: Transaction, window: Window) -> None:
-        """Note that the model has been told all entries of callers in a locked window."""
+        """Remove the mark of `tell_later` from a locked window, because a note now shows callers' changes."""
         named = {"window_id": window.window_id}
         await transaction.query(_TOLD, named)
 
@@ -282,7 +283,10 @@ class ViewRows:
         )
 
     async def renew(self, transaction: Transaction, window: Window) -> None:
-        """Give the blocks of a locked window their later form, because its prefix breaks."""
+        """Replace the blocks of a locked window by their later form, because its prefix breaks anyway.
+
+        See `packing.pure.forms`: the later form has speakers' names, or has no reasoning.
+        """
         roles = TextArray(["", *shared_roles(window.speakers)])
         named = {"context_id": window.context_id, "window_id": window.window_id, "roles": roles}
         await transaction.query(_RENEW, named)
@@ -319,14 +323,17 @@ class ViewRows:
         return tokens
 
     async def tokens_in(self, transaction: Transaction, window: Window) -> int:
-        """Return the same tokens as `tokens`, for a window that is locked."""
+        """Do the same as `tokens` for a locked window, within the transaction that holds the lock."""
         named = {"window_id": window.window_id}
         (row,) = await transaction.query(_TOKENS, named)
         tokens: int = row.tokens
         return tokens
 
     async def blocks(self, window: Window, *, principal: Principal, with_units: bool = True) -> list[FoldableBlock]:
-        """Return the blocks with the fields that folds need; a block that was prepared comes without its units."""
+        """Return the blocks of a window with the fields that folds need.
+
+        Blocks that a prepared fold has covered come without their units, because their choice is already made.
+        """
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_BLOCKS if with_units else _SIZES, (door.tenant_id, window.window_id))
         size = sum(_ROW_BYTES + len(row.units) + len(row.said) for row in rows)
@@ -345,7 +352,7 @@ class ViewRows:
         return rows[0].state_text if rows else ""
 
     async def state_text_in(self, transaction: Transaction, window: Window) -> str:
-        """Return the same text as `state_text`, for a window that is locked."""
+        """Do the same as `state_text` for a locked window, within the transaction that holds the lock."""
         (row,) = await transaction.query(_STATE_TEXT, (transaction.tenant_id, window.window_id))
         text: str = row.state_text
         return text
@@ -380,7 +387,7 @@ class ViewRows:
             before: The fold, as it is stored now.
             fold: The same fold, with the texts that a model wrote.
             failures: The number of failures of the model in a row.
-            extractive_to: The step up to which the model is not asked again.
+            extractive_to: The step up to which the model is not asked again; rules write these summaries.
             principal: The caller; it must be allowed to see the window.
         """
         door = self._log.of(principal, window.context_id)
@@ -539,7 +546,10 @@ class ViewRows:
     async def held_from(
         self, window: Window, *, principal: Principal, number_from: int, count: int
     ) -> list[StoredEntry]:
-        """Return the current entries from a number on, in order; later ones than the window knows are left out."""
+        """Return the current entries from a number on, in order, at most `count`.
+
+        Entries that are newer than the window as the caller read it are left out.
+        """
         door = self._log.of(principal, window.context_id)
         named = door.tenant_id, window.window_id, number_from, window.entry_count, count
         rows = await door.query(_HELD_FROM, named)
@@ -554,7 +564,7 @@ class ViewRows:
     async def retracted(self, transaction: Transaction, window: Window) -> tuple[int, Rewound | None]:
         """Return the number of retracted messages of the log, and the place to which a locked window goes back.
 
-        The place is None if the window must be read again from the beginning, and also if the count is unchanged.
+        The place is None if the window must read its log again from the beginning, and if the count is unchanged.
         """
         key = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
         named = {**key, "context_id": window.context_id, "known": window.retracted_count}
@@ -628,7 +638,7 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
 
 
 def _each(parsed: Callable[[Row], _T], rows: Sequence[Row]) -> list[_T]:
-    """Return what each row says."""
+    """Parse each row. A function of its own, so that it can run off the event loop."""
     made = []
     for row in rows:
         check_wanted()
@@ -637,6 +647,7 @@ def _each(parsed: Callable[[Row], _T], rows: Sequence[Row]) -> list[_T]:
 
 
 def _size_of_account(account: FoldAccount) -> int:
+    """Estimate the bytes of an account as JSON."""
     return 20 * len(account.masked_steps) + _ROW_BYTES * (
         len(account.summaries) + len(account.state_added) + len(account.state_removed)
     )
@@ -647,10 +658,12 @@ def _account_json(account: FoldAccount) -> str:
 
 
 def _size_of_receipts(rows: Sequence[Row]) -> int:
+    """Estimate the cost of parsing receipts, in bytes of JSON parsing."""
     return sum(_ROW_BYTES + _READING * len(row.receipt) for row in rows)
 
 
 def _size_of(rows: Sequence[Row]) -> int:
+    """Estimate the cost of adding up the names of steps, in bytes of JSON parsing."""
     return sum(_ROW_BYTES + _COUNTING * len(row.names) for row in rows)
 
 
@@ -674,6 +687,7 @@ def _json(value: Any) -> str:
 
 
 def _unit_row(unit: Unit) -> tuple[Any, ...]:
+    """Return a unit (a line that a summary may quote) as a JSON array, in which it is stored; `_unit` parses it."""
     return unit.kind, unit.text, unit.ref, unit.seq, unit.weight, unit.speaker
 
 
@@ -683,6 +697,7 @@ def _unit(row: Sequence[Any]) -> Unit:
 
 
 def _scored_row(scored: Scored) -> tuple[Any, ...]:
+    """Return a line of a summary as a JSON array, in which it is stored; `_kept` parses it."""
     return *_unit_row(scored.unit), scored.step, scored.is_error
 
 
@@ -691,6 +706,7 @@ def _standings(rows: Sequence[Row]) -> list[FoldableBlock]:
 
 
 def _standing(row: Row) -> FoldableBlock:
+    """Return a row as a block with the fields that folds need."""
     return copied(
         FoldableBlock,
         row,
@@ -711,6 +727,7 @@ def _kept(rows: Sequence[Sequence[Any]]) -> tuple[Scored, ...]:
 
 
 def _prepared_text(fold: Prepared) -> str:
+    """Return a prepared fold as JSON, in which it is stored; `_prepared_of` parses it."""
     said = {field.name: getattr(fold, field.name) for field in fields(fold)}
     said["made"] = [
         {field.name: getattr(made, field.name) for field in fields(made)} | {"kept": list(map(_scored_row, made.kept))}
@@ -720,6 +737,7 @@ def _prepared_text(fold: Prepared) -> str:
 
 
 def _prepared_of(text: str) -> Prepared:
+    """Parse a prepared fold that `_prepared_text` wrote."""
     said = orjson.loads(text)
     said["gone"] = [(level, step_from) for level, step_from in said["gone"]]
     said["entries"] = [Entry(**entry) for entry in said.get("entries", ())]
