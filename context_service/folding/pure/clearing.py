@@ -1,6 +1,7 @@
-"""Steps that folds leave in view because the profile says so for their tools: `keep_last` and `never_clear`.
+"""Steps that folds leave in view because the profile says so for their tools, with `keep_last` or `never_clear`.
 
-Together they may have a quarter of the limit, the newest first. Other steps of these tools fold as all steps do.
+All of these steps together may use a quarter of the window's limit; the newest are kept first. Steps of these tools
+that have no room are masked and merged like all other steps.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from collections.abc import Callable, Sequence
 from context_service.folding.pure.folds import FoldableBlock, KeptSteps
 from context_service.profiles.pure.profiles import Clearing
 
-KEPT_SHARE = 0.25  # of the limit
+KEPT_SHARE = 0.25  # the share of the limit that these steps may use
 
 
 def kept_steps(blocks: Sequence[FoldableBlock], clearing_of: Callable[[str], Clearing], *, limit: int) -> KeptSteps:
-    """Return the steps that a fold leaves in view.
+    """Return the steps that a fold leaves in view because of their tools.
 
     Args:
         blocks: The blocks of a window, the oldest first.
-        clearing_of: Returns what folds clear of the calls of a tool.
+        clearing_of: Returns the profile's rules for clearing the calls and results of a tool.
         limit: The tokens that a request may have.
     """
     left = math.floor(KEPT_SHARE * limit)

@@ -1,10 +1,11 @@
-"""Folds: make the view of a window smaller when it is over the high mark.
+"""Folds: make a window smaller when its tokens are over the high mark.
 
-A *fold* is one compaction. All closed steps except the last ten are masked. While the view is over the low mark, the
-oldest twenty masked steps become a segment. When segments have more than their share, the older half becomes digests;
-when digests have more than theirs, the oldest two thirds become one digest of a deeper level. So a log of n steps
+A *fold* is one compaction. First all closed steps except the last ten are masked: their tool results are cleared. While
+the window is over the low mark, the oldest twenty masked steps are merged into a segment, which is a summary of quoted
+lines. When segments have more tokens than their share, the older half of them is merged into digests; when digests have
+more than theirs, the oldest two thirds of them are merged into one digest of a deeper level. So a log of n steps
 becomes O(log n) blocks. Messages of users in merged steps go to the conversation zone, word for word, and not into
-summaries. Then the state is written again. These numbers are the defaults of `Config`.
+summaries. At the end the text of the state is written again. These numbers are the defaults of `Config`.
 
 Folds are rare and remove much at once. Each fold changes the beginning of the prompt, so the vendor's prompt cache no
 longer matches; this pays only if the next fold is far enough away (`prices.pays_after`).
@@ -40,12 +41,14 @@ from context_service.windows.pure.config import DEFAULT, Config
 from service_runtime.inputs.documents import check_wanted
 
 DIGEST_SEGMENTS = 12
-DIGESTED_SHARE = 0.75  # share of the merged tokens that a new digest keeps: merges are small, and frequent
+DIGESTED_SHARE = 0.75  # the share of tokens that a digest of digests keeps; it is large because merges are frequent
 _NOTHING_OWN: Mapping[Unit, float] = {}
 USER = "user"  # the role of the messages that the conversation zone keeps
-CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
-NEWEST_SHARE = 0.25  # of the limit: the newest step is cut to less only if nothing else can be folded
-NEXT_STEPS_SHARE = 1 / 16  # of the limit: a cut step leaves so much room for the next steps
+CLOSE_STEPS = 5  # a fold fewer steps after the last fold only masks, if that is enough, and does not summarize
+# Shares of the limit. The newest step is cut to less than the first share only if nothing else can be folded. A cut
+# leaves the second share as room for the next steps.
+NEWEST_SHARE = 0.25
+NEXT_STEPS_SHARE = 1 / 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +59,10 @@ class Limits:
         limit: The number of tokens that a request may have.
         high: A window with more tokens than this folds.
         low: A fold removes tokens until the window has at most this number.
-        segments: The number of tokens that all segments may have; `digests`, `state` and `conversation` are such
-            limits, too.
-        hot: The number of tokens of the last steps that stay as they are.
-        keep_last: The number of last steps that stay as they are, at most.
+        hot: The most tokens of the last steps that stay as they are.
+        segments: The most tokens of all segments together. `digests`, `state` and `conversation` are the same limit
+            for these zones.
+        keep_last: The most last steps that stay as they are.
         segment_steps: The number of steps that become one segment.
     """
 
@@ -94,18 +97,21 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldableBlock:
-    """A block of a view, as far as folds need it.
+    """A block of a window, with the fields that folds need.
 
     Attributes:
+        number: The number of the block in the window.
         step: The number of the step, from 1. An appended block has the number of the step before it.
-        tokens: The tokens of the block as it is shown.
-        masked_tokens: The tokens of the masked block; the same number if a mask saves too little.
-        is_appended: Whether the block is not a step, but a recall or a note.
+        tokens: The tokens of the block as it is shown now.
+        masked_tokens: The tokens of the block with its tool results cleared. They equal `tokens` if that saves too
+            little.
+        is_appended: Whether the block is not a step but recalled passages or a note.
         is_notice: Whether the block is the notice before a fold.
         is_error: Whether a tool call of the step failed.
         tools: The names of the tools that the step calls.
         speaker: The role and the name of the speaker of the step, such as "user Ann".
-        said: For a message of a user its text; for a statement of the assistant its end, which an answer may need.
+        said: The text of a user's message, or the end of an assistant's text, without which a short answer to it
+            cannot be understood; empty for others.
     """
 
     number: int
@@ -135,7 +141,8 @@ class KeptSteps(NamedTuple):
 
     Attributes:
         whole: Blocks that the fold neither masks nor merges.
-        masked: Blocks that the fold masks and does not merge. Their masks have the results that are never cleared.
+        masked: Blocks that the fold masks but does not merge. Their masked form still shows the results of tools with
+            `never_clear`.
     """
 
     whole: frozenset[int]
@@ -147,7 +154,7 @@ NOTHING_KEPT = KeptSteps(frozenset(), frozenset())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """A window as a fold sees it: all its parts, without a last step that waits for results.
+    """The parts of a window that a fold works on: all of them, except a last step that waits for results.
 
     Attributes:
         head: The tokens of the prompt, tools and pins, which folds leave as they are.
@@ -175,7 +182,9 @@ class View:
 
 
 class CutStep(NamedTuple):
-    """The newest step, cut to the room that a fold leaves. A new block shows it, and the block before is kept.
+    """The newest step, cut to the room that a fold leaves.
+
+    A new block shows the cut step; the block with the whole step stays in the store but is no longer shown.
 
     Attributes:
         number: The number of the block with the whole step.
@@ -217,7 +226,12 @@ class Fold:
         return bool(self.masked or self.dropped or self.merged or self.cut or self.cuts)
 
     def with_cut(self, cut: CutStep, *, number: int) -> Fold:
-        """Return the fold with its newest step cut, which the block `number` will show."""
+        """Return the fold with its newest step cut.
+
+        Args:
+            cut: The cut step.
+            number: The number of the new block that will show the cut step.
+        """
         blocks = [
             replace(block, number=number, tokens=cut.tokens) if block.number == cut.number else block
             for block in self.view.blocks
@@ -254,9 +268,9 @@ def fold(
         weights: The weights of the features of importance.
         endings: The recorded outcomes of steps, such as success.
         own: See `importance.ImportanceInputs`.
-        is_close: The last fold was only a few steps ago: results are masked, largest first, and nothing is merged
-            unless that is not enough.
-        waiting: The tokens of the step that waits for results: it is not folded.
+        is_close: The last fold was fewer than `CLOSE_STEPS` steps ago. Then steps are only masked, the largest first,
+            and nothing is merged unless that is not enough.
+        waiting: The tokens of the last step that waits for results, which is not folded; 0 if there is none.
         wish: The instructions of a caller for this fold: lines that concern them come first.
         keeps: The steps that stay in view because of their tools, if there is room for the newest step.
     """
@@ -293,7 +307,10 @@ def fold(
 
 
 def newest_of(view: View) -> FoldableBlock | None:
-    """Return the newest step of a view, if a fold may cut it: nothing comes after it, and it is not masked."""
+    """Return the newest step of a view if a fold may cut it, else None.
+
+    It may be cut if no note or recall comes after it and it is not masked.
+    """
     last = view.blocks[-1] if view.blocks else None
     return None if last is None or last.is_appended or last.is_masked else last
 
@@ -357,7 +374,7 @@ class _Folding:
 
     @property
     def tokens(self) -> int:
-        """The tokens of the view, with the step that waits."""
+        """The tokens of the window so far, including a last step that waits for results."""
         shown = _tokens(self._conversation) + _tokens(self._summaries) + self._blocks_tokens + self.tokens_aside
         return self._head + self._state + shown + self._waiting
 
@@ -367,7 +384,10 @@ class _Folding:
         return _tokens(self._aside)
 
     def set_aside(self, keeps: KeptSteps) -> None:
-        """Take the steps that stay in view because of their tools out of the fold; the last steps stay anyway."""
+        """Exclude the steps that stay in view because of their tools from merging, and mask those of `keeps.masked`.
+
+        The last steps are not excluded, because a fold leaves them in view anyway.
+        """
         numbers = keeps.whole | keeps.masked
         if not numbers:
             return
@@ -379,7 +399,7 @@ class _Folding:
         self._put([block for block in self._left() if block.number not in aside])
 
     def put_back(self) -> None:
-        """Fold the steps that were set aside, too."""
+        """Undo `set_aside`, so that these steps are merged, too: the newest step needs their room."""
         blocks = sorted([*self._left(), *self._aside], key=lambda block: block.number)
         self._step_count += len(self._aside)
         self._aside = []
@@ -387,7 +407,7 @@ class _Folding:
 
     @property
     def lacks_room(self) -> bool:
-        """Whether the newest step has less room than a quarter of the limit, and does not fit."""
+        """Whether the newest step does not fit even if it is cut to a quarter of the limit."""
         newest = self._newest.tokens if self._newest else 0
         least = min(newest, math.floor(NEWEST_SHARE * self._limits.limit))
         return self.tokens - newest + least > self._limits.high
@@ -401,7 +421,7 @@ class _Folding:
     def mask_older(self) -> None:
         """Mask all but the last steps, and drop the blocks that were appended to masked steps.
 
-        A message of a user stays as it is, until it goes to the conversation zone.
+        Messages of users are not masked: they stay whole until they go to the conversation zone.
         """
         kept = self._kept()
         older = [block for block in self._left() if kept and block.step < kept[0].step and not block.is_of_user]
@@ -411,9 +431,9 @@ class _Folding:
             self._rules.append(f"mask all but the last {len(kept)} steps")
 
     def mask_largest(self, *, until: int) -> None:
-        """Mask the steps that save most tokens, but not the newest, until the view has at most `until`.
+        """Mask steps until the window has at most `until` tokens, first those that save most, but never the newest.
 
-        Messages of users stay as they are.
+        Messages of users stay as they are. If that is not enough, notes and recalled passages are dropped.
         """
         check_wanted()
         able = [
@@ -433,10 +453,12 @@ class _Folding:
             self._drop([block for block in self._left() if block.is_appended])
 
     def merge_oldest(self, *, is_last_resort: bool = False) -> bool:
-        """Merge the oldest masked steps into a segment, and keep summaries small enough; return whether it did.
+        """Merge the oldest masked steps into a segment, or summaries into digests; return whether anything was merged.
+
+        The oldest steps stay unmerged if a segment of them would save too little and the window fits anyway.
 
         Args:
-            is_last_resort: Merge all but the last step, also unmasked ones, and any number of summaries.
+            is_last_resort: Merge all steps but the last, even unmasked ones, and summaries even if they are small.
         """
         check_wanted()
         able = max(self._step_count - (1 if is_last_resort else len(self._kept())), 0)
@@ -461,7 +483,8 @@ class _Folding:
         )
         segment = replace(segment, tokens=self._cost(segment.text))
         saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
-        is_mostly_of_users = before < _tokens(taken) - before  # the conversation zone saves tokens when it is cut
+        # Users' messages move to the conversation zone whole, so they save tokens only later, when the zone is cut.
+        is_mostly_of_users = before < _tokens(taken) - before
         if not (saves or is_mostly_of_users) and self.tokens <= self._limits.high:
             return self._merge_summaries(force=False)
         self._converse(taken)
@@ -481,7 +504,7 @@ class _Folding:
         return True
 
     def _append_segment(self, segment: Summary) -> None:
-        """Append a segment; join it and the last one of this fold if either has no line."""
+        """Append a segment. If it or the last segment of this fold has no lines, the two are joined into one."""
         last = self._summaries[-1] if self._summaries else None
         if last and last.level == SEGMENT and id(last) not in self._stored and not (last.kept and segment.kept):
             self._summaries[-1] = joined(last, segment, count=self._cost)
@@ -489,7 +512,11 @@ class _Folding:
             self._summaries.append(segment)
 
     def _oldest(self, count: int) -> list[FoldableBlock]:
-        """Return the oldest steps to merge; a statement stays with the message of a user that answers it."""
+        """Return the oldest steps to merge, at most `count`.
+
+        If the step after them is a user's answer to the last of them, that last step is left out, so that both are
+        merged together later.
+        """
         steps = list(islice((block for block in self._left() if not block.is_appended), count + 1))
         taken, following = steps[:count], steps[count:]
         if len(taken) > 1 and following and following[0].is_of_user and taken[-1].said and not taken[-1].is_of_user:
@@ -516,7 +543,10 @@ class _Folding:
         self._conversation = zone
 
     def _kept(self) -> list[FoldableBlock]:
-        """Return the last steps that stay as they are: the very last, and those before it that fit."""
+        """Return the last steps that stay as they are: the newest step, and those before it within the limits.
+
+        They are at most `Limits.keep_last` steps, with at most `Limits.hot` tokens.
+        """
         newest_first = (self._blocks[at] for at in range(len(self._blocks) - 1, self._first - 1, -1))
         steps = list(islice((block for block in newest_first if not block.is_appended), self._limits.keep_last))[::-1]
         together = 0
@@ -527,7 +557,7 @@ class _Folding:
         return steps
 
     def rewrite_state(self) -> None:
-        """Write the state again: its entries may be about steps that the pack no longer shows."""
+        """Count the state with its new text, which replaces the old one."""
         self._state = self._state_tokens
 
     def fold(self) -> Fold:
@@ -552,10 +582,14 @@ class _Folding:
         )
 
     def _merge_summaries(self, *, force: bool) -> bool:
-        """Merge segments into digests, or digests into a deeper one, if they are too large; say whether it did.
+        """Merge segments into digests, or digests into a deeper digest, if they are over their limits.
 
         Args:
-            force: Merge also what is not too large, and at last cut the conversation zone.
+            force: Merge them even if they are not over their limits. If there are none to merge, cut the conversation
+                zone.
+
+        Returns:
+            Whether anything was merged or cut.
         """
         segments = [shown for shown in self._summaries if shown.level == SEGMENT]
         digests = [shown for shown in self._summaries if shown.level > SEGMENT]
@@ -581,12 +615,10 @@ class _Folding:
     def _digest(self, several: Sequence[Summary]) -> Summary:
         """Return one digest of several summaries, smaller than they are together.
 
-        A digest of segments has a fixed limit. A digest of digests keeps most of what they had, because otherwise the
-        whole past would shrink to a few lines.
+        A digest of segments has a fixed limit. A digest of digests is all that is left of a long past. It keeps most of
+        the tokens of its digests, because otherwise even the longest past would shrink to a few lines.
         """
         before = _tokens(several)
-        # A digest of digests is all that is left of a long past. It keeps most of the tokens of its digests, because
-        # otherwise even the longest past would shrink to a few lines.
         kept = math.floor(DIGESTED_SHARE * before)
         most = DIGEST_TOKENS_MAX if several[0].level == SEGMENT else max(DIGEST_TOKENS_MAX, kept)
         room = min(most, self._limits.digests // 2, max(before - 1, _HEAD_TOKENS))
@@ -600,6 +632,7 @@ class _Folding:
         return replace(made, tokens=self._cost(made.text))
 
     def _mask(self, blocks: Sequence[FoldableBlock]) -> None:
+        """Mask those of the blocks that are not masked yet and become smaller."""
         able = {block.number for block in blocks if not block.is_masked and block.masked_tokens < block.tokens}
         self._masked |= able
         self._put(
@@ -610,6 +643,7 @@ class _Folding:
         )
 
     def _drop(self, blocks: Sequence[FoldableBlock]) -> None:
+        """Remove blocks from the view, so that packs no longer show them."""
         numbers = {block.number for block in blocks}
         self._dropped |= numbers
         self._put([block for block in self._left() if block.number not in numbers])

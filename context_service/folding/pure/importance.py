@@ -1,9 +1,9 @@
 """The importance of a unit (a line of a step), for choosing which units a summary keeps.
 
-It is the weighted sum of six features, each from 0 to 1: recency; relevance to the goal; causality (later steps mention
+It is the weighted sum of six features, each from 0 to 1: recency; relevance to the goal; causality (other steps mention
 the same things); references (the unit says where something is); success (how its step ended); and domain (the weight
-that the profile gives to its kind). It is computed only when something is folded, so that the text of a pack does not
-change between folds.
+that the profile gives to its kind). It is computed only during a fold (one compaction of a window), so that the text of
+a pack does not change between folds.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from context_service.retrieval.pure.terms import terms_of
 from context_service.usage.pure.endings import NOTHING, Endings
 
 HALF_LIFE_STEPS = 30
-WISH_WEIGHT = 1.0  # of the instructions of a caller: a line that concerns them comes before all that does not
-_RARE_LEAST = 0.1  # added to the weight of each term, so that one that every unit has still counts
-_MENTIONS_FULL = 3  # later steps that speak of it: more count no more
+WISH_WEIGHT = 1.0  # the weight of a caller's instructions; it is as large as all features together
+_RARE_LEAST = 0.1  # added to the weight of each term, so that a term in every unit still counts
+_MENTIONS_FULL = 3  # a name that this many other steps mention has the full feature
 _REFERENCE = re.compile(r"[\w.-]+/[\w./-]+|https?://|#[0-9]+|\b\w+\.\w{1,4}\b|\b[0-9a-f]{7,}\b")
 
 
@@ -39,16 +39,18 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportanceInputs:
-    """What is known about the window when units are chosen.
+    """The facts about a window from which the importance of its units is computed.
 
     Attributes:
         step: The number of the newest step.
-        goal_terms: The terms of the goal, each with its share; terms that most units have count little (`shares_of`).
-        wish_terms: The same of the instructions of a caller for this fold, of terms that some unit has.
+        goal_terms: The terms of the goal, each with its share. Terms that most units have get small shares
+            (`shares_of`).
+        wish_terms: The terms of a caller's instructions for this fold, each with its share, without terms that no unit
+            has.
         mentions: For each name, the number of steps that mention it.
         forms: For each form (`units.form_of`), the number of units that have it.
         endings: The recorded outcomes of steps.
-        own: The importance of units by an installed scorer, which replaces the computed one.
+        own: The importance that an installed scorer gave to units. It replaces the computed importance.
     """
 
     step: int
@@ -61,9 +63,14 @@ class ImportanceInputs:
 
 
 def shares_of(goal: str, units: Iterable[Unit], *, are_known: bool = False) -> dict[str, float]:
-    """Return the terms of a goal, each with its share; the shares add up to 1. The fewer units have it, the larger.
+    """Return the terms of a goal, each with its share. The shares add up to 1.
 
-    With `are_known`, only terms count that some unit has.
+    The fewer units have a term, the larger is its share.
+
+    Args:
+        goal: The text of the goal.
+        units: The units from which a fold chooses.
+        are_known: Leave out terms that no unit has.
     """
     terms = set(terms_of(goal))
     texts = [unit.text for unit in units] if terms else []
@@ -75,7 +82,15 @@ def shares_of(goal: str, units: Iterable[Unit], *, are_known: bool = False) -> d
 
 
 def importance(unit: Unit, *, step: int, is_error: bool, seen: ImportanceInputs, weights: Weights) -> float:
-    """Return the importance of a unit: more is better, and 1 is the most that the default weights give."""
+    """Return the importance of a unit. It is at most 1 with the default weights and without a caller's instructions.
+
+    Args:
+        unit: The unit.
+        step: The number of the unit's step.
+        is_error: A tool call of the step failed. This counts only if no outcome was recorded for the step.
+        seen: The facts about the window.
+        weights: The weights of the features.
+    """
     if (own := seen.own.get(unit)) is not None:
         return own
     mentions = max((seen.mentions.get(name, 1) - 1 for name in names_of(unit.text)), default=0)

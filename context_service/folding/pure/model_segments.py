@@ -1,8 +1,8 @@
 """Segments that a model writes: the prompt, and the checks of its answers.
 
-A model invents, omits, and follows instructions in the text that it reads. So each of its lines must pass every check,
-and is refused alone if it does not. Where a line is refused or missing, the line that rules chose stands in for it. The
-verdict says how many lines were accepted, and the first check that failed.
+A segment is a summary of some steps. A model invents, omits, and follows instructions in the text that it reads. So
+each of its lines must pass every check; a line that fails is refused, and the others are kept. A line that rules chose
+replaces a refused or missing line. The verdict says how many lines were accepted, and the first check that failed.
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ _FORM = (
     "some line, with its names."
 )
 
-WISH_CHARS_MAX = 2_000  # of the instructions of a caller for one fold
+WISH_CHARS_MAX = 2_000  # the most characters of a caller's instructions for one fold
 _LINES_MAX, _LINE_CHARS_MAX, _REFS_MAX = 24, 400, 4
-_SHOWN_CHARS, _SHOWN_CHARS_MIN, _ASKED_CHARS = 1_200, 160, 40_000  # limits for one source, and for all sources
-_MANDATORY_WEIGHT, _MANDATORY_MAX = 0.9, 6
+# The most characters of one source, the fewest if there are many sources, and the aim for all sources together.
+_SHOWN_CHARS, _SHOWN_CHARS_MIN, _ASKED_CHARS = 1_200, 160, 40_000
+_MANDATORY_WEIGHT, _MANDATORY_MAX = 0.9, 6  # lines of kinds with this weight must be covered, at most this many
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _QUOTED = re.compile(r"`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|(?<!\w)'([^']+)'(?!\w)")
@@ -84,7 +85,7 @@ _REFUSED = re.compile(
 
 
 class NotUsed(Exception):
-    """Raised when the text of a model is not used; says which check failed, and why."""
+    """Raised when the text of a model is not used. Its message has the name of the failed check and the reason."""
 
     def __init__(self, check: str, why: str) -> None:
         super().__init__(f"{check}: {why}"[:VERDICT_CHARS_MAX])
@@ -106,8 +107,8 @@ class SegmentSteps:
     Attributes:
         summary: The segment with the lines that rules chose.
         sources: The texts, calls and results that the model gets.
-        superseded: Rules, values and goals of these steps that no longer hold, each with its replacement, if any.
-        tokens: The tokens of the steps without a segment.
+        superseded: Rules, values and goals of these steps that no longer hold, each with its replacement or None.
+        tokens: The tokens of the steps as a pack would show them without the segment.
         tokens_max: The most tokens that the text of the segment may have.
         profile: The compression profile of the window.
     """
@@ -126,13 +127,15 @@ class SegmentSteps:
 
     @property
     def mandatory(self) -> list[Unit]:
-        """The lines that the model's text must cover: the most important ones of those that rules chose."""
+        """The lines that the model's text must cover: the lines of the most important kinds that rules chose."""
         chosen = [item.unit for item in self.summary.kept if line_of(item.unit) in self.summary.text]
         return [unit for unit in chosen if unit.weight >= _MANDATORY_WEIGHT][:_MANDATORY_MAX]
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
+    """A line of a model's answer, which has the right form."""
+
     text: str
     refs: tuple[str, ...]
     section: str = ""
@@ -143,7 +146,7 @@ class _Line:
 
 
 def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[StepText]:
-    """Return the texts of messages for the prompt: the beginning and the best lines of each text, call and result.
+    """Return the sources for the model's prompt: the beginning and the best lines of each text, call and result.
 
     Args:
         messages: The messages of the steps, in their order.
@@ -154,7 +157,7 @@ def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[Step
     best: dict[str, list[str]] = {}
     for item in kept:
         best.setdefault(item.unit.ref, []).append(item.unit.text)
-    found, room = [], 2 * _ASKED_CHARS
+    found, room = [], 2 * _ASKED_CHARS  # the best lines may add much: sources that exceed this are left out
     for ref, role, text in texts:
         head = text[:chars]
         shown = "\n".join([head, *(line for line in best.get(ref, ()) if line not in head)])
@@ -186,7 +189,12 @@ def instructions(prompt: str, style: str, wish: str = "") -> str:
 
 
 def state_in(answer: str, steps: SegmentSteps) -> tuple[list[Entry], int]:
-    """Return the state entries in an answer whose lines were checked, and how many entries were refused."""
+    """Return the state entries that a model found, and how many of its entries were refused.
+
+    Args:
+        answer: The answer of the model, whose lines `checked` has accepted.
+        steps: The steps that the model summarized.
+    """
     return extracted(_object(answer).get("state"), steps.sources)
 
 
@@ -200,7 +208,7 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
         cost: Counts the tokens of a text as a part of a request.
 
     Raises:
-        NotUsed: no line passes, or the summary would save too little.
+        NotUsed: the answer has no list of lines, no line passes all checks, or the summary would save too little.
     """
     said = _object(answer).get("lines")
     if not isinstance(said, list) or not 0 < len(said) <= _LINES_MAX:
@@ -228,7 +236,11 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
 
 
 def _accepted(said: Sequence[object], steps: SegmentSteps) -> tuple[list[_Line], list[str], set[str]]:
-    """Return the lines that pass all checks, why each other line is refused, and the refs of the refused ones."""
+    """Check each line of a model's answer.
+
+    Returns:
+        The lines that pass all checks; the reason for each refused line; and the refs of the refused lines.
+    """
     roles = {source.ref: "assistant" if source.role == "calls" else source.role for source in steps.sources}
     accepted: list[_Line] = []
     refused: list[str] = []
@@ -248,7 +260,10 @@ def _accepted(said: Sequence[object], steps: SegmentSteps) -> tuple[list[_Line],
 
 
 def _speaker(roles: Sequence[str]) -> str:
-    """Return the speakers of a line's sources, the least trusted first: it decides whether the line is quoted."""
+    """Return the roles of a line's sources as one speaker.
+
+    The least trusted role is named first, because the first decides whether the line is quoted as data.
+    """
     by_trust = sorted(set(roles), key=lambda role: (not is_quoted(role), role))
     return " and ".join(by_trust)
 
@@ -265,13 +280,19 @@ def _fitting(
 
 
 def _stand_ins(freed: set[str], steps: SegmentSteps) -> list[str]:
-    """Return the lines of the rules' version that rest on the sources of refused lines."""
+    """Return the lines that rules chose from the sources of refused lines: they replace these."""
     lines = [line_of(item.unit) for item in steps.summary.kept if item.unit.ref in freed]
     return [line for line in lines if line in steps.summary.text]
 
 
 def _text(lines: Sequence[_Line], stand_ins: Sequence[str], steps: SegmentSteps) -> str:
-    """Return the text of a segment: the lines by their sections, and the lines of the rules' version."""
+    """Return the text of a segment.
+
+    Args:
+        lines: The lines of the model, which are shown by section. Lines without a known section come first.
+        stand_ins: The lines that rules chose in place of refused or missing lines.
+        steps: The steps of the segment.
+    """
     of = steps.summary
     shown = [f"[Steps {of.step_from} to {of.step_to}, {refs_between(of.seq_from, of.seq_to)}, summarized]"]
     if any("«" in str(line) for line in [*lines, *stand_ins]):
@@ -284,6 +305,7 @@ def _text(lines: Sequence[_Line], stand_ins: Sequence[str], steps: SegmentSteps)
 
 
 def _check_and_why(refusal: str) -> tuple[str, str]:
+    """Split a refusal, such as "grounding: 42 is not in ...", into the name of the check and the reason."""
     check, _, why = refusal.partition(": ")
     return check, why
 
@@ -301,7 +323,11 @@ def _texts_of(messages: Sequence[Message]) -> Iterator[tuple[str, str, str]]:
 
 
 def _object(answer: str) -> dict[str, Any]:
-    """Return the JSON object of an answer; some models put it into a code block."""
+    """Parse the JSON object of an answer, which some models put into a code block.
+
+    Raises:
+        NotUsed: the answer is not JSON.
+    """
     text = answer.strip()
     if text.startswith("```"):
         text = text.partition("\n")[2].removesuffix("```")
@@ -313,6 +339,11 @@ def _object(answer: str) -> dict[str, Any]:
 
 
 def _line(said: object) -> _Line:
+    """Return a line of a model's answer.
+
+    Raises:
+        NotUsed: its text or its refs do not have the right form.
+    """
     text, refs = (said.get("text"), said.get("refs")) if isinstance(said, dict) else (None, None)
     if not isinstance(text, str) or not 0 < len(text.strip()) <= _LINE_CHARS_MAX or not text.strip().isprintable():
         raise NotUsed("schema", f"each line must be a text of 1 to {_LINE_CHARS_MAX} printable characters")
@@ -323,6 +354,7 @@ def _line(said: object) -> _Line:
 
 
 def _in_range(line: _Line, steps: SegmentSteps) -> str:
+    """Check that each ref of a line is one of the given sources; return the fault, or an empty text."""
     known = {source.ref for source in steps.sources}
     for ref in line.refs:
         if ref not in known:
@@ -344,7 +376,10 @@ def _grounded(line: _Line, steps: SegmentSteps) -> str:
 
 
 def _missing(lines: Sequence[_Line], steps: SegmentSteps) -> list[tuple[Unit, str]]:
-    """Return the mandatory lines that no line of the model covers, each with the reason."""
+    """Return the mandatory lines that the model's lines do not cover, each with the reason.
+
+    A mandatory line is covered if lines with its ref have all of its names.
+    """
     missing = []
     for unit in steps.mandatory:
         citing = " ".join(line.text for line in lines if unit.ref in line.refs)
@@ -378,6 +413,7 @@ def _tells_nothing(line: _Line, steps: SegmentSteps) -> str:
 
 
 def _is_willing(line: _Line, steps: SegmentSteps) -> str:
+    """Check that a line is not the model's refusal to answer; return the fault, or an empty text."""
     return "a line is one" if _REFUSED.search(line.text) else ""
 
 
@@ -402,4 +438,5 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def _quoted(text: str) -> str:
+    """Return a text with `>` before each line, so that the model reads it as a quotation."""
     return "\n".join(f"> {line}" for line in text.splitlines() or [""])

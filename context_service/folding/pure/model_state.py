@@ -1,8 +1,8 @@
-"""Statements of the state that a model found in steps, and which of them are kept.
+"""Statements of the state that a model found in steps, and the checks that decide which of them are kept.
 
-The model does not word statements: it points at a sentence, which is copied as it was written, if its author may make
-such a statement. So a model can find rules and values in any language, and cannot invent any: an invented sentence is
-in no source.
+The model does not write statements of its own: it names a sentence of a source, word for word. The sentence is kept if
+its author may make such a statement. So a model can find rules and values in any language, and cannot invent any,
+because an invented sentence is in no source.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from context_service.windows.pure.refs import parsed
 if TYPE_CHECKING:
     from context_service.folding.pure.model_segments import StepText
 
-FOUND_MAX = 12  # in the steps of a segment
+FOUND_MAX = 12  # the most statements from the steps of one segment
 _CHARS_MIN = 8
 # The roles that may make statements of each section.
 _ROLES = {
@@ -33,7 +33,7 @@ _DIGITS = re.compile(r"\d")
 
 
 def extracted(said: object, sources: Sequence[StepText]) -> tuple[list[Entry], int]:
-    """Return the statements that are kept, and how many are not.
+    """Return the statements that are kept as entries, and the number of those that are refused.
 
     Args:
         said: The value that the model returned for the state; a list, if the model followed its instructions.
@@ -47,7 +47,7 @@ def extracted(said: object, sources: Sequence[StepText]) -> tuple[list[Entry], i
 
 
 def not_known(found: Sequence[Entry], known: Sequence[Entry]) -> list[Entry]:
-    """Return the found entries without the known ones: those with the same section and sentence."""
+    """Return the found entries, except those with the section and the ref or the text of a known entry."""
     places = {(item.section, item.ref) for item in known} | {(item.section, item.text) for item in known}
     return [result for result in found if not {(result.section, result.ref), (result.section, result.text)} & places]
 
@@ -82,7 +82,10 @@ def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
 
 
 def _set_in(text: str, name: object, value: object) -> tuple[str, str]:
-    """Return the name and value that a sentence sets; both empty if one is missing, or if others could be meant."""
+    """Return the key and the value that a sentence sets; both are empty if that is not certain.
+
+    It is certain if the sentence has all words of the name, and the value is the only thing with digits in it.
+    """
     if not isinstance(name, str) or not isinstance(value, str) or not (key := key_of(name)):
         return "", ""
     words = key_of(text)

@@ -1,4 +1,4 @@
-"""Planning a fold: decides what happens to each part of a window, and computes the new state and the receipt."""
+"""Planning a fold (one compaction of a window): decide what happens to each part, and compute the state and receipt."""
 
 from __future__ import annotations
 
@@ -53,11 +53,13 @@ class FoldInputs:
         summaries: Digests and segments, and the blocks of the conversation zone.
         state_text: The text of the state, as the last fold wrote it.
         endings: The recorded outcomes of steps.
-        worth: The worth of lines, if an extension scored them.
+        blocks: The steps, and the notes and recalled passages after them.
+        entries: The current entries of the state.
+        worth: The importance of lines, if an extension scored them.
         prepared: The prepared fold to commit; None plans a new one.
-        clearing_of: Returns what folds clear of the calls of a tool; None if the profile has no rules for that.
+        clearing_of: Returns the profile's rules for clearing the calls of a tool; None if the profile has none.
         state_update: Entries that a model found in the steps, and the entries that they end.
-        instructions: What a caller wants this fold to keep; lines that concern it come first.
+        instructions: The caller's instructions for this fold; lines that concern them are kept first.
     """
 
     blocks: Sequence[FoldableBlock]
@@ -74,7 +76,19 @@ class FoldInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFold:
-    """A fold that is worked out and not yet written."""
+    """A fold that is computed and not yet written.
+
+    Attributes:
+        caught_up: The window, with its log read to the end.
+        before: The parts of the window before the fold.
+        fold: The changes of the fold.
+        state: The new text of the state.
+        state_left_out: The number of entries that have no room in this text.
+        state_added: The entries that the text has and the earlier text had not.
+        state_removed: The entries that the earlier text had and this one has not.
+        prepared_seq: The last message that the window had read when the fold was prepared; 0 if it was not prepared.
+        state_update: The entries that a model found in the steps, and the entries that they end.
+    """
 
     caught_up: CaughtUpWindow
     before: View
@@ -98,12 +112,18 @@ class PlannedFold:
 
     @property
     def to_cut(self) -> FoldableBlock | None:
-        """The newest step, if the window does not fit with the whole step, or None."""
+        """The newest step if the folded window is still too large with the whole step, else None."""
         return newest_of(self.fold.view) if self.tokens > limits_of(self.caught_up.window).high else None
 
 
 def with_cut(planned: PlannedFold, step: Step, profile: Profile) -> PlannedFold:
-    """Return a fold with its newest step cut to the room that the fold leaves, if that makes the step smaller."""
+    """Return a fold with its newest step cut to the room that the fold leaves, if that makes the step smaller.
+
+    Args:
+        planned: The fold without the cut.
+        step: The newest step, read from the log.
+        profile: The compression profile, which says which lines of the step matter.
+    """
     window, view = planned.caught_up.window, planned.fold.view
     newest = newest_of(view)
     room = room_of_newest(view, limits_of(window), waiting=planned.caught_up.waiting_tokens)
@@ -203,22 +223,23 @@ def receipt_of(planned: PlannedFold, reason: str) -> Receipt:
 
 
 def stated_at(entry: Entry) -> tuple[int, bool]:
-    """Return the sort key of an entry: the `seq` of its message; an entry by a caller comes after that message."""
+    """Return the sort key of an entry: its `seq`. An entry that a caller set comes after those of the same message."""
     return entry.seq, not entry.ref
 
 
 def _state_text(window: Window, inputs: FoldInputs, count: Callable[[str], int]) -> tuple[RenderedState, str]:
-    """Return the entries that have room, and the text of the state with its title."""
+    """Render the state, and return it both without and with its title."""
     update = inputs.state_update
     entries = [stored.entry for stored in inputs.entries if stored.number not in update.ended]
-    if update.new or any(stored.source == BY_MODEL for stored in inputs.entries):  # of two that differ the later holds
+    # A model finds statements later than rules do, so the stored order is not the order in which they were made.
+    if update.new or any(stored.source == BY_MODEL for stored in inputs.entries):
         entries = sorted([*entries, *update.new], key=stated_at)
     state = shown(entries, tokens_max=limits_of(window).state, count=count)
     return state, f"[State of the work after step {window.step_count}]\n{state.text}" if state.text else ""
 
 
 def _new_summaries(before: View, now: View) -> list[FoldSummary]:
-    """Return the summaries that a view has and an earlier view had not, for the receipt."""
+    """Return the summaries that the fold made, as the receipt lists them."""
     known = set(map(id, before.summaries))
     return [
         FoldSummary(

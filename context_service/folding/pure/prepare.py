@@ -1,8 +1,8 @@
 """Folds that are prepared before they are needed, and committed later.
 
-Most of the time of a fold goes into choosing lines of many steps. That choice, and which steps are masked and merged,
-stays valid during an epoch, whatever is appended meanwhile: appended blocks stay verbatim after the folded ones. The
-state changes, so its text is written when the fold is committed.
+A fold (one compaction of a window) needs most of its time to choose lines from many steps. This choice stays valid
+until the next epoch, that is, until the prefix of the packs breaks: blocks that are appended meanwhile stay verbatim
+after the folded ones. The state may change meanwhile, so its text is written when the fold is committed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,13 @@ class Prepared:
 
 
 def prepared(before: View, done: Fold, *, last_seq: int) -> Prepared:
-    """Return the part of a fold that is stored until the fold is committed."""
+    """Return the part of a fold that is stored until the fold is committed.
+
+    Args:
+        before: The window before the fold.
+        done: The fold.
+        last_seq: The `seq` of the last message that the window had read.
+    """
     old, new = before.rows, done.view.rows
     return Prepared(
         last_seq=last_seq,
@@ -91,4 +97,5 @@ def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
 
 
 def _place(summary: Summary) -> tuple[int, int]:
+    """Return the level and the first step of a summary, which identify it in a window."""
     return summary.level, summary.step_from

@@ -1,7 +1,7 @@
 """Summaries: segments of steps, and digests of segments, both chosen from original lines (units).
 
-A summary stores the best units of its steps, whether it shows them or not, so that a digest is chosen from original
-lines and never from a summary. Levels are geometric: a digest of level 4 covers the steps of many digests of level 3.
+A summary stores the best units of its steps, also those that its text does not show. So a digest is always chosen from
+original lines and never from the text of a summary. A digest of level 4 covers the steps of many digests of level 3.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from context_service.windows.pure.refs import refs_between
 CONVERSATION, SEGMENT, DIGEST = 1, 2, 3  # levels; deeper digests are higher
 BY_RULES = "extractive"
 SEGMENT_TOKENS_MAX, DIGEST_TOKENS_MAX = 260, 420
-_KEPT_OF_SEGMENT, _KEPT_OF_DIGEST = 40, 80
-_REFERRED_STEPS = 2  # that mention each name of a line: the one that has it, and another
+_KEPT_OF_SEGMENT, _KEPT_OF_DIGEST = 40, 80  # the number of units that a summary stores for later digests
+_REFERRED_STEPS = 2  # a name matters if at least two steps mention it: its own step, and another
 _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _READING = "read search grep rg find glob list ls cat view open fetch get browse lookup query show head tail tree look"
 _READS = frozenset(_READING.split())
@@ -30,7 +30,7 @@ _KEPT_TOKENS = 20  # a summary keeps one more unit for each 20 tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """A unit with the number of its step, and its importance."""
+    """A unit with the number of its step, and whether a tool call of the step failed: the inputs of its importance."""
 
     unit: Unit
     step: int
@@ -49,6 +49,8 @@ class Summary:
         kept: The best units of the steps, in their order.
         method: The author of the text: `BY_RULES`, or a model.
         verdict: The verdict on the model's version: accepted, or the failed check. Empty if no model was asked.
+        text: The text that a pack shows.
+        tokens: The tokens of the text as a piece of a request.
     """
 
     level: int
@@ -75,10 +77,10 @@ def summary(
     count: Callable[[str], int],
     chose: Callable[[float, bool], None] | None = None,
 ) -> Summary:
-    """Return a summary of steps: as many of their best units as have room, in their order.
+    """Summarize steps: choose as many of their best units as fit, and show them in their order.
 
-    Lines of tools that search and read come last, and are at most a third of the lines; if there are no others, one of
-    them stands for all.
+    Lines of tools that search and read are mostly noise: they are chosen last, and are at most a third of the lines. If
+    there are no other lines, one of them is shown.
 
     Args:
         level: The level of the summary, as in `Summary`.
@@ -86,10 +88,10 @@ def summary(
         seqs: The `seq` of the first and the last message of the steps.
         units: The units to choose from, in their order.
         tokens_max: The number of tokens that the text may have.
-        seen: The inputs of the importance of units.
+        seen: The facts from which the importance of units is computed.
         weights: The weights of the features of importance.
         count: A function that counts the tokens of a text.
-        chose: Called for each unit with its importance, and whether the text has it.
+        chose: Called for each unit with its importance, and with whether the text shows it.
     """
     kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
     worth = [
@@ -134,7 +136,7 @@ def digest(
     weights: Weights,
     count: Callable[[str], int],
 ) -> Summary:
-    """Return a digest of summaries that follow each other, one level deeper than the deepest of them."""
+    """Summarize consecutive summaries in a digest, whose level is one more than their highest level."""
     first, last = several[0], several[-1]
     return summary(
         max(part.level for part in several) + 1,
@@ -149,7 +151,7 @@ def digest(
 
 
 def joined(first: Summary, second: Summary, *, count: Callable[[str], int]) -> Summary:
-    """Return one segment for two that follow each other, of which at most one has lines."""
+    """Join two consecutive segments into one. At most one of the two may have lines."""
     seqs = (min(first.seq_from, second.seq_from), max(first.seq_to, second.seq_to))
     of_lines = first if first.kept else second
     lines = of_lines.text.partition("\n")[2]
@@ -166,7 +168,11 @@ def joined(first: Summary, second: Summary, *, count: Callable[[str], int]) -> S
 
 
 def is_noise(unit: Unit, seen: ImportanceInputs) -> bool:
-    """Return whether a line is a tool's that searches or reads, and names a thing that no other step mentions."""
+    """Return whether a line is probably useless.
+
+    It is, if it comes from a tool that only searches or reads, and if it names nothing or a thing that no other step
+    mentions.
+    """
     role, _, tool = unit.speaker.partition(" ")
     words = {word.lower() for word in _WORD_OF_NAME.findall(tool)}
     if role != "tool" or not words & _READS or words & _WRITES:
@@ -176,14 +182,16 @@ def is_noise(unit: Unit, seen: ImportanceInputs) -> bool:
 
 
 def _head(steps: tuple[int, int], seqs: tuple[int, int]) -> str:
+    """Return the first line of a summary, which says which steps and messages it covers."""
     return f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
 
 
 def _different(worth: Sequence[float], units: Sequence[Scored], seen: ImportanceInputs) -> list[int]:
-    """Return the units in the order of their worth, each text once.
+    """Return the indexes of the units in the order of their importance, each text once.
 
-    A unit with the form of an earlier one, such as the same warning of another host, is worth less than the first: the
-    second one half of its own worth, the third one a third. Forms that recur all the time are worth less, too.
+    Units that differ only in names and numbers, such as the same warning about two hosts, have the same form. The
+    second unit of a form counts with one half of its importance, the third with a third, and so on. Forms that many
+    units of the whole window have count less, too.
     """
     texts: set[str] = set()
     often: dict[str, int] = {}

@@ -63,14 +63,23 @@ class Folding:
     ) -> Receipt:
         """Fold a window now, or return the receipt that a fold would have.
 
-        With instructions, a model writes the segments if the window has one.
+        With instructions, a model writes the segments if the service has a model for them.
+
+        Args:
+            window_id: The window to fold.
+            principal: The caller; it must be allowed to see the window.
+            dry_run: Return the receipt, and write nothing.
+            reason: The reason for the receipt.
+            instructions: What the fold must keep first; empty if nothing special.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             FoldNoProgress: there is nothing to fold.
-            InvalidArgument, LimitExceeded: the instructions are malformed, or too long.
-            Aborted: too many concurrent writes to the window.
+            InvalidArgument: the instructions are malformed.
+            LimitExceeded: the instructions are too long.
+            Aborted: other calls wrote to the window at the same time, and no attempt succeeded.
         """
         principal = principal.without_admin()
         check_text("instructions", instructions, chars_max=WISH_CHARS_MAX)
@@ -100,15 +109,26 @@ class Folding:
         expected_epoch: int | None = None,
         instructions: str = "",
     ) -> tuple[Receipt, int]:
-        """Prepare a fold and store it, and return its receipt as of now, and the epoch for which it is valid.
+        """Prepare a fold and store it until it is committed.
+
+        Args:
+            window_id: The window to fold.
+            principal: The caller; it must be allowed to see the window.
+            expected_epoch: Refuse the call if the window has another epoch; None accepts any.
+            instructions: What the fold must keep first; empty if nothing special.
+
+        Returns:
+            The receipt that the fold would have now, and the epoch in which it can be committed.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             FoldStale: the window has another epoch than `expected_epoch`.
             FoldNoProgress: there is nothing to fold.
-            InvalidArgument, LimitExceeded: the instructions are malformed, or too long.
-            Aborted: too many concurrent writes to the window.
+            InvalidArgument: the instructions are malformed.
+            LimitExceeded: the instructions are too long.
+            Aborted: other calls wrote to the window at the same time, and no attempt succeeded.
         """
         principal = principal.without_admin()
         check_text("instructions", instructions, chars_max=WISH_CHARS_MAX)
@@ -126,7 +146,7 @@ class Folding:
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             planned, fold = await until_written(stored_fold, what="the window")
         planned = replace(planned, prepared_seq=fold.last_seq)
-        if self._segments:  # without the lock, so that packs can be made meanwhile
+        if self._segments:  # the lock is released, so that other calls can pack the window while a model writes
             planned = await self._with_model_segments(planned, fold, self._segments, instructions, principal)
         return receipt_of(planned, "prepared"), planned.caught_up.window.epoch
 
@@ -136,12 +156,13 @@ class Folding:
         """Commit the prepared fold, with the state as it is now, and return the receipt.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             FoldNotPrepared: no fold was prepared.
             FoldStale: the window has another epoch than `expected_epoch`, or than the prepared fold.
             RequestIdReused: another request had the same request id.
-            Aborted: too many concurrent writes to the window.
+            Aborted: other calls wrote to the window at the same time, and no attempt succeeded.
         """
         principal = principal.without_admin()
 
@@ -153,7 +174,7 @@ class Folding:
                 raise FoldNotPrepared("the window has no prepared fold; call PrepareFold first")
             if epoch <= caught_up.window.epoch:
                 _check_epoch(caught_up.window, epoch)
-            if not fold or epoch > caught_up.window.epoch:  # another replica was faster
+            if not fold or epoch > caught_up.window.epoch:  # another call has changed the window since it was read
                 raise RowsChanged
             planned = await self._planning.plan(caught_up, principal, fold)
             return await self._writing.write_prepared(planned, principal, request)
@@ -195,7 +216,7 @@ def _check_progress(planned: PlannedFold) -> None:
     """Refuse a fold that changes nothing.
 
     Raises:
-        FoldNoProgress: it changes nothing.
+        FoldNoProgress: the fold changes nothing.
     """
     if not planned.fold.changes:
         raise FoldNoProgress("the window has nothing left to fold; go on without a fold")

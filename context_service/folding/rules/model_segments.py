@@ -1,6 +1,7 @@
-"""Lets a model write the segments of a prepared fold. No pack waits for it: the prepared fold is valid without it.
+"""Lets a model write the segments (summaries of steps) of a prepared fold.
 
-After three failures in a row the model is not asked for a while. Each segment has its verdict.
+No pack waits for the model, because the prepared fold is already valid with the segments that rules wrote. After three
+failures in a row the model is not asked for some steps. Each segment stores the verdict on the model's text.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ from context_service.windows.rules.telemetry import Telemetry
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 
-FAILURES_MAX = 3  # in a row
-EXTRACTIVE_STEPS = 50  # number of steps folded without a model after failures
-SEGMENTS_MAX = 8  # the newest segments of a fold, which a model writes
+FAILURES_MAX = 3  # after this many failures in a row, the model is not asked for a while
+EXTRACTIVE_STEPS = 50  # the number of steps for which it is not asked then
+SEGMENTS_MAX = 8  # a model writes at most this many segments of a fold, the newest
 _ASKED_TOKENS_MAX = 32_000  # limit for a prompt with its answer
 _MESSAGES_AT_ONCE = 256
 _CHECKING = 8  # times the cost of parsing: the sources are searched for names and numbers
@@ -95,7 +96,10 @@ class Writing:
     async def written(
         self, window: Window, before: View, fold: Prepared, *, state_tokens: int, principal: Principal, wish: str = ""
     ) -> Prepared | None:
-        """Store a prepared fold with segments that a model wrote, and return it, or None if it stays as it is.
+        """Let a model write the segments of a prepared fold; store the fold with them, and return it.
+
+        The result is None if the fold stays as it is: if there is no model or no segment, if the model is not asked
+        after failures, if the window would be too large, or if the window has changed meanwhile.
 
         Args:
             window: The window as it was when the fold was planned.
@@ -142,7 +146,10 @@ class Writing:
         return better if is_kept else None
 
     def _model(self, window: Window) -> str:
-        """Return the name of the model that a window uses: the one of its settings, or the cheapest that fits."""
+        """Return the name of the model that a window uses.
+
+        It is the model of the window's settings, or the first configured model whose context is large enough.
+        """
         named = window.config.summarization_model
         if named != BY_ANY_MODEL:
             return named
@@ -152,9 +159,15 @@ class Writing:
     async def _segment(
         self, window: Window, before: View, limits: Limits, of: Summary, ask: tuple[str, str], principal: Principal
     ) -> _Answer:
-        """Return a segment with the text of a model, or unchanged, with the reason.
+        """Let a model write a segment; return it with the model's text, or with its own text and the reason as verdict.
 
-        `ask` has the name of the model, and the instructions of the caller for this fold.
+        Args:
+            window: The window.
+            before: The parts of the window before the fold.
+            limits: The limits of the window.
+            of: The segment that rules wrote.
+            ask: The name of the model, and the instructions of the caller for this fold.
+            principal: The caller; it must be allowed to see the window.
         """
         model, wish = ask
         messages = await self._messages(window, of, principal)
@@ -199,7 +212,7 @@ class Writing:
         return made
 
     async def _messages(self, window: Window, of: Summary, principal: Principal) -> Sequence[Message]:
-        """Return the messages of the steps that a segment replaces."""
+        """Return the messages of the steps that a segment replaces, without those that the window leaves out."""
         found: list[Message] = []
         seq = of.seq_from
         while seq <= of.seq_to:

@@ -23,8 +23,9 @@ from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged
 
-_FOLDING = 200  # bytes of parsing that a fold costs for each token it looks through
-_COMMITTING = 10  # the same for a fold that was prepared
+# The cost for each token of the window, in bytes of JSON parsing: of a new fold, and of a prepared fold.
+_FOLDING = 200
+_COMMITTING = 10
 
 
 class FoldPlanning:
@@ -65,14 +66,14 @@ class FoldPlanning:
         cuts: bool = True,
         instructions: str = "",
     ) -> PlannedFold:
-        """Return the fold of a window, by the newest token factor.
+        """Return the fold of a window, computed with the newest token factor (the ratio of billed to counted tokens).
 
         Args:
             caught_up: The window after it has read its log.
             principal: The caller; its tenant and bounds limit the rows.
             prepared: The prepared fold to commit; None plans a new one.
             cuts: Cut the newest step if it does not fit. False if more steps of the log follow it.
-            instructions: What a caller wants this fold to keep.
+            instructions: The caller's instructions about what this fold must keep.
 
         Raises:
             RowsChanged: the window changed meanwhile.
@@ -101,9 +102,10 @@ class FoldPlanning:
         return await self._profiles.beside(profile, principal, RENDERING * size, with_cut, planned, step, profile)
 
     async def _inputs(self, window: Window, principal: Principal, prepared: Prepared | None) -> FoldInputs:
-        """Read the inputs of a fold: blocks, summaries, state, outcomes, and the scores of an extension if any.
+        """Read the inputs of a fold: blocks, summaries, state, recorded outcomes, and the scores of an extension.
 
-        For a prepared fold the lines of blocks are not read, unless the window learns, because they are chosen already.
+        For a prepared fold the lines of blocks are not read, because they are chosen already. A window that learns
+        reads them all the same, to count them.
         """
         with_units = prepared is None or window.config.learning
         blocks = await self._views.blocks(window, principal=principal, with_units=with_units)
@@ -136,6 +138,6 @@ class FoldPlanning:
         new = not_known(found, [*known, *(old for old, _ in ended)])
         now, superseded = after(sorted(known, key=stated_at), new)
         holds = {id(entry) for entry in now}
-        new = [entry for entry in new if id(entry) in holds]  # later statements about the same thing stay
+        new = [entry for entry in new if id(entry) in holds]  # without those that a later statement has replaced
         numbers = {id(entry.entry): entry.number for entry in stored}
         return StateUpdate(new, {numbers[id(old)]: by.seq for old, by in superseded if id(old) in numbers})

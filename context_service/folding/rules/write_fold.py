@@ -1,4 +1,4 @@
-"""Writing folds: lock the window, check that it is what it was, write the fold, and count it."""
+"""Writing folds: lock the window, check that it is unchanged since the planning, write the fold, and count it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged
 from service_runtime.statements.requests import Request, Requests
 
-_COUNTING = 40  # bytes of parsing that counting costs for each block of a fold
+_COUNTING = 40  # the cost of counting for each block of a fold, in bytes of JSON parsing
 
 
 class FoldWriting:
@@ -71,7 +71,7 @@ class FoldWriting:
         return receipt
 
     async def write_prepared(self, planned: PlannedFold, principal: Principal, request: Request | None) -> Receipt:
-        """Write a prepared fold, idempotently by request, and return its receipt.
+        """Write a prepared fold, and return its receipt. A repeated request gets the receipt of the first one.
 
         Raises:
             RowsChanged: the window changed meanwhile.
@@ -89,6 +89,11 @@ class FoldWriting:
         return written
 
     async def _locked(self, transaction: Transaction, window: Window) -> Window:
+        """Lock a window until the end of the transaction.
+
+        Raises:
+            RowsChanged: the window is not as it was when the fold was planned.
+        """
         locked = await self._rows.lock(transaction, window.context_id, window.window_id)
         if locked is None or not _is_same(locked, window):
             raise RowsChanged
@@ -127,6 +132,7 @@ class FoldWriting:
         await self._checkpoints.prune(transaction, window)
 
     async def _count(self, planned: PlannedFold, reason: str, principal: Principal) -> None:
+        """Count a written fold for the metrics, and its lines for windows that learn."""
         window = planned.caught_up.window
         self._telemetry.broke(reason, profile=window.profile)
         size = _COUNTING * (len(planned.before.blocks) + len(planned.before.summaries) + len(planned.fold.worth))

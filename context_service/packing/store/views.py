@@ -332,7 +332,11 @@ class ViewRows:
     async def blocks(self, window: Window, *, principal: Principal, with_units: bool = True) -> list[FoldableBlock]:
         """Return the blocks of a window with the fields that folds need.
 
-        Blocks that a prepared fold has covered come without their units, because their choice is already made.
+        Args:
+            window: The window that has the blocks.
+            principal: The caller; it must be allowed to see the window.
+            with_units: Read the units, names, tools and texts, too. A prepared fold does not need them, because its
+                lines are chosen already.
         """
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_BLOCKS if with_units else _SIZES, (door.tenant_id, window.window_id))
