@@ -214,7 +214,8 @@ class Catalog(Generic[T]):
             conditions: The parameters of the condition `Table.listed`, if the table has one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
+            InvalidArgument: the page size is negative.
+            InvalidPageToken: the page token is malformed, or belongs to another query.
         """
         (after,) = pages.decode_texts(query, page.token, parts=1)
         count = pages.page_size(page.size)

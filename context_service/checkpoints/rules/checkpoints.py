@@ -107,9 +107,13 @@ class Checkpoints:
         """Store the state of a window after it has read its log, without a step that still waits for results.
 
         Raises:
-            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             WindowBehind: there was no time to read all of the log; what was read stays.
-            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: as the RPC in the proto file says.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
+            Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
         check_text("label", label, chars_max=LABEL_CHARS_MAX)
         principal = principal.without_admin()
@@ -125,7 +129,7 @@ class Checkpoints:
         """Write a checkpoint, and return it.
 
         Raises:
-            Moved: the window changed since it was read.
+            RowsChanged: the window changed since it was read.
         """
 
         async def work(transaction: Transaction) -> Checkpoint:
@@ -146,7 +150,8 @@ class Checkpoints:
 
         Raises:
             WindowNotFound: there is no such window.
-            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
+            InvalidArgument: the page size is negative.
+            InvalidPageToken: the page token is malformed, or belongs to another query.
         """
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
@@ -176,10 +181,14 @@ class Checkpoints:
             request: The idempotency key of the call, and the hash of its request.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             CheckpointNotFound: the window has no such checkpoint, or no longer has it.
             LogMoved: the log has messages that the caller does not know.
-            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: as the RPC in the proto file says.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
+            Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
         principal = principal.without_admin()
 
@@ -213,10 +222,14 @@ class Checkpoints:
                 call.
 
         Raises:
-            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             CheckpointNotFound: it has no such checkpoint, or no longer.
             LogMoved: the log has messages that the caller does not know.
-            InvalidArgument, LimitExceeded, RequestIdReused: see the proto file; also errors of `chosen`.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
+            Also the errors of `chosen`.
         """
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             standing = await self._rows.standing(window_id, principal=principal)

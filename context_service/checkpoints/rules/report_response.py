@@ -110,10 +110,13 @@ class Recovery:
             request: The idempotency key of the call, and the hash of its request.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             InvalidArgument: the window has had no such pack.
             LogMoved: the log has messages that the caller does not know.
-            LimitExceeded, RequestIdReused: as the RPC in the proto file says; also the errors of `Packing.pack`.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
+            Also the errors of `Packing.pack`.
         """
         principal = principal.without_admin()
         named = parsed(pack_id)

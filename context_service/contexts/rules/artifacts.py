@@ -87,7 +87,8 @@ class Artifacts:
             request: The idempotency key of the call; None if the call has none.
 
         Raises:
-            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            TaskNotFound: the context has no such task.
             ContextClosed, TaskEnded: the context or the task has ended.
             ArtifactNotFound: a chunk of an artifact that does not exist.
             ArtifactComplete: a chunk after the last one.
@@ -126,7 +127,8 @@ class Artifacts:
         """Return a version of an artifact with its parts; 0 is the newest version.
 
         Raises:
-            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            TaskNotFound: the context has no such task.
             ArtifactNotFound: the task has no such artifact, or not this version.
         """
         check_text("artifact_id", artifact_id, chars_max=ID_CHARS_MAX, required=True)

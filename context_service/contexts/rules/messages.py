@@ -390,7 +390,8 @@ class Messaging:
 
         Raises:
             ContextNotFound: there is no such context.
-            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
+            InvalidArgument: the page size is negative.
+            InvalidPageToken: the page token is malformed, or belongs to another query.
         """
         for name, value in (("seq_from", seq_from), ("seq_to", seq_to)):
             if value < 0:
@@ -431,7 +432,9 @@ class Messaging:
         """Return a page of contexts, newest first, and the token of the next page.
 
         Raises:
-            InvalidArgument, InvalidPageToken, LimitExceeded: as the RPC in the proto file says.
+            InvalidArgument: a field of the request is malformed or out of range.
+            InvalidPageToken: the page token is malformed, or belongs to another query.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
         """
         self._checks.check_filter(which)
         query = (rpc, principal.tenant_id, principal.user_id, *(getattr(which, field.name) for field in fields(which)))
@@ -454,7 +457,9 @@ class Messaging:
         Raises:
             ContextNotFound: there is no such context.
             ContextClosed: the context is closed.
-            InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
         """
         for name in names:
             if name not in CHANGEABLE:
@@ -521,7 +526,9 @@ class Messaging:
             ContextNotFound: there is no such context.
             ContextClosed: the context is closed.
             MessageNotFound: one of them does not exist.
-            InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
         """
         check_message_ids(message_ids, path="message_ids")
         unique_ids = list(dict.fromkeys(message_ids))

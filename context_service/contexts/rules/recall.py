@@ -179,7 +179,8 @@ class Recalling:
         Raises:
             ContextNotFound: there is no such context.
             TaskNotFound: the context does not have all referenced tasks.
-            InvalidArgument, LimitExceeded: as the RPC in the proto file says.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
         """
         with self._timed():
             return await self._recall(context_id, query, principal=principal)

@@ -104,7 +104,8 @@ class Tasks:
             request: The idempotency key of the call; None if the call has none.
 
         Raises:
-            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            TaskNotFound: the context has no such task.
             ContextClosed, TaskEnded: it can no longer change.
             VersionConflict: it has another version.
             RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
@@ -153,7 +154,8 @@ class Tasks:
         """End a task as canceled; idempotent.
 
         Raises:
-            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            TaskNotFound: the context has no such task.
             ContextClosed: the context is closed.
             TaskEnded: it ended in another state.
             RequestIdReused: another request had the same request id.
@@ -176,7 +178,8 @@ class Tasks:
         """Return a task with its newest messages, the oldest first; `history_length` None reads as many as fit.
 
         Raises:
-            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            TaskNotFound: the context has no such task.
         """
         context_id = context_id or await self._references.context_of(task_id, principal=principal, reads=True)
         task = await self._read(context_id, task_id, principal)
@@ -192,7 +195,8 @@ class Tasks:
 
         Raises:
             ContextNotFound: there is no such context.
-            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
+            InvalidArgument: the page size is negative.
+            InvalidPageToken: the page token is malformed, or belongs to another query.
         """
         query = ("ListTasks", principal.tenant_id, context_id, sorted(state.value for state in states))
         tasks = await self._rows.page(

@@ -137,7 +137,9 @@ class Forks:
             request: The idempotency key of the call; None if the call has none.
 
         Raises:
-            WindowNotFound, WindowClosed, ContextClosed: the window does not exist, or it or its context is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
+            ContextClosed: the context of the window is closed.
             BudgetTooSmall: prompt, tools, task and the inherited state do not fit.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused, Aborted: see the proto file.

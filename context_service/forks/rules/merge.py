@@ -100,9 +100,12 @@ class Merges:
             WindowNotFound: the window does not exist.
             InvalidArgument: the window is no fork.
             PermissionDenied: the principal does not reach the parent.
-            WindowClosed, ContextClosed: the parent is closed.
+            WindowClosed: the parent window is closed.
+            ContextClosed: the context of the parent window is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
-            LimitExceeded, RequestIdReused, Aborted: as the RPC in the proto file says.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
+            Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
         if tokens_max < 0:
             raise InvalidArgument(f"tokens_max must be 0 or more (got {tokens_max})", field="tokens_max")
@@ -200,7 +203,7 @@ class Merges:
         """Write the result, once, close the fork, and return the closed fork.
 
         Raises:
-            Moved: the fork has a new message, or another call merged it.
+            RowsChanged: the fork has a new message, or another call merged it.
         """
         text, is_whole = worked.result
         came = ToolResult(tool_call_id=tool_call_id or fork_ref(fork.number), content_json=orjson.dumps(text).decode())

@@ -94,7 +94,8 @@ class MappingRegistry:
             name: The name of the mapping; empty takes `simple_chat`.
 
         Raises:
-            InvalidArgument, LimitExceeded: `app_id` or `name` is malformed.
+            InvalidArgument: `app_id` or `name` is malformed.
+            LimitExceeded: `app_id` or `name` is too long.
             MappingNotFound: there is no such mapping; the error names the apps that have the name.
             MappingBroken: the stored mapping no longer compiles.
         """
@@ -109,7 +110,8 @@ class MappingRegistry:
         """Return the mapping that `find` would return, with its name, scope and version.
 
         Raises:
-            InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
+            InvalidArgument: `app_id` or `name` is malformed.
+            LimitExceeded: `app_id` or `name` is too long.
             MappingNotFound: there is no such mapping.
         """
         return (await self._look_up(principal, app_id, name)).listed
@@ -120,7 +122,8 @@ class MappingRegistry:
         """Return a page of the mappings that the caller sees, the built-in ones last, and the next page's token.
 
         Raises:
-            InvalidArgument, LimitExceeded: `app_id` cannot be one.
+            InvalidArgument: `app_id` is malformed.
+            LimitExceeded: `app_id` is too long.
             InvalidPageToken: the token is malformed or of another query.
         """
         check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
@@ -197,7 +200,8 @@ class MappingRegistry:
         """Remove a mapping from the scope that `register` would write it to, and return it as it was.
 
         Raises:
-            InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
+            InvalidArgument: `app_id` or `name` is malformed.
+            LimitExceeded: `app_id` or `name` is too long.
             MappingNotFound: there is none in this scope; the error names the apps that have the name.
             MappingBuiltIn: it cannot be removed.
             PermissionDenied: the key is bound to other apps.

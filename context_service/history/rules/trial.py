@@ -201,7 +201,8 @@ class MappingTrials:
         """Return a sample in the form of a node that a walk reached.
 
         Raises:
-            InvalidArgument, LimitExceeded: one of its fields is malformed or too long.
+            InvalidArgument: one of its fields is malformed.
+            LimitExceeded: one of its fields is too long.
         """
         for name in ("id", "external_id", "name", "type", "general_type", "status", "edge_type"):
             check_text(f"{field}.{name}", getattr(sample, name), chars_max=self._limits.sample_chars_max)

@@ -70,7 +70,8 @@ class CatchingUp:
         """Read a window's log to its end, and return the window.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             RowsChanged: another call wrote to the window meanwhile.
         """
@@ -90,7 +91,8 @@ class CatchingUp:
                 replica, or after a crash) must also see that the cache is cold.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             RowsChanged: another call wrote to the window meanwhile.
         """

@@ -125,7 +125,7 @@ class Learning:
             InvalidArgument: the profile does not exist.
             LimitExceeded: the tenant learns for too many profiles and apps.
             PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            RequestIdReused: the request id was used before, for another request.
         """
         door = self._database.of(principal)
         check_text("app_id", app_id, chars_max=APP_CHARS_MAX)

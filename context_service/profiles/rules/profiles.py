@@ -75,7 +75,7 @@ class OwnProfiles:
             InvalidArgument: the name is malformed or that of a built-in profile, or the text is not a profile.
             LimitExceeded: the profile is too large, or there are too many.
             PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            RequestIdReused: the request id was used before, for another request.
         """
         check_name(name)
         if name in profile_names():
@@ -106,7 +106,8 @@ class OwnProfiles:
         Learned versions are included for callers that may see their app.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size or another field of the request is out of range.
+            InvalidPageToken: the page token is malformed, or belongs to another query.
         """
         if name:
             check_name(name)

@@ -71,11 +71,15 @@ class Outcomes:
         """Store how steps of a window ended. The window reads its log first, so that it knows all steps.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             WindowBehind: there was no time to read the whole log; the messages read so far are kept.
-            InvalidArgument, LimitExceeded: the window has no such steps, or a number is out of range.
-            SubjectRequired, PermissionDenied: a lesson needs a user, and the call has none or may not store for it.
-            RequestIdReused, Aborted: see the contract.
+            InvalidArgument: the window has no such steps, or a number is out of range.
+            LimitExceeded: the lesson is too long.
+            SubjectRequired: the request has a lesson, and the call acts for no user.
+            PermissionDenied: the request has a lesson, and the caller may not store memories for the user.
+            RequestIdReused: the request id was used before, for another request.
+            Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
         _check(outcome, principal)
         principal = principal.without_admin()
@@ -125,7 +129,7 @@ class Outcomes:
         """Write how steps ended, and return the answer.
 
         Raises:
-            Moved: the window has another epoch meanwhile, and its steps may be others.
+            RowsChanged: the window has another epoch meanwhile, and its steps may be others.
         """
 
         async def work(transaction: Transaction) -> RecordedOutcome:

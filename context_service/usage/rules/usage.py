@@ -70,7 +70,8 @@ class Billing:
 
         Raises:
             WindowNotFound: the window does not exist.
-            InvalidArgument, RequestIdReused: see the contract.
+            InvalidArgument: a field of the request is malformed or out of range.
+            RequestIdReused: the request id was used before, for another request.
         """
         _check(billed)
         principal = principal.without_admin()

@@ -135,7 +135,8 @@ def _entry(said: StateStatement, field: str, last_seq: int, *, is_removed: bool 
         is_removed: The entry is to be removed, so its section and its key or text suffice.
 
     Raises:
-        InvalidArgument, LimitExceeded: a field is malformed or too long; the error names it.
+        InvalidArgument: a field is malformed; the error names the field.
+        LimitExceeded: a field is too long; the error names the field.
     """
     if said.section not in SAID:
         said_ones = ", ".join(sorted(SAID))

@@ -88,7 +88,8 @@ class Accounts:
 
         Raises:
             WindowNotFound: the window does not exist.
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size or another field of the request is out of range.
+            InvalidPageToken: the page token is malformed, or belongs to another query.
         """
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
@@ -115,7 +116,7 @@ class Accounts:
         Raises:
             WindowNotFound: the window does not exist.
             InvalidArgument: a section is unknown.
-            InvalidPageToken: see the contract.
+            InvalidPageToken: the page token is malformed, or belongs to another query.
         """
         for section in sections:
             if section not in ENTRY_SECTIONS | _COUNTED:

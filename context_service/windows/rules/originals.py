@@ -167,7 +167,8 @@ class Originals:
 
         Raises:
             WindowNotFound: the window does not exist.
-            InvalidArgument, LimitExceeded: see the contract.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
         """
         principal = principal.without_admin()
         context_id = await self._rows.context_of(window_id, principal=principal)

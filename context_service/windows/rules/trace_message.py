@@ -130,7 +130,8 @@ class Tracing:
 
         Raises:
             WindowNotFound: the window does not exist.
-            InvalidArgument, LimitExceeded: the text is not a ref of messages, or too long.
+            InvalidArgument: `ref` is not a ref of messages.
+            LimitExceeded: the text is too long.
             RefNotFound: the context has no such message.
             Erased: all messages of the ref were retracted.
         """

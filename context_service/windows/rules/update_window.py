@@ -129,9 +129,13 @@ class Editing:
         the next pack on.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             BudgetTooSmall: the change does not fit together with the pins and the required part of the state.
-            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
+            Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
         is_new_goal = breaks = False
         told = {**change.config, **config.budget_of(change.token_budget, change.output_reservation)}
@@ -190,10 +194,15 @@ class Editing:
         """Pin a text, or the text that a ref names; return the id of the pin and the tokens of all pins.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
-            RefNotFound, Erased: the context has nothing with this ref, or it was retracted.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
+            RefNotFound: the context has nothing with this ref.
+            Erased: the message of the ref was retracted.
             BudgetTooSmall: the pin does not fit together with the head and the other pins.
-            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
+            Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
         if bool(text.strip()) == bool(ref):
             raise InvalidArgument("give either text or ref", field="text")
@@ -242,9 +251,11 @@ class Editing:
         """Remove a pin, and return the tokens of the remaining pins.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             PinNotFound: the window has no pin with this id.
-            RequestIdReused, Aborted: see the contract.
+            RequestIdReused: the request id was used before, for another request.
+            Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
 
         async def prepared(standing: WindowSnapshot) -> _Write:
@@ -276,9 +287,13 @@ class Editing:
         """Set and remove entries of the state, and return how many entries changed.
 
         Raises:
-            WindowNotFound, WindowClosed: the window does not exist, or is closed.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
             BudgetTooSmall: the part of the state that each pack must have does not fit with the new entries.
-            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
+            Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
         entries_said(said, removed, last_seq=0)  # a request that cannot be is refused before anything is read
 
@@ -371,7 +386,7 @@ class Editing:
         """Write a change under the lock of its window, and return the change's answer.
 
         Raises:
-            Moved: the window is another one meanwhile.
+            RowsChanged: the window is another one meanwhile.
         """
 
         async def work(transaction: Transaction) -> Any:

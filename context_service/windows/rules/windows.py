@@ -122,7 +122,8 @@ class Windows:
         """Check the input for a new window, and return it with the counted tokens of its head.
 
         Raises:
-            InvalidArgument, LimitExceeded: the input is malformed or too large.
+            InvalidArgument: the input is malformed.
+            LimitExceeded: the input is too large.
         """
         named = await self._profiles.named(said.compression_profile, principal=principal)
         size = RENDERING * len(said.system_prompt + said.tools_json + said.goal)
@@ -132,9 +133,12 @@ class Windows:
         """Open a window on a context.
 
         Raises:
-            ContextNotFound, ContextClosed: the context does not exist, or is closed.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            ContextClosed: the context is closed.
             BudgetTooSmall: the head of the window, before all steps, does not fit into its limit.
-            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
+            RequestIdReused: the request id was used before, for another request.
         """
         given = await self.prepared(said, principal=principal)
         if given.config.learning:
@@ -180,7 +184,8 @@ class Windows:
 
         Raises:
             ContextNotFound: the context does not exist.
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size or another field of the request is out of range.
+            InvalidPageToken: the page token is malformed, or belongs to another query.
         """
         if not await self._log.read(context_id, principal=principal):
             raise not_found(context_id)
@@ -195,7 +200,7 @@ class Windows:
 
         Raises:
             WindowNotFound: the window does not exist.
-            RequestIdReused: see the contract.
+            RequestIdReused: the request id was used before, for another request.
         """
         principal = principal.without_admin()
         context_id = await self._rows.context_of(window_id, principal=principal)
