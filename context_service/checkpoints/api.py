@@ -88,6 +88,7 @@ class CheckpointsServicer(context_windows_pb2_grpc.CheckpointsServicer):
 
 
 def _recovered(recovered: Recovered | None) -> pb.ReportResponseResponse:
+    """Return the protobuf answer of `ReportResponse`; it is empty if the response of the model was valid."""
     answer = pb.ReportResponseResponse()
     if recovered is None:
         return answer

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from context_service.checkpoints.pure.left_out import LeftOut
 
-BY_STEPS, BY_FOLD, BY_CALLER = "steps", "fold", "caller"  # reasons
+# The reasons for a checkpoint: a number of steps, a fold (a compaction of the window), or a call of `CreateCheckpoint`.
+BY_STEPS, BY_FOLD, BY_CALLER = "steps", "fold", "caller"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +18,9 @@ class Checkpoint:
     """A stored state of a window, to which it can be rolled back.
 
     Attributes:
-        number: The number within the window, from 1; it is never used again.
+        number: The number of the checkpoint within its window, from 1. It is not used again after a deletion.
         reason: `BY_STEPS`, `BY_FOLD` or `BY_CALLER`.
-        epoch: The epoch that the window had; a fold or rollback begins a new one.
+        epoch: The epoch that the window had. A fold or a rollback begins a new epoch.
         reached_seq: The window had read all messages up to this `seq`.
         created_by: The subject of the caller that made it; empty if the window made it itself.
     """
@@ -36,7 +37,10 @@ class Checkpoint:
 
 
 class LeftOutMessages(NamedTuple):
-    """Messages that a rollback leaves out and that were not left out before; of very many, only the first ids."""
+    """The messages that a rollback leaves out and that were not left out before.
+
+    `message_ids` has at most the first `store.IDS_MAX` ids, without those of retracted messages.
+    """
 
     left_out: LeftOut
     message_ids: Sequence[str]

@@ -1,4 +1,4 @@
-"""Composition of the room checkpoints: stores what windows are, and rolls them back."""
+"""Composition of the room checkpoints: it stores states of windows, and rolls windows back to them."""
 
 from __future__ import annotations
 

@@ -15,9 +15,10 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied
 
-# Checkpoints that a window keeps for each reason. A block that a fold removed stays while a checkpoint shows it.
+# The most checkpoints that a window keeps for each reason. A block that a fold removed is kept as long as a checkpoint
+# shows it.
 KEPT_MAX = {BY_STEPS: 20, BY_FOLD: 20, BY_CALLER: 100}
-IDS_MAX = 1_000  # ids of left out messages in an answer
+IDS_MAX = 1_000  # the most ids of left-out messages in an answer
 
 
 SQL = SqlFile.of(__file__, ids_max=IDS_MAX)
@@ -66,16 +67,16 @@ class CheckpointRows:
         return _checkpoint(rows[0]) if rows else None
 
     async def prune(self, transaction: Transaction, window: Window) -> None:
-        """Remove the blocks that neither a locked window nor any of its checkpoints shows."""
+        """Delete the blocks that neither a locked window nor any of its checkpoints shows."""
         await transaction.query(_PRUNE, {"window_id": window.window_id})
 
     async def locked(self, transaction: Transaction, window: Window, number: int) -> Checkpoint | None:
-        """Return a checkpoint of a locked window; None if there is none, or no longer."""
+        """Return a checkpoint of a locked window; None if the window has no checkpoint with this number."""
         rows = await transaction.query(_READ, (transaction.tenant_id, window.window_id, number))
         return _checkpoint(rows[0]) if rows else None
 
     async def newest(self, window: Window, *, epoch: int, seq: int, principal: Principal) -> Checkpoint | None:
-        """Return the newest checkpoint up to an epoch that has read messages up to `seq` at most."""
+        """Return the newest checkpoint of an epoch up to `epoch` that had not read messages after `seq`, or None."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_NEWEST, (door.tenant_id, window.window_id, epoch, seq))
         return _checkpoint(rows[0]) if rows else None
@@ -89,7 +90,7 @@ class CheckpointRows:
         return list(map(_checkpoint, rows))
 
     async def message_ids(self, window: Window, left_out: LeftOut, *, principal: Principal) -> list[str]:
-        """Return the ids of the messages that a window leaves out; of very many, only the first."""
+        """Return the ids of the messages that a window leaves out, at most the first `IDS_MAX`."""
         if not left_out.ranges:
             return []
         door = self._log.of(principal, window.context_id)
@@ -117,7 +118,10 @@ class CheckpointRows:
         return done
 
     async def undo(self, transaction: Transaction, window: Window, checkpoint: Checkpoint) -> None:
-        """Undo the changes of a locked window after a checkpoint, except in its own row: see `roll_back`."""
+        """Undo the changes of a locked window after a checkpoint, except in the window's row.
+
+        These are its blocks, summaries and entries; `roll_back` writes the window's row.
+        """
         named = {"window_id": window.window_id, "number": checkpoint.number}
         await transaction.query(_UNDO, named)
         await self.prune(transaction, window)

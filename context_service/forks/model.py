@@ -13,14 +13,18 @@ from context_service.packing.pure.task_state import Entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """A fork of a window.
+    """A fork of a window: a part of the work with its own context and window.
 
     Attributes:
         number: The number of the fork in the parent context, from 1.
-        context_id: The parent context; `window_id` is the parent window.
-        fork_context_id: The context of the fork; `fork_window_id` is its window.
-        ended_at: The time when it was merged or ended, or None if it is open.
-        merged_seq: The message with its result in the parent, or 0 if it is not merged.
+        context_id: The parent context.
+        window_id: The parent window.
+        fork_context_id: The context of the fork.
+        fork_window_id: The window of the fork.
+        ended_at: The time when the fork was merged or ended, or None if it is open.
+        merged_seq: The `seq` of the message with its result in the parent, or 0 if it is not merged.
+        merged_id: The id of this message, or an empty text.
+        merged_tokens: The tokens of this message, or 0.
         is_whole: Whether the result in the parent is complete; otherwise it was cut to fit.
     """
 

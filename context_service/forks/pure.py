@@ -1,6 +1,6 @@
-"""The result of a fork as text: the last message of its assistant, and its state. Values in, values out.
+"""The result of a fork (a sub-task) as text: the last message of its assistant, and its state. Values in, values out.
 
-Every line has a ref to its original in the fork. Lines do not become rules in the parent.
+Each line of the state has a ref to its original in the fork. Rules of the fork are not part of the result.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from context_service.packing.pure.quotation import attributed, with_notice
 from context_service.packing.pure.task_state import Entry
 from context_service.windows.pure.refs import refs_between, within
 
-# Sections of the state that describe results, each with its limit of entries. Rules stay in the fork.
+# Sections of the state that describe results, each with the most entries that a result has of it.
 FOUND = {"decision": 20, "value": 20, "question": 10, "error": 10, "artifact": 20}
-_FOUND_SHARE = 0.3  # share of the room that the state gets at least, if the reply is long
-_CHARS_OF_TOKEN = 16  # more than any text has: a longer text is too long without counting
+_FOUND_SHARE = 0.3  # if the reply is long, the state gets this share of the room
+_CHARS_OF_TOKEN = 16  # no text has more characters for each token, so a longer text needs no counting to be cut
 _NONE = "It gave no answer."
 _HEAD = "What it decided and found:"
 _REF = re.compile(r"\((m[0-9]+(?:/[0-9]+)?)\)")
@@ -33,7 +33,7 @@ class ForkResult(NamedTuple):
     """The result of a fork."""
 
     text: str
-    is_whole: bool  # all of it had room
+    is_whole: bool  # neither the reply nor the state was cut
 
 
 def result_of(
@@ -63,7 +63,7 @@ def result_of(
     room = tokens_max - count(head)
     while True:
         result = _within(room, fork, head, answer, found, count)
-        over = count(result.text) - tokens_max  # at the borders of texts that are joined
+        over = count(result.text) - tokens_max  # joined texts may have more tokens than their parts together
         if over <= 0 or room <= 0:
             return result
         room -= over
@@ -74,8 +74,8 @@ def _within(
 ) -> ForkResult:
     """Return the result that fits into `room` tokens: the last reply first, then lines of the state.
 
-    Lines get at least a share of the room, because a long reply would leave them none. A line that the reply repeats is
-    left out if the reply fits as a whole.
+    The lines get at least a share of the room, because a long reply would leave no room for them. If the whole reply
+    fits, lines that it contains are left out.
     """
     whole = answer.text if answer else _NONE
     said_tokens = count(whole[: _CHARS_OF_TOKEN * max(room, 0) + 1])
@@ -89,7 +89,7 @@ def _within(
 
 
 def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[str]:
-    """Return the lines of the newest entries that have room, in order."""
+    """Return the newest entries that have room, each as a line with its section and its ref, the oldest first."""
     lines: list[str] = []
     room -= count(_HEAD) + 1
     for entry in reversed(found):
@@ -104,7 +104,7 @@ def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], 
 
 
 def _cut(text: str, answer: LastReply | None, fork: str, room: int, count: Callable[[str], int]) -> str:
-    """Return a text, cut if it does not fit, with a note of where the rest is."""
+    """Return a text; if it does not fit, return its beginning with the ref of the whole message."""
     kept = text[: _CHARS_OF_TOKEN * max(room, 0)]
     if kept == text and count(text) <= room:
         return text

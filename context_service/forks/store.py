@@ -17,8 +17,8 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied
 
-LISTED_MAX = 100
-_LOOKED_AT = 1_000  # the newest entries that are not in every pack
+LISTED_MAX = 100  # the most forks of a window that are listed
+_LOOKED_AT = 1_000  # how many of the newest entries are searched for the newest of each section
 
 
 SQL = SqlFile.of(__file__, listed_max=LISTED_MAX, looked_at=_LOOKED_AT)
@@ -45,7 +45,7 @@ class ForkRows:
         self._log = log
 
     async def next(self, transaction: Transaction, context_id: UUID) -> tuple[int, int]:
-        """Return the number of the next fork of a context, and how many of its forks have not ended."""
+        """Return the number of the next fork of a context, and the number of its open forks."""
         (row,) = await transaction.query(_NEXT, {"context_id": context_id})
         return row.number, row.awaited
 
@@ -61,7 +61,7 @@ class ForkRows:
         await transaction.query(_ADD, named)
 
     async def read(self, context_id: UUID, number: int, *, principal: Principal) -> Fork | None:
-        """Return a fork of a context, or None if it has none of this number."""
+        """Return a fork of a context, or None if the context has no fork with this number."""
         door = self._log.of(principal, context_id)
         return _first(await door.query(_READ, (door.tenant_id, context_id, number)))
 
@@ -71,7 +71,7 @@ class ForkRows:
         return _first(await door.query(_OF_CONTEXT, (door.tenant_id, context_id, fork_context_id)))
 
     async def locked(self, transaction: Transaction, fork: Fork) -> Fork | None:
-        """Return the current row of a fork and lock it; None if it is gone."""
+        """Lock the row of a fork and return it as it is now; None if the fork no longer exists."""
         named = transaction.tenant_id, fork.context_id, fork.number
         return _first(await transaction.query(_LOCK, named))
 
@@ -103,11 +103,11 @@ class ForkRows:
     async def newest(
         self, window: Window, counts: Mapping[str, int], *, whole: Sequence[str] = (), principal: Principal
     ) -> list[Entry]:
-        """Return entries of a window's state that are in force, in their order.
+        """Return current entries of a window's state, in their order.
 
         Args:
             window: The window whose state is read.
-            counts: The sections of which only the newest entries are returned, each with their number at most.
+            counts: The sections of which only the newest entries are returned, each with the most entries.
             whole: The sections of which all entries are returned.
             principal: The caller; its tenant and bounds limit the rows.
         """

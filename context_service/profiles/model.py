@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from context_service.profiles.pure.lookups import Counts, Learned
 
-LEARNINGS_MAX = 1_000  # of a tenant: of profiles and apps
+LEARNINGS_MAX = 1_000  # the most pairs of profile and app for which a tenant learns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,11 +16,12 @@ class LearningState:
     """The state of learning for a profile and an app.
 
     Attributes:
-        profile: The profile, by the name that windows have it by.
+        profile: The profile, by the name that windows store.
         counts: The lookups that were counted so far.
         context_count: The number of contexts that were counted.
-        version: The learned version that new windows get. 0 if none was learned.
-        learned_count: The number of contexts that this version was learned from.
+        is_frozen: Nothing is counted or learned until a caller resumes it.
+        version: The learned version that new windows get. 0 if no version was learned.
+        learned_count: The number of contexts from which this version was learned.
     """
 
     profile: str
@@ -37,7 +38,7 @@ class LookedUpMessage(NamedTuple):
 
     profile: str
     app_id: str
-    tools: list[str]  # that its step called, if the window shows it masked
+    tools: list[str]  # the tools that the message's step called, if the window shows the step masked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +51,8 @@ class StoredProfile:
         base: For a learned version, the profile that it was learned from; empty for a registered one.
         app_id: For a learned version, the app whose windows taught it.
         context_count: The number of contexts that it was learned from.
-        learned: The factors by which it differs from its base.
-        evidence: The counts of lookups that the factors follow from.
+        learned: The factors by which a learned version differs from its base.
+        evidence: The counts of lookups from which the factors were computed.
     """
 
     name: str

@@ -13,10 +13,10 @@ class Usage:
 
     Attributes:
         calls: The number of calls of the model.
-        pack_tokens: The counted tokens of their packs; 0 if the caller did not say.
-        input_tokens: The tokens of the whole prompts, with the next two.
+        pack_tokens: The tokens of their packs as this service counted them; 0 if the caller did not say.
+        input_tokens: The tokens of the whole prompts, including cached tokens and tokens written to the cache.
         cached_tokens: The tokens that were read from the vendor's cache.
-        cache_write_tokens: The tokens that were written to it.
+        cache_write_tokens: The tokens that were written to the vendor's cache.
         output_tokens: The tokens of the answers.
     """
 
@@ -36,7 +36,8 @@ class ZoneLevel:
         zone: One of `digests`, `segments`, `masked`, `verbatim`, `recalled` and `note`.
         steps: The number of steps that the zone stands for.
         tokens: The tokens that the zone has in a pack.
-        seq_from: The first message that the zone stands for; `seq_to` is the last. 0 if it stands for none.
+        seq_from: The `seq` of the first message that the zone stands for; 0 if it stands for none.
+        seq_to: The `seq` of the last message that the zone stands for; 0 if it stands for none.
     """
 
     zone: str
@@ -66,7 +67,7 @@ class Outcome:
 
     @property
     def score(self) -> float:
-        """The score that folds use: 0 for failed steps, whatever their quality."""
+        """The score from 0 to 1 that folds use to choose lines: 0 for failed steps, else the quality."""
         return (1.0 if self.quality is None else self.quality) if self.is_success else 0.0
 
 

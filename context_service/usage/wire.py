@@ -59,6 +59,7 @@ def statistics_response(statistics: WindowStatistics, *, zones: pb.PackZones) ->
 
 
 def _cost(cost: Cost, prices: Prices, factor: float) -> pb.PackCost:
+    """Return a cost in counted tokens as a protobuf message in billed tokens; `factor` converts them."""
     billed = Cost(round(cost.read * factor), round(cost.written * factor))
     return pb.PackCost(
         read_tokens=billed.read,
@@ -69,6 +70,7 @@ def _cost(cost: Cost, prices: Prices, factor: float) -> pb.PackCost:
 
 
 def _usage(usage: Usage, prices: Prices) -> pb.WindowUsage:
+    """Return the sum of bills as a protobuf message, with its price."""
     cached = Cost(usage.cached_tokens, usage.cache_write_tokens)
     plain = usage.input_tokens - cached.tokens
     return copied(

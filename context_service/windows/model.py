@@ -1,4 +1,7 @@
-"""The values of windows: a window, its input, and how far it has read its log."""
+"""The values of windows: a window, its input, and how far it has read its log.
+
+A window is a view of a context's log that fits into the context of a model. Its packs are requests to the model.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,11 @@ class WindowInput:
     tools_json: str
     goal: str
     profile: str
-    config_json: str  # as the caller gave it
+    config_json: str  # only the fields that the caller gave
 
     @property
     def config(self) -> Config:
-        """The config parsed: the numbers that control folds and cost."""
+        """The parsed config: the numbers that control folds and cost."""
         return loaded_config(self.config_json)
 
 
@@ -43,24 +46,27 @@ class Window(WindowInput):
     """A window as it is stored.
 
     Attributes:
-        epoch: The number of breaks of its prefix.
-        reached_seq: The last message that it has read.
-        first_number: The number of steps that summaries stand for; `left_out_tokens` are theirs.
-        block_count: The number of blocks since it last read its log from the start, with those that it dropped.
-        entry_count: The number of entries of the state that it ever had.
-        step_count: The number of its steps.
-        folded_step: The last step at its last fold.
+        epoch: The number of breaks of the window's prefix: changes after which packs no longer repeat earlier packs.
+        reached_seq: The `seq` of the last message that the window has read.
+        retracted_count: The number of retracted messages of the log when the window last took them into account.
+        first_number: The number of steps that summaries stand for.
+        left_out_tokens: The tokens that these steps had.
+        block_count: The number of blocks since the window last read its log from the start, including dropped blocks.
+        entry_count: The number of entries that the state ever had.
+        step_count: The number of steps.
+        folded_step: The number of steps at the time of the last fold.
         state_pieces: The rendered state, as the last fold wrote it. Empty in a list of windows.
         pins_pieces: The rendered pins. Empty in a list of windows.
-        spent_tokens: The tokens of its packs together, since its config has a limit of them.
-        token_factor: Counted tokens times this are the most that a vendor bills: see `tokens.Calibration`.
-        has_untold: Callers changed the state, and no pack has told the model yet.
-        checkpoint_step: The step after which it made its last checkpoint by the number of steps.
-        rolled_back_epoch: The epoch of its last rollback. 0 if there was none.
-        left_out: Messages that rollbacks left out.
-        broken_seq: The last message of the log when its prefix broke last, or when it was opened.
+        spent_tokens: The tokens of all packs since the config limits them.
+        token_factor: Counted tokens times this are the most that a vendor is expected to bill: see
+            `tokens.Calibration`.
+        has_untold: Callers changed the state, and no note has told the model yet.
+        checkpoint_step: The number of steps at the last checkpoint that was due by the number of steps.
+        rolled_back_epoch: The epoch of the last rollback. 0 if there was none.
+        left_out: The messages that rollbacks left out.
+        broken_seq: The last message of the log when the prefix broke last, or when the window was opened.
         speakers: The first two speakers of each role, from `quotation.speaker_of`.
-        is_of_run: It is a fork, and its tokens also count for the first window of the run.
+        is_of_run: The window is a fork, and its tokens also count for the first window of the run.
     """
 
     window_id: UUID
@@ -104,7 +110,7 @@ class WindowContext(NamedTuple):
     """The context of a window."""
 
     context_id: UUID
-    learns: bool  # lookups in the window are counted
+    learns: bool  # the service counts which hidden texts are looked up in the window
 
 
 class SpentTokens(NamedTuple):
@@ -112,18 +118,18 @@ class SpentTokens(NamedTuple):
 
     tokens: int
     tokens_max: int
-    is_over: bool  # a pack that is to be counted has more than are left
+    is_over: bool  # the pack has more tokens than are left, so it was not counted
 
 
 class WindowSnapshot(NamedTuple):
     """A window, and the log that it reads, at one time."""
 
     window: Window
-    last_seq: int  # of the log
-    retracted_count: int  # messages of the log that are
-    following: list[Message]  # all that the window has not read, if they are few and small; else none
-    packed_seq: int  # the newest message that its last pack had read, for a model
-    idle_s: float | None  # seconds since then, by the database's clock, or None if it never was
+    last_seq: int  # the `seq` of the last message of the log
+    retracted_count: int  # the number of retracted messages of the log
+    following: list[Message]  # the messages that the window has not read yet, if they are few and small; else empty
+    packed_seq: int  # the last message of the log when the window was packed last for a model
+    idle_s: float | None  # seconds since that pack, by the database's clock; None if there was no pack yet
 
 
 def window_not_found(window_id: UUID) -> WindowNotFound:

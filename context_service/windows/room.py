@@ -69,7 +69,16 @@ def windows_of(
     callers: Authenticator,
     lessons: Lessons,
 ) -> WindowRooms:
-    """Open the servicers and rules of windows; the lessons of outcomes are stored with `lessons`."""
+    """Open the servicers and rules of windows.
+
+    Args:
+        deps: The clients and settings that all rooms share.
+        messaging: Writes the messages of forks and merges.
+        recalling: Finds passages of a log by a text.
+        stack: Closes what is opened here.
+        callers: Checks again whether the caller of a stream may go on.
+        lessons: Stores the lessons of outcomes as memories.
+    """
     rows, views, usage_rows = WindowRows(deps.database, deps.log), ViewRows(deps.log), UsageRows(deps.database)
     endings, checkpoint_rows, fork_rows = EndingRows(deps.log), CheckpointRows(deps.log), ForkRows(deps.log)
     for name in check_installed():

@@ -88,6 +88,7 @@ def tally_messages(state: State) -> Iterator[pb.StateEntry]:
 
 
 def _times_said(section: str, name: str, tally: Tally) -> str:
+    """Return a count as text, such as "run_tests (3 calls, 1 failed)"."""
     if section == ENTITY:
         return f"{name} ({_several(tally.count, 'step')})"
     return f"{name} ({_several(tally.count, 'call')}, {tally.failures} failed)"

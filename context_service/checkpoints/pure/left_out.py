@@ -1,4 +1,4 @@
-"""Messages of a log that a window leaves out because it was rolled back. They stay in the log."""
+"""The messages that a window leaves out because it was rolled back. They stay in the log of the context."""
 
 from __future__ import annotations
 

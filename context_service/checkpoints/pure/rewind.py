@@ -1,7 +1,7 @@
-"""Finds the step to which a window returns when messages are retracted: the last step before them that did not change.
+"""Finds the step to which a window returns when messages are retracted: the last step before the retracted messages.
 
-A fold may have taken words from any step before it. If a retracted message may be in a fold, the window is made again
-from the log.
+The summaries of a fold may quote any earlier step. So if a fold may have read a retracted message, the window must read
+its log again from the beginning.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ class StepPlace(NamedTuple):
 
 
 class Rewound(NamedTuple):
-    """The parts of a window that stay: blocks below `number`, which come from messages below `seq`."""
+    """The parts of a window that stay: blocks with a number below `number`, from messages with a `seq` below `seq`."""
 
     number: int
-    step: int  # the first that is gone
+    step: int  # the number of the first step that is deleted
     seq: int
 
 
 def rewound(steps: Sequence[StepPlace], seq: int, *, folded_step: int, seq_folded: int, end: Rewound) -> Rewound | None:
-    """Return the place to which a window is rewound, or None for the beginning.
+    """Return the place to which a window is rewound, or None if it must read its log again from the beginning.
 
-    Messages of a step may be between those of others, such as a late result: the place is one where no step has
-    messages on both sides.
+    Messages of one step may be between those of another, for example if a user speaks while a tool runs. So the place
+    is chosen such that no step has messages before and after it.
 
     Args:
         steps: The steps that the window shows, in their order.

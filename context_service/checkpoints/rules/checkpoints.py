@@ -1,8 +1,8 @@
 """Checkpoints and rollbacks: stored states of a window, and the return to one of them. The log is never changed.
 
-A window stores for each block, summary and entry since when it has its value. So a checkpoint is one row, and a
-rollback undoes the later changes in one transaction. The window leaves out the messages after the checkpoint: they stay
-in the log, and other windows of the context see them.
+Each block, summary and entry of a window stores the epoch since which it has its value. So a checkpoint needs only one
+row, and a rollback undoes the later changes in one transaction. After a rollback the window leaves out the messages
+after the checkpoint: they stay in the log, and other windows of the context still show them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RolledBack:
     Attributes:
         receipt: The account of the rollback: what the window had before and has now.
         left_out: The messages that the window leaves out since this rollback.
-        message_ids: The ids of those messages, without retracted ones; of very many, only the first.
+        message_ids: The ids of those messages, without retracted ones, at most the first `store.IDS_MAX`.
         message_count: The number of those messages.
     """
 
@@ -61,8 +61,8 @@ class RolledBack:
 class Way(NamedTuple):
     """The state to which a window is rolled back."""
 
-    number: int | None  # of the checkpoint; None if there is none, so that the log is read again
-    keep_to: int  # messages up to it are not left out; those after the checkpoint are read again
+    number: int | None  # the number of the checkpoint; None if there is none, so that the log is read from the start
+    keep_to: int  # messages up to this `seq` are not left out: the window reads those after the checkpoint again
 
 
 class Checkpoints:
@@ -104,12 +104,14 @@ class Checkpoints:
         self._endings = endings
 
     async def create(self, window_id: UUID, label: str, *, principal: Principal, request: Request | None) -> Checkpoint:
-        """Store the state of a window after it has read its log, without a step that still waits for results.
+        """Let a window read its log to the end, and store its state as a checkpoint.
+
+        A last step that still waits for results of tools is not part of the checkpoint.
 
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
             WindowClosed: the window is closed.
-            WindowBehind: there was no time to read all of the log; what was read stays.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
             InvalidArgument: a field of the request is malformed or out of range.
             LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
             RequestIdReused: the request id was used before, for another request.
@@ -209,7 +211,7 @@ class Checkpoints:
         request: Request | None,
         is_whole: bool = True,
     ) -> RolledBack:
-        """Roll a window back to a state that `chosen` returns; idempotent by request.
+        """Roll a window back to the state that `chosen` returns. A repeated request gets the first answer.
 
         Args:
             window_id: The id of the window.
@@ -218,13 +220,13 @@ class Checkpoints:
                 ones.
             principal: The caller; its tenant and bounds limit the rows.
             request: The idempotency key of the call; None if the call has none.
-            is_whole: Whether the rollback is all that the call does. If not, the stored answer is that of an unfinished
-                call.
+            is_whole: The rollback is all that the call does. If False, the rollback is stored as the answer of an
+                unfinished call, which the caller of this function completes later.
 
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
             WindowClosed: the window is closed.
-            CheckpointNotFound: it has no such checkpoint, or no longer.
+            CheckpointNotFound: the window has no such checkpoint, or no longer has it.
             LogMoved: the log has messages that the caller does not know.
             InvalidArgument: a field of the request is malformed or out of range.
             LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
@@ -257,7 +259,7 @@ class Checkpoints:
                 repeated=lambda answer: answer,
             )
             done = await self._log.of(principal, window.context_id).transaction(write)
-        if not isinstance(done, RolledBack):  # a concurrent call with the same request did it
+        if not isinstance(done, RolledBack):  # a concurrent call with the same request did the rollback
             if "epoch" not in done:
                 raise Aborted("other calls write to the window at the same time; try again")
             return await self._rolled_back_before(window_id, done, principal)
@@ -282,7 +284,9 @@ class Checkpoints:
         """Lock a window, and refuse it if it cannot be rolled back.
 
         Raises:
-            WindowNotFound, WindowClosed, LimitExceeded: it cannot be rolled back.
+            WindowNotFound: the window no longer exists.
+            WindowClosed: the window is closed.
+            LimitExceeded: the window has too many ranges of left-out messages.
         """
         locked = await self._rows.lock(transaction, window.context_id, window.window_id)
         if locked is None:
@@ -361,12 +365,14 @@ class Checkpoints:
         return RolledBack(receipt=receipt, **undone._asdict())
 
     async def _now(self, transaction: Transaction, locked: Window) -> Window:
+        """Read a locked window again, after it was changed in the same transaction."""
         now = await self._rows.lock(transaction, locked.context_id, locked.window_id)
         if now is None:
             raise window_not_found(locked.window_id)
         return now
 
     async def _tokens(self, transaction: Transaction, window: Window) -> int:
+        """Return the tokens of a pack of a locked window."""
         seen = await self._views.tokens_in(transaction, window)
         return seen + window.head_tokens + window.pins_tokens + window.state_tokens
 
@@ -395,7 +401,7 @@ def check_last_seq(standing: WindowSnapshot, expected: int) -> None:
     Raises:
         WindowClosed: the window is closed.
         InvalidArgument: the log has no such message.
-        LogMoved: the log has messages after it.
+        LogMoved: the log has messages after the expected one.
     """
     if standing.window.closed_at:
         raise WindowClosed("the window is closed; open another one", window_id=standing.window.window_id)
@@ -416,6 +422,7 @@ def _no_checkpoint(number: int) -> CheckpointNotFound:
 
 
 def _left_out(undone: LeftOutMessages) -> str:
+    """Return the sentence of a receipt that says how many messages a rollback left out."""
     return f"leave out {undone.message_count} messages; they stay in the log"
 
 
@@ -430,7 +437,8 @@ def _receipt(
 ) -> Receipt:
     """Return the account of a rollback."""
     tokens_before, tokens_after = tokens
-    if checkpoint.epoch == before.epoch:  # no break since: the current pack begins with that of the checkpoint
+    # Without a break of the prefix since the checkpoint, the current pack begins with the pack of the checkpoint.
+    if checkpoint.epoch == before.epoch:
         zone, kept = "verbatim", tokens_after
     elif before.pins_pieces == now.pins_pieces:
         zone, kept = "conversation", before.head_tokens + before.pins_tokens

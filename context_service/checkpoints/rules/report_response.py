@@ -1,7 +1,7 @@
 """Recovery: after an unusable response of the model the window is rolled back, and the model gets another pack.
 
-The window is rolled back to the newest checkpoint from before the pack. Passages about its last messages that the pack
-no longer shows are recalled, once, and the answer is the pack for the next attempt.
+The window is rolled back to the newest checkpoint that is older than the pack. The answer is the pack for the next
+attempt. It has recalled passages about the last messages, which the model may have lacked.
 """
 
 from __future__ import annotations
@@ -26,13 +26,16 @@ from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 
-_AROUND = 8  # messages up to the last one of the pack that are searched for the last text
-_RESULT_CHARS = 200
+_AROUND = 8  # the number of last messages of the pack that are searched for the query of the recall
+_RESULT_CHARS = 200  # the characters of each tool result that are part of the query
 _PACK_ID = re.compile(r"([0-9]{1,9})\.([0-9]{1,18})")
 
 
 class PackId(NamedTuple):
-    """The pack of a window that a caller names, by epoch and last message: with these, a pack is always the same."""
+    """The id of a pack: the epoch of the window and the last message of the log.
+
+    Packs of a window with the same epoch and the same last message are equal.
+    """
 
     epoch: int
     last_seq: int
@@ -51,8 +54,8 @@ class Recovered:
     """The answer to an invalid response.
 
     Attributes:
-        pack: The next pack, or None if it is not made yet.
-        done: The rollback, or None if an earlier report about the same pack did it.
+        pack: The next pack, or None if the call has not made it yet.
+        done: The rollback, or None if an earlier report about the same pack has already rolled back the window.
     """
 
     pack: Pack | None
@@ -98,12 +101,14 @@ class Recovery:
         principal: Principal,
         request: Request | None,
     ) -> Recovered | None:
-        """Roll back a window after an invalid response, and return the next pack, or None if the response was valid.
+        """Roll back a window after an invalid response, and return the rollback and the next pack.
+
+        The result is None if the response was valid.
 
         Args:
             window_id: The id of the window.
             pack_id: The id of the pack that the model got.
-            is_invalid: Whether the response is unusable; if not, nothing happens.
+            is_invalid: Whether the response is unusable. If it is usable, nothing happens.
             expected_last_seq: The `seq` of the newest message that the caller knows; None takes the last message of the
                 pack.
             principal: The caller; its tenant and bounds limit the rows.
@@ -112,7 +117,7 @@ class Recovery:
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
             WindowClosed: the window is closed.
-            InvalidArgument: the window has had no such pack.
+            InvalidArgument: the window never had a pack with this id.
             LogMoved: the log has messages that the caller does not know.
             LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
             RequestIdReused: the request id was used before, for another request.
@@ -150,7 +155,7 @@ class Recovery:
                     request=_begun(request),
                     is_whole=False,
                 )
-        if done is None:  # perhaps a concurrent call with the same request did it
+        if done is None:  # a concurrent call with the same request may have done the rollback
             done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
         if done is None:
             await self._changed_nothing(standing.window, Recovered(pack=None, done=None), principal, request)
@@ -165,7 +170,7 @@ class Recovery:
     ) -> None:
         """Store the answer of a call that rolled nothing back.
 
-        If the call still has to make a pack, the stored answer has only what is known before.
+        If the call still has to make a pack, the stored answer is that of an unfinished call, without the pack.
 
         Raises:
             RequestIdReused: another request had the same request id.
@@ -180,12 +185,12 @@ class Recovery:
                 work,
                 about_id=window.context_id,
                 is_whole=recovered is None,
-                repeated=lambda _: None,  # a concurrent call with the same request has more to do
+                repeated=lambda _: None,  # the answer that a concurrent call with the same request stored is not needed
             )
             await self._log.of(principal, window.context_id).transaction(write)
 
     async def _around(self, window: Window, named: PackId, principal: Principal) -> str:
-        """Return the last text of a pack, and the beginnings of the results after it."""
+        """Return the query for the recall: the last text of a pack, and the beginnings of the tool results after it."""
         messages = await self._log.page(
             window.context_id,
             principal=principal,
@@ -239,7 +244,7 @@ def check_had(standing: WindowSnapshot, named: PackId) -> None:
 
     Raises:
         WindowClosed: the window is closed.
-        InvalidArgument: its epoch or its last message is later than that of the window.
+        InvalidArgument: the epoch or the last message of the pack is later than that of the window.
     """
     window = standing.window
     if window.closed_at:

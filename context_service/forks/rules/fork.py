@@ -1,7 +1,8 @@
 """Forks: a part of the work gets its own context and window, below those of the parent, for example for another agent.
 
-One transaction writes all of it: the context with the task as its first message, the window with the inherited state,
-the key, and the row of the fork. From then on neither window sees the other. `merge` brings back the result.
+One transaction writes all parts of a fork: the context with the task as its first message, the window with the
+inherited state, the key, and the row of the fork. From then on neither window sees the messages of the other. `merge`
+writes the result of the fork to the parent.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_long_text
 from service_runtime.values.ids import new_id
 
-FORKS_MAX = 64  # open forks of a context at most
-DEPTH_MAX = 8  # forks of forks, at most this deep
+FORKS_MAX = 64  # the most open forks of a context
+DEPTH_MAX = 8  # the most forks below each other, each a fork of the one before
 _TITLE_CHARS = 100
-# The part of the state that a fork inherits: the entries in every pack of the parent, and the newest others.
+# The sections of the state that a fork inherits: all entries of the first ones, and the newest entries of the others.
 _WHOLE = ("constraint", "value")
 _NEWEST = {"decision": 50, "question": 50, "error": 50, "artifact": 50}
-_REF_WITHIN = re.compile(r" \(m[0-9]+(?:/[0-9]+)?\)")  # a ref within a text, which would lead into another log
+_REF_WITHIN = re.compile(r" \(m[0-9]+(?:/[0-9]+)?\)")  # a ref within a text: in the fork it would name another message
 
 
 class Inherits(Enum):
@@ -64,7 +65,7 @@ class Inherits(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """The task of a fork, with its prompt and tools; None or empty takes those of the parent."""
+    """The task of a fork, with its prompt and tools. A field that is None or empty takes the value of the parent."""
 
     text: str
     inherits: Inherits = Inherits.STATE
@@ -75,7 +76,7 @@ class Task:
 
 
 class Forked(NamedTuple):
-    """A fork and the key of its context, or None if the caller's key reaches the context."""
+    """A fork, and the API key of its context. The key is None if the caller's own key already reaches the context."""
 
     window: Window
     number: int
@@ -127,7 +128,7 @@ class Forks:
     async def fork(
         self, window_id: UUID, task: Task, *, lifetime: timedelta, principal: Principal, request: Request | None
     ) -> Forked:
-        """Give a task a context and a window of its own.
+        """Fork a window: give a task its own context and window.
 
         Args:
             window_id: The id of the parent window.
@@ -140,9 +141,13 @@ class Forks:
             WindowNotFound: the window does not exist, or the caller may not see it.
             WindowClosed: the window is closed.
             ContextClosed: the context of the window is closed.
-            BudgetTooSmall: prompt, tools, task and the inherited state do not fit.
+            BudgetTooSmall: the prompt, the tools, the task and the inherited state do not fit into the limit.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
-            InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused, Aborted: see the proto file.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field is too large, or the context has too many forks, or they are too deep.
+            PermissionDenied: the caller may not fork the window.
+            RequestIdReused: the request id was used before, for another request.
+            Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
         check_long_text("task", task.text, size_bytes_max=GOAL_BYTES_MAX, required=True)
         if not task.text.strip():
@@ -178,7 +183,7 @@ class Forks:
         principal: Principal,
         request: Request | None,
     ) -> Forked:
-        """Write a fork with its context, window and key; idempotent by request."""
+        """Write a fork with its context, window and key. A repeated request gets the first answer."""
         first = await self._messaging.prepared(MessageInput(message_id="", role="user", content=task.text), path="task")
         context_id, made, number = new_id(), None, 0
 
@@ -222,7 +227,10 @@ class Forks:
         """Return the number of the next fork of a window, and lock the context of the window.
 
         Raises:
-            WindowNotFound, WindowClosed, ContextClosed, LimitExceeded: it cannot be forked.
+            WindowNotFound: the window or its context no longer exists.
+            WindowClosed: the window is closed.
+            ContextClosed: the context of the window is closed.
+            LimitExceeded: the context has too many open forks.
         """
         context = await self._log.lock(transaction, window.context_id)
         locked = context and await self._rows.lock(transaction, window.context_id, window.window_id)
@@ -243,10 +251,13 @@ class Forks:
         return number
 
     async def _current(self, window_id: UUID, inherits: Inherits, principal: Principal) -> Window:
-        """Return a window; if the fork inherits its state, after it has read its log.
+        """Return a window. If the fork inherits its state, the window first reads its log to the end.
 
         Raises:
-            WindowNotFound, WindowClosed, WindowBehind, Aborted: see `fork`.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            WindowClosed: the window is closed.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
+            Aborted: other calls changed the window at the same time, and no attempt succeeded.
         """
         if inherits is not Inherits.STATE:
             return await self._rows.find(window_id, principal=principal)
@@ -258,6 +269,7 @@ class Forks:
     async def _inherited(
         self, window: Window, inherits: Inherits, given: WindowInput, principal: Principal
     ) -> Inherited:
+        """Return the pins and the state that a fork inherits from a window, rendered for the fork's model."""
         if inherits is Inherits.NOTHING:
             return Inherited()
         whole, newest = ((PIN, *_WHOLE), _NEWEST) if inherits is Inherits.STATE else ((PIN,), {})
@@ -265,7 +277,10 @@ class Forks:
         return await beside_the_loop(RENDERING * sum(len(entry.text) for entry in entries), _passed_on, entries, given)
 
     async def key_again(self, context_id: UUID, principal: Principal, lifetime: timedelta) -> IssuedKey | None:
-        """Return another key of a fork's context, or None if the caller has a key of a context or the fork is gone."""
+        """Issue another API key of a fork's context, for a repeated request.
+
+        The result is None if the caller's key is bound to a context, or if the fork no longer exists.
+        """
         if principal.context_id is not None:
             return None
         with suppress(ContextNotFound):
@@ -295,7 +310,7 @@ def _opening(window: Window, task: Task) -> Opening:
 
 
 def _passed_on(entries: Sequence[Entry], given: WindowInput) -> Inherited:
-    """Return the state with which a fork begins. Entries lose their refs, which would lead into another log."""
+    """Return the state with which a fork begins. Its entries have no refs, because refs name messages of one log."""
     own = [
         replace(
             entry,

@@ -1,7 +1,7 @@
 """Merges: the result of a fork is written to its parent as one message, once, and the fork is closed.
 
-The result is worked out before any lock, and is written if the fork is still the same. One transaction writes the
-message, links it to the fork, and closes the fork.
+The result is computed before anything is locked, and is written only if the fork has not changed meanwhile. One
+transaction writes the message, links it to the fork, and closes the fork.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from service_runtime.statements.optimistic import RowsChanged, until_written
 from service_runtime.statements.requests import Request, Requests
 
 TOKENS, SHARE = 2_000, 8  # default size of a result; it has at most 1/8 of the window's limit
-_LAST_MESSAGES = 100  # among which is what the assistant said last
+_LAST_MESSAGES = 100  # how many of the last messages are searched for the assistant's last reply
 
 
 class _Worked(NamedTuple):
@@ -86,7 +86,9 @@ class Merges:
     async def merge(
         self, window_id: UUID, *, tokens_max: int, tool_call_id: str, principal: Principal, request: Request | None
     ) -> Fork:
-        """Write the result of a fork to its parent, and return the fork with the message; later calls return the same.
+        """Write the result of a fork to its parent as a message, close the fork, and return it.
+
+        If the fork was merged before, nothing is written, and the fork is returned as it is.
 
         Args:
             window_id: The id of the fork's window.
@@ -115,7 +117,8 @@ class Merges:
         async def merged() -> Fork:
             fork = await self._fork_of(window, principal)
             if fork.merged_seq:
-                await self._log.close_below(fork.fork_context_id, principal=principal)  # a kill may have been before it
+                # The call that merged the fork may have been killed before it closed the contexts below.
+                await self._log.close_below(fork.fork_context_id, principal=principal)
                 await self._keep(request, fork, principal)
                 return fork
             parent = await self._rows.read(fork.context_id, fork.window_id, principal=principal)
@@ -143,7 +146,9 @@ class Merges:
         """Return the fork that a window belongs to.
 
         Raises:
-            WindowNotFound, InvalidArgument, PermissionDenied: see `merge`.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            InvalidArgument: the window is not a fork.
+            PermissionDenied: the caller may not see the parent.
         """
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
@@ -176,7 +181,7 @@ class Merges:
         return _Worked(result, last_seq, last.agent_id if last else "")
 
     async def _current(self, fork: Fork, principal: Principal) -> Window:
-        """Return the window of a fork after it has read its log; a closed window has nothing left to read."""
+        """Return the window of a fork after it has read its log to the end. A closed window is returned as it is."""
 
         async def current() -> Window:
             window = await self._rows.find(fork.fork_window_id, principal=principal)
@@ -200,7 +205,7 @@ class Merges:
         principal: Principal,
         request: Request | None,
     ) -> Fork:
-        """Write the result, once, close the fork, and return the closed fork.
+        """Write the result of a fork as a message of the parent, close the fork, and return it.
 
         Raises:
             RowsChanged: the fork has a new message, or another call merged it.
@@ -264,6 +269,7 @@ class Merges:
 
 
 def _speaks(message: Message) -> bool:
+    """Return whether a message is a reply of the assistant with a text."""
     return message.role == "assistant" and bool(_said(message).strip())
 
 

@@ -1,8 +1,9 @@
-"""Learning from lookups: other weights and caps of a profile, from counts. Values in, values out.
+"""Learning from lookups: compute new weights and limits of a profile from counts. Values in, values out.
 
-For each kind of line the counts say how many lines folds removed, and how many lookups (expand or search) returned
-such a line; for each rule of results, how many results were masked, and how many of those were expanded. A kind that is
-looked up more often than the others gets more weight, up to `BOUND`, and one that is looked up less often gets less.
+A lookup is a call (`Expand` or `SearchWindow`) for a text that a fold removed from the packs. For each kind of line the
+counts say how many lines folds removed, and how many lookups returned such a line. For each rule about tool results
+they say how many results were masked, and how many of these were expanded. A kind that is looked up more often than the
+average gets a greater weight, by at most `BOUND`; a kind that is looked up less often gets a smaller one.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from context_service.folding.pure.folds import Fold, View
 from context_service.profiles.pure.profiles import TRIM_CHARS_MAX, Profile
 
 CONTEXTS_MIN = 20  # with fewer contexts nothing is learned, so that no learned number reveals a single context
-BOUND = 0.2  # the most by which a weight or a cap moves
-SEEN_MIN = 20  # of a kind, or nothing follows for it
-_COUNT_MAX = 2**53  # so that JSON has it as it is
+BOUND = 0.2  # the most by which a weight or a limit changes, as a share of it
+SEEN_MIN = 20  # a kind with fewer removed lines stays unchanged
+_COUNT_MAX = 2**53  # JSON parsers that use doubles read integers up to this exactly
 _DEFAULT = "default"  # the rule for results that no other rule matches
 
 
 class Count(NamedTuple):
     """How many lines or results of one kind folds removed, and how many of these were looked up."""
 
-    seen: int = 0  # that went out of sight
-    asked: int = 0  # that were looked up then
+    seen: int = 0  # how many were removed from the packs
+    asked: int = 0  # how many of these were looked up
 
     def plus(self, other: Count) -> Count:
         """Return the sum of both counts."""
@@ -53,7 +54,7 @@ class Counts:
 
 
 class Learned(NamedTuple):
-    """The factors for the weights of lines and the limits of results; those that are not named stay unchanged."""
+    """The factors for the weights of lines and the limits of results. Kinds and rules without a factor stay."""
 
     lines: Mapping[str, float]
     results: Mapping[str, float]
@@ -67,7 +68,7 @@ def folded(before: View, done: Fold, tools: Iterable[Iterable[str]], profile: Pr
 
     Args:
         before: The window before the fold.
-        done: The blocks that the fold merges and masks.
+        done: The fold, with the blocks that it merges and masks.
         tools: For each step that the fold masks, the names of the tools that it called.
         profile: The compression profile of the window.
     """
@@ -87,7 +88,8 @@ def asked(kinds: Iterable[str], tools: Iterable[str], profile: Profile) -> Count
 
     Args:
         kinds: The kinds of the lines that were looked up.
-        tools: The tools of its masked step. With several tools no result counts, since they cannot be told apart.
+        tools: The tools of the masked step. If several rules apply to them, no result is counted, because it is not
+            known which result was wanted.
         profile: The compression profile of the window.
     """
     rules = {rule_of(name, profile) for name in tools}
@@ -109,7 +111,7 @@ def learned(counts: Counts) -> Learned:
 
 
 def applied(profile: Profile, what: Learned) -> Profile:
-    """Return a profile with learned factors applied; weights stay at most 1."""
+    """Return a profile with its weights and limits multiplied by learned factors. Weights stay at most 1."""
 
     def cap(chars: int, rule: str) -> int:
         return min(round(chars * what.results.get(rule, 1.0)), TRIM_CHARS_MAX)
@@ -132,7 +134,10 @@ def counts_of(said: Mapping[str, Any]) -> Counts:
 
 
 def learned_of(said: Mapping[str, Any]) -> Learned:
-    """Return `Learned` from its stored form, kept within bounds, because an imported archive may hold any values."""
+    """Return `Learned` from its stored form.
+
+    Factors are cut to the range that `BOUND` allows, because an imported archive may have any numbers.
+    """
     lines, results = (
         {kind: min(max(float(factor), 1 - BOUND), 1 + BOUND) for kind, factor in said.get(name, {}).items()}
         for name in Learned._fields
@@ -159,10 +164,16 @@ def check_counts(said: object) -> None:
 
 
 def _is_count(one: object) -> bool:
+    """Return whether a value is a count that JSON can hold."""
     return type(one) is int and 0 <= one <= _COUNT_MAX
 
 
 def _check(said: object, is_good: Callable[[object], bool]) -> None:
+    """Check that a document has only lines and results, and that each of their values passes `is_good`.
+
+    Raises:
+        ValueError: the document has another form.
+    """
     if not isinstance(said, dict) or not said.keys() <= set(Learned._fields):
         raise ValueError("it must be an object with only lines and results")
     for name, kinds in said.items():
@@ -182,16 +193,20 @@ def stored(counts: Counts) -> dict[str, Any]:
 
 
 def is_due(context_count: int, learned_count: int) -> bool:
-    """Say whether to learn again: there are enough contexts, and twice as many as the last time."""
+    """Say whether a new version must be learned: from enough contexts, and from twice as many as the last version."""
     return context_count >= max(CONTEXTS_MIN, 2 * learned_count)
 
 
 def _plus(one: Mapping[str, Count], other: Mapping[str, Count]) -> Mapping[str, Count]:
+    """Return the sums of counts, kind by kind."""
     return {**one, **{kind: one.get(kind, Count()).plus(more) for kind, more in other.items()}}
 
 
 def _factors(counts: Mapping[str, Count]) -> Mapping[str, float]:
-    """Return the factor of each count: its share of lookups, compared with the share over all counts."""
+    """Return the factor of each kind: its share of lookups, compared with the share over all kinds.
+
+    Kinds with few removed lines, and factors of 1, are left out.
+    """
     enough = {kind: one for kind, one in counts.items() if one.seen >= SEEN_MIN}
     together = sum(count.asked for count in enough.values())
     if not together:

@@ -1,13 +1,14 @@
 """Compression profiles: data that says which lines of a log are worth keeping, as YAML files in this folder.
 
-A profile says which lines are kept (`high_importance`), which never are (`low_importance`), which a mask keeps whole
-(`preserve_verbatim`), how much of a tool's result a mask keeps (`tool_output_trim`), which results and arguments folds
-clear (`tool_clearing`), and which sentences are state (`state`). One that `extends` another adds to it, and its own
-rules come first. `words` are pieces of patterns: `{start}` in a pattern of `state` stands for the piece of that name.
-All patterns are RE2's, which take time that is linear in the text.
+A fold is one compaction of a window; a mask is a step of which a fold cleared the tool results. A profile says which
+lines a fold keeps (`high_importance`), which lines it never keeps (`low_importance`), which lines a mask shows whole
+(`preserve_verbatim`), how much of a tool's result a mask shows (`tool_output_trim`), which results and arguments folds
+clear (`tool_clearing`), and which sentences become entries of the state (`state`). A profile that `extends` another
+adds rules to it; its own rules come first. `words` are parts of patterns: `{start}` in a pattern of `state` stands for
+the part with that name. All patterns have the syntax of RE2, whose time is linear in the length of the text.
 
-Tenants register profiles of their own. These are plain YAML, without anchors, tags and deep nesting, and their patterns
-have a limit together, because the time is linear in the size of the patterns, too.
+Tenants can register profiles of their own. These must be plain YAML, without anchors, tags and deep nesting. The size
+of all patterns of such a profile has a limit, because the time is also linear in the size of the patterns.
 """
 
 from __future__ import annotations
@@ -44,29 +45,29 @@ SECTIONS = (
 )
 
 _FOLDER = Path(__file__).parent
-_OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")  # of a profile that an operator installed
+_OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")  # the form of the name of a profile that an operator installed
 _log = logging.getLogger("profiles")
 _KEYS = (
     *("extends", "high_importance", "low_importance", "preserve_verbatim"),
     *("tool_output_trim", "tool_clearing", "words", "state"),
 )
-_OF_PEOPLE = {"constraint", "lifted"}  # sections that only users and system prompts make, whatever a file says
-_RULES_MAX = 100  # of a list, patterns too
+_OF_PEOPLE = {"constraint", "lifted"}  # sections that only users and system prompts may set; no profile can change this
+_RULES_MAX = 100  # the most rules or patterns in a list
 _PATTERN_CHARS_MAX = 20_000
-_PATTERN_BYTES_MAX = 4 * 1024 * 1024  # of memory, compiled
+_PATTERN_BYTES_MAX = 4 * 1024 * 1024  # the most memory of a compiled pattern
 TRIM_CHARS_MAX = 100_000
 KEEP_LAST_MAX = 100
-_OWN_PATTERN_BYTES_MAX = 256 * 1024  # of one of a tenant
-OWN_SIZE_MAX = 20_000  # instructions of the patterns of a tenant's profile together
+_OWN_PATTERN_BYTES_MAX = 256 * 1024  # the most memory of a compiled pattern in a tenant's profile
+OWN_SIZE_MAX = 20_000  # the most instructions of all patterns of a tenant's profile together
 OWN_PATTERNS_MAX = 400
-_EVENTS_MAX = 20_000  # of YAML: a scalar is one, a list or mapping two
+_EVENTS_MAX = 20_000  # the most events of the YAML parser: a scalar is one event, a list or a mapping is two
 _NESTING_MAX = 6
 _LEFT_OUT = "…".encode()
 _WORD = re.compile(r"\{([a-z_]+)\}")
 
 
 class BadProfile(ValueError):
-    """A profile is not of its form; the text begins with the place in it."""
+    """Raised when a profile is malformed. The text begins with the place of the fault in the profile."""
 
 
 class Pattern:
@@ -119,8 +120,8 @@ class Pattern:
     def groups(self, data: bytes, *, count_max: int) -> list[dict[str, str]]:
         """Return for each match the named groups that are set, as text.
 
-        Digits at the end of a group's name are dropped: RE2 wants different names, even in two joined patterns. The
-        next match may begin where the last group of the one before ends.
+        Digits at the end of a group's name are dropped: RE2 requires different names, so alternatives of a pattern
+        number their groups. The next match may begin where the last group of the earlier match ends.
         """
         groups: list[dict[str, str]] = []
         at = 0
@@ -158,7 +159,7 @@ class StateRule:
 
     Attributes:
         section: The section of the state, one of `SECTIONS`.
-        roles: The roles whose sentences it reads.
+        roles: The roles whose sentences the rule reads.
         sentence: The pattern of the sentence. Its groups give `key` and `value`, or the lifted rule (`what` or `duty`).
         apart_from: A pattern of parts that do not count, such as idioms, or None.
         unless: A pattern that the sentence must not have, or None.
@@ -173,7 +174,7 @@ class StateRule:
     under: Pattern | None
 
     def found_in(self, sentence: bytes, *, count_max: int) -> list[dict[str, str]]:
-        """Return the named groups that the rule finds in a sentence; none if the sentence does not match."""
+        """Return the named groups of each match of the rule in a sentence; empty if the sentence does not match."""
         if self.unless and self.unless.is_in(sentence):
             return []
         if self.apart_from:
@@ -183,12 +184,12 @@ class StateRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clearing:
-    """What folds clear of the calls of a tool.
+    """The parts of a tool's calls that folds clear.
 
     Attributes:
         keep_last: The number of newest calls whose steps stay as they are, if there is room.
-        never_clear: Results stay whole, and their steps are merged into no segment, if there is room.
-        clear_inputs: Masks also cut long texts in the arguments.
+        never_clear: Results stay whole, and their steps are not merged into a summary, if there is room.
+        clear_inputs: Long texts in the arguments of the calls are also cut.
     """
 
     keep_last: int = 0
@@ -196,7 +197,7 @@ class Clearing:
     clear_inputs: bool = False
 
 
-ORDINARY = Clearing()  # of tools that no rule names
+ORDINARY = Clearing()  # for tools that no rule names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +210,7 @@ class Profile:
         verbatim: Rules for lines that a mask keeps whole if they have room (`preserve_verbatim`).
         trim: The characters of a result that a mask keeps, by a pattern of the tool's name; the first match counts.
         trim_default: The characters that are kept for any other tool.
-        clearing: What folds clear, by a pattern of the tool's name; the first match counts.
+        clearing: The parts that folds clear, by a pattern of the tool's name; the first match counts.
         state: The rules that find entries of the state.
         own_size: The instructions of the patterns that a tenant wrote; 0 if the profile comes with the service.
         base: For a learned profile, the name of the profile that it was learned from; else empty.
@@ -232,7 +233,7 @@ class Profile:
         return self.trim_default if number is None else self.trim[number][1]
 
     def clearing_of(self, tool: str) -> Clearing:
-        """Return what folds clear of the calls of a tool."""
+        """Return the rule that says which parts of a tool's calls folds clear."""
         data = tool.encode(errors="replace")
         return next((clearing for pattern, clearing in self.clearing if pattern.is_in(data)), ORDINARY)
 
@@ -255,12 +256,13 @@ def profile(name: str) -> Profile:
 
 @cache
 def profile_names() -> tuple[str, ...]:
-    """Return the names of the profiles that come with the service, and of those that its operator installed."""
+    """Return the names of the profiles that come with the service or that its operator installed."""
     return tuple(sorted({*_shipped(), *_installed()}))
 
 
 @cache
 def _shipped() -> tuple[str, ...]:
+    """Return the names of the profiles that come with the service: those of the YAML files in this folder."""
     return tuple(path.stem for path in _FOLDER.glob("*.yaml"))
 
 
@@ -299,7 +301,7 @@ def parsed(name: str, text: str, *, is_own: bool = False) -> Profile:
     """Parse the YAML of a profile.
 
     Args:
-        name: The name of the profile, with which errors begin.
+        name: The name of the profile. The texts of errors begin with it.
         text: The YAML text, which may also be JSON.
         is_own: A tenant wrote the profile, so that stricter limits apply.
 
@@ -324,7 +326,7 @@ def parsed(name: str, text: str, *, is_own: bool = False) -> Profile:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Loads YAML with texts and short numbers only: no times, no base-60 numbers, no numbers as long as a text."""
+    """Loads YAML whose scalars are texts or short numbers: no times, no base-60 numbers, and no very long numbers."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML changes a copy
 
@@ -363,7 +365,7 @@ class _Reading:
         self._patterns, self._size = 0, 0
         self._words: dict[str, str] = {}
         for word, text in self._mapping("words").items():
-            self._words[word] = self._with_words(f"words.{word}", text)  # it may have those above it
+            self._words[word] = self._with_words(f"words.{word}", text)  # a word may use the words above it
 
     def profile(self) -> Profile:
         """Return the profile that was read.
@@ -473,6 +475,7 @@ class _Reading:
         )
 
     def _if_said(self, place: str, said: dict[str, Any], key: str) -> Pattern | None:
+        """Return the pattern of a rule at `key`, or None if the rule does not have it."""
         return self._any_of(f"{place}.{key}", said[key]) if key in said else None
 
     def _any_of(self, place: str, said: Any) -> Pattern:
@@ -484,7 +487,7 @@ class _Reading:
         for number, one in enumerate(several):
             at = f"{place}[{number}]" if isinstance(said, list) else place
             piece = self._with_words(at, one)
-            self._pattern(at, piece)  # so that an error says which one
+            self._pattern(at, piece)  # compile each pattern by itself, so that an error names the pattern
             pieces.append(f"(?:{piece})")
         return self._pattern(place, "|".join(pieces), any_case=True)
 
@@ -497,7 +500,7 @@ class _Reading:
             if found[1] not in self._words:
                 raise BadProfile(f"{self._name}.{place} names {found[0]}, which is not in `words`")
             chars += len(self._words[found[1]])
-            if chars > _PATTERN_CHARS_MAX:  # words of words may be of any length
+            if chars > _PATTERN_CHARS_MAX:  # words within words can make a pattern very long
                 raise BadProfile(
                     f"{self._name}.{place} must have at most {_PATTERN_CHARS_MAX:,} characters, its words included"
                 )
@@ -506,6 +509,11 @@ class _Reading:
         return _WORD.sub(piece, self._text(place, said))
 
     def _pattern(self, place: str, text: str, *, any_case: bool = False) -> Pattern:
+        """Compile a pattern, and add its size to the size of the profile.
+
+        Raises:
+            BadProfile: the pattern is malformed or too large, or the profile has too many or too large patterns.
+        """
         bytes_max = _OWN_PATTERN_BYTES_MAX if self._is_own else _PATTERN_BYTES_MAX
         try:
             pattern = Pattern(text, any_case=any_case, bytes_max=bytes_max)
@@ -521,12 +529,22 @@ class _Reading:
         return pattern
 
     def _list(self, key: str) -> list[Any]:
+        """Return the list at a key of the profile; it is empty if the profile does not have the key.
+
+        Raises:
+            BadProfile: the value is not a list, or too long.
+        """
         said = self._said.get(key, [])
         if not isinstance(said, list) or len(said) > _RULES_MAX:
             raise BadProfile(f"{self._name}.{key} must be a list of up to {_RULES_MAX} rules")
         return said
 
     def _mapping(self, key: str) -> dict[str, Any]:
+        """Return the mapping at a key of the profile; it is empty if the profile does not have the key.
+
+        Raises:
+            BadProfile: the value is not a mapping with texts as keys, or too large.
+        """
         said = self._said.get(key, {})
         if (
             not isinstance(said, Mapping)
@@ -537,18 +555,33 @@ class _Reading:
         return dict(said)
 
     def _check(self, place: str, said: Any, needed: set[str], others: set[str]) -> None:
+        """Check that a rule is a mapping with all of the needed keys, and with no keys but these and the others.
+
+        Raises:
+            BadProfile: the rule has another form.
+        """
         if not isinstance(said, dict) or not needed <= said.keys() <= needed | others:
             must = f"must have {', '.join(sorted(needed))}" if needed else ""
             may = f"may have {', '.join(sorted(others))}" if others else ""
             raise BadProfile(f"{self._name}.{place}: a rule {', and '.join(filter(None, [must, may]))}")
 
     def _roles(self, place: str, said: Any) -> frozenset[str]:
+        """Return the roles of a rule, which are the words of a text.
+
+        Raises:
+            BadProfile: the value is not a text, or a word is not a role.
+        """
         roles = said.split() if isinstance(said, str) else []
         if not roles or not set(roles) <= set(ROLES):
             raise BadProfile(f"{self._name}.{place}.of must name only {', '.join(ROLES)} (got {reprlib.repr(said)})")
         return frozenset(roles)
 
     def _text(self, place: str, said: Any) -> str:
+        """Return a value that must be a text.
+
+        Raises:
+            BadProfile: the value is not a text, or is empty.
+        """
         if not isinstance(said, str) or not said:
             raise BadProfile(f"{self._name}.{place} must be a text that is not empty (got {reprlib.repr(said)})")
         return said

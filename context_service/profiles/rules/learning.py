@@ -1,12 +1,13 @@
 """Learning: windows with `learning` count the lookups of lines that their folds removed.
 
-Counts are added up by profile and app, over all contexts, and hold no text, no ref and no id. With enough counts the
-profile gets a new version (`learned`). Windows of the app that are opened with the profile get this version, and count,
-too. Open windows keep their version.
+Counts are added up by profile and app, over all contexts. They have no texts, refs or ids. With enough counts the
+profile gets a new version (`lookups.learned`). Windows of the app that are opened later with the profile get this
+version, and their lookups count, too. Open windows keep their version.
 
-Each addition is one transaction after the lookup, and the transaction that makes a version due also writes it: a kill
-loses one count, and nothing is half learned. Calls with a key of a context count nothing, so that a prompt injection
-cannot change what others see. A window counts `LOOKS_MAX` times, and a context counts once, with all its forks.
+Each addition is one transaction after the lookup. The transaction with which a version becomes due also writes it, so
+a killed process loses at most one count, and no version is written in part. Calls with a key that is bound to a context
+count nothing, so that a prompt injection cannot change what others see. A window counts at most `LOOKS_MAX` lookups,
+and a context counts once together with all its forks.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_text
 
-LOOKS_MAX = 50  # of a window that count
+LOOKS_MAX = 50  # the most lookups of a window that are counted
 APP_CHARS_MAX = 1_000
 
-_SEARCHING = 20  # times as long as parsing: a text is searched for lines
+_SEARCHING = 20  # the cost of searching a byte for important lines, in bytes of JSON parsing
 
 
 class Learning:
@@ -59,7 +60,7 @@ class Learning:
         self._telemetry = telemetry
 
     async def profile_of(self, kept: str, context_id: UUID, *, principal: Principal) -> str:
-        """Return the version of a profile that was learned for a context's app, if there is one; else the profile."""
+        """Return the version of a profile that was learned for a context's app, or the profile if there is none."""
         app_id = await self._rows.app_of(context_id, principal=principal)
         version = await self._rows.version(self._own(principal), kept, app_id)
         return f"{kept.partition('@')[0]}@{version}" if version else kept
@@ -117,14 +118,14 @@ class Learning:
             said: The profile's name, as the caller gives it.
             app_id: The app of the windows; empty for windows without an app.
             is_frozen: Stop counting and learning, or None to leave it as it is.
-            undoes: New windows get the profile as it was registered, and all counts are deleted.
+            undoes: Delete all counts, so that new windows get the profile as it was registered.
             principal: The caller, whose tenant learns.
             request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
             InvalidArgument: the profile does not exist.
             LimitExceeded: the tenant learns for too many profiles and apps.
-            PermissionDenied: the key is bound.
+            PermissionDenied: the caller's key is bound to a context, an app or a user.
             RequestIdReused: the request id was used before, for another request.
         """
         door = self._database.of(principal)

@@ -1,10 +1,10 @@
-"""Profiles of compression: those that come with the service, and those that tenants register as data.
+"""Compression profiles: those that come with the service, and those that tenants register as data.
 
-A window keeps the version that it was opened with, so that every replica reads its log in the same way. A version
-never changes, so a process keeps compiled versions in memory as long as there is room.
+A window keeps the version of the profile with which it was opened, so that each replica reads its log in the same way.
+A version never changes, so a process caches compiled versions in memory.
 
-A tenant's patterns take time that is linear in the text, but still may take seconds for a MiB. They run on threads of
-their own, one at a time for a tenant, so that they delay no other tenant.
+The patterns of a tenant's profile take time that is linear in the text, but they may still take seconds for a MiB. They
+run on separate threads, one at a time for each tenant, so that they do not delay other tenants.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_long_text, check_stored, check_text
 
-PROFILES_MAX = 100  # of a tenant
-VERSIONS_MAX = 100  # of a profile
+PROFILES_MAX = 100  # the most profiles of a tenant
+VERSIONS_MAX = 100  # the most versions of a profile
 PROFILE_BYTES_MAX = 256 * 1024
 NAME_CHARS_MAX = 64
-TEXTS_AT_ONCE = 10  # profiles of a page with their texts, which fit one answer
+TEXTS_AT_ONCE = 10  # the most profiles of a page with texts: so many fit one answer
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
-_KEPT_MAX = 32  # compiled ones of a process
-_PARSING = 64  # times as long as JSON: YAML, and patterns to compile
+_KEPT_MAX = 32  # the most compiled profiles in the cache of a process
+_PARSING = 64  # the cost of parsing YAML and compiling patterns, for each byte, in bytes of JSON parsing
 _THREADS = 2
-_TURN_S = 0.001  # as of `documents`: what holds the interpreter lets others have it so often
+_TURN_S = 0.001  # the switch interval of the interpreter, as in `documents`: a busy thread yields this often
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -69,7 +69,9 @@ class OwnProfiles:
         self._shipped: dict[str, Profile] = {}
 
     async def put(self, name: str, text: str, *, principal: Principal, request: Request | None) -> StoredProfile:
-        """Register a profile, and return the version of its content. From now on the name stands for this version.
+        """Register a profile, and return its version. From now on windows that name the profile get this version.
+
+        If a version has the same content already, no new version is written.
 
         Raises:
             InvalidArgument: the name is malformed or that of a built-in profile, or the text is not a profile.
@@ -101,9 +103,10 @@ class OwnProfiles:
     async def page(
         self, name: str, page: pages.PageRequest, *, principal: Principal, with_text: bool
     ) -> tuple[list[StoredProfile], str]:
-        """Return a page of profiles by name, each in its current version, or of the versions of one, newest first.
+        """Return a page of profiles, and the token of the next page.
 
-        Learned versions are included for callers that may see their app.
+        Without a name, these are all profiles by name, each in its current version. With a name, these are the versions
+        of this profile, newest first, with learned versions for callers that may see their app.
 
         Raises:
             InvalidArgument: the page size or another field of the request is out of range.
@@ -118,7 +121,8 @@ class OwnProfiles:
         if name:
             before = pages.decode_number(query, page.token) or 0
             found = await self._rows.versions(principal, name, before=before, count=count + 1, with_text=with_text)
-            if name in profile_names() and len(found) <= count:  # what was learned of it, and itself
+            # The last row of a built-in profile's versions is the profile itself, which no table has.
+            if name in profile_names() and len(found) <= count:
                 found.append(_shipped(name, with_text=with_text))
         else:
             (after,) = pages.decode_texts(query, page.token, parts=1)
@@ -130,7 +134,7 @@ class OwnProfiles:
         return pages.cut(query, found, count, key=lambda stored: (stored.version if name else stored.name,))
 
     async def named(self, said: str, *, principal: Principal, field: str = "compression_profile") -> str:
-        """Return the profile that a window stores: the name of a built-in profile, else name and version.
+        """Return the name that a window stores for a profile: of a built-in profile its name, else `name@version`.
 
         Raises:
             InvalidArgument: the profile does not exist.
@@ -161,14 +165,14 @@ class OwnProfiles:
             return self._cached[key]
         name, _, version = kept.partition("@")
         stored = await self._rows.read(principal.tenant_id, name, int(version))
-        assert stored is not None, kept  # nothing removes one
+        assert stored is not None, kept  # versions are never deleted
         try:
             if stored.learned:
                 base = await self.of(stored.base, principal=principal)
                 made = replace(applied(base, stored.learned), name=kept, base=stored.base)
             else:
                 made = await self._apart(principal.tenant_id, parsed, kept, stored.text, is_own=True)
-        except BadProfile as error:  # of an older version of the service
+        except BadProfile as error:  # an older release of the service accepted it
             _log.warning("profile is no longer valid", extra={"profile": kept, "why": str(error)})
             made = profile(DEFAULT)
         self._cached[key] = made
@@ -187,7 +191,7 @@ class OwnProfiles:
     ) -> _T:
         """Run work that applies a profile off the event loop, and return its result.
 
-        Profiles of tenants run on threads of their own, so that they cannot slow down the others.
+        Work with a tenant's own profile runs on separate threads, so that it cannot delay other tenants.
         """
         if not profile.own_size:
             return await beside_the_loop(size_bytes, work, *args, **kwargs)
@@ -198,6 +202,7 @@ class OwnProfiles:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _apart(self, tenant_id: UUID, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Run work on the threads for tenants' profiles, one call at a time for each tenant."""
         async with self._writer_locks.hold(tenant_id):
             return await in_stoppable_thread(self._threads, work, *args, **kwargs)
 
@@ -217,4 +222,5 @@ def check_name(name: str) -> None:
 
 
 def _shipped(name: str, *, with_text: bool) -> StoredProfile:
+    """Return a built-in profile in the form of a stored one."""
     return StoredProfile(name=name, version=0, text=text_of(name) if with_text else "")

@@ -1,4 +1,4 @@
-"""The SQL of learning: counts of lookups by profile and app, and the version of a profile that follows from them."""
+"""The SQL of learning: counts of lookups by profile and app, and the version of a profile learned from them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ class LearningRows:
     async def place(
         self, context_id: UUID, window_id: UUID, seq: int, *, principal: Principal
     ) -> LookedUpMessage | None:
-        """Return the place of a message; None if the pack shows it, or the window left it out or does not learn."""
+        """Return the place of a looked-up message, or None if the lookup does not count.
+
+        It does not count if the pack shows the message, if the window leaves it out, or if the window does not learn.
+        """
         door = self._log.of(principal, context_id)
         named = {"context_id": context_id, "window_id": window_id, "seq": seq}
         rows = await door.query(_PLACE, named)
@@ -84,14 +87,14 @@ class LearningRows:
         return [_names(row.tools) for row in rows]
 
     async def teach(self, context_id: UUID, window_id: UUID, *, most: int, principal: Principal) -> bool | None:
-        """Note that a message was looked up in a window; return whether it was the first such lookup in the context.
+        """Count a lookup in a window; return whether it was the first lookup in the context.
 
-        A fork counts as part of its context, and never as the first. None means that the message was counted often
-        enough.
+        A fork counts as a part of its parent context, and never as the first. The result is None if the window has
+        counted `most` lookups already, or if the context no longer exists.
         """
 
         async def work(transaction: Transaction) -> bool | None:
-            if not await self._log.lock(transaction, context_id):  # two of its windows take turns
+            if not await self._log.lock(transaction, context_id):  # only one window of the context counts at a time
                 return None
             named = {"context_id": context_id, "window_id": window_id}
             rows = await transaction.query(_TEACH, {**named, "most": most})
@@ -105,4 +108,5 @@ def _known(row: Row) -> LearningState:
 
 
 def _names(text: str) -> list[str]:
+    """Return the names of the tools that a block stores."""
     return [ToolUse(*row).name for row in orjson.loads(text)]

@@ -1,6 +1,6 @@
-"""The SQL of profiles that tenants register: each content is a version, and a name stands for the last version.
+"""The SQL of profiles that tenants register. Each new content is a version; the name alone means the current version.
 
-A learned version has no content of its own, only other numbers than its base, and no name stands for it.
+A learned version has no content, only factors for numbers of its base. The name of a profile never means it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied
 
-LEARNED_MAX = 100  # versions of a profile that are learned, of all apps
+LEARNED_MAX = 100  # the most learned versions of a profile, over all apps
 
 
 SQL = SqlFile.of(__file__)
@@ -77,7 +77,7 @@ class ProfileRows:
         return self._database.of(Principal(tenant_id=tenant_id, subject="profiles"))
 
     async def put(self, transaction: Transaction, name: str, text: str, *, created_by: str) -> PutVersion:
-        """Write a content as a version, unless it exists, and make the name stand for it."""
+        """Write a new version with this content, unless a version has it already, and make it the current version."""
         key = (transaction.tenant_id, name)
         is_new = bool(await transaction.query(_NAME, key))
         profiles = (await transaction.query(_COUNT, key))[0].profiles if is_new else 0
@@ -96,7 +96,7 @@ class ProfileRows:
     async def learn(
         self, transaction: Transaction, base: str, app_id: str, what: Learned, evidence: Counts, context_count: int
     ) -> int | None:
-        """Write a learned version, unless it exists, and return its number; None if there are too many."""
+        """Write a learned version, unless it exists, and return its number; None if the profile has too many."""
         name = base.partition("@")[0]
         key = (transaction.tenant_id, name)
         await transaction.query(_NAME, key)

@@ -1,9 +1,9 @@
 """The cost of packs with a vendor's prompt cache. Values in, values out.
 
-The cache holds the prefix that a pack has in common with the one before, and the rest is written: a step of d tokens
-after T tokens costs `read T + write d`; a fold to A tokens with K tokens before the break costs
-`read K + write (A - K)`. There is one pack after each step, and the cache stays warm. This is the model of
-`bench/long_run`, whose prices are 0.1 and 1.25 of a token without a cache.
+The cache has the prefix that a pack shares with the earlier pack; the vendor writes the rest to the cache. So the pack
+after a step of d tokens, which follow T tokens, costs `read T + write d`. A fold (a compaction) to A tokens, of which
+the first K stay the same, costs `read K + write (A - K)`. The model assumes one pack after each step and a cache that
+never expires. `bench/long_run` uses the same model, with prices of 0.1 and 1.25 of a token without a cache.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MILLION = 1_000_000
 
 
 class Cost(NamedTuple):
-    """Tokens of prompts: those that a vendor's cache had already, and those that were written to the cache."""
+    """The tokens of prompts: those that were read from a vendor's cache, and those that were written to it."""
 
     read: int = 0
     written: int = 0
@@ -30,7 +30,7 @@ class Cost(NamedTuple):
 
     @property
     def base_tokens(self) -> float:
-        """The cost in tokens that are not cached: the number of such tokens with the same price."""
+        """The number of tokens without a cache that would cost the same, at the default prices."""
         return self.read * DEFAULT.cache_read + self.written * DEFAULT.cache_write
 
     def priced(self, prices: Prices) -> float:
@@ -49,9 +49,9 @@ class Shape:
     Attributes:
         tokens: The tokens that the prompt has now.
         step: The tokens that each step adds; above 0.
-        high: The tokens over which the prompt is folded.
+        high: The tokens above which the prompt is folded.
         folded: The tokens that the prompt has after a fold.
-        kept: Of the folded tokens, those in front that a fold leaves unchanged.
+        kept: The first tokens of the prompt, which a fold leaves unchanged.
     """
 
     tokens: int
@@ -68,14 +68,17 @@ class Shape:
 
 
 class Ahead(NamedTuple):
-    """The cost of some steps, and how often the prompt is folded meanwhile."""
+    """The cost of the packs of some steps, and the number of folds among them."""
 
     cost: Cost
     folds: int
 
 
 def ahead(steps: int, shape: Shape) -> Ahead:
-    """Return the cost of the next steps. It is summed by formula, so 100,000 steps take no longer than one."""
+    """Return the cost of the packs of the next steps.
+
+    The sum is computed by a formula and not step by step, so that 100,000 steps take no longer than one.
+    """
     first = min(max((shape.high - shape.tokens) // shape.step, 0), steps)
     cost, left = _grown(shape.tokens, shape.step, first), steps - first
     between = max((shape.high - shape.folded) // shape.step, 0)
@@ -88,19 +91,19 @@ def ahead(steps: int, shape: Shape) -> Ahead:
 
 
 def _grown(tokens: int, step: int, count: int) -> Cost:
-    """Return the cost of a number of packs during which the prompt only grows."""
+    """Return the cost of `count` packs without a fold: the first reads `tokens`, and each adds `step` tokens."""
     return Cost(count * tokens + step * count * (count - 1) // 2, count * step)
 
 
 class Break(NamedTuple):
-    """A break of a prefix: its step, the tokens before and after it, the tokens that stay, and the steps taken back."""
+    """A break of a window's prefix, as the cost needs it."""
 
     reason: str
-    step: int
-    before: int
-    after: int
-    kept: int
-    left_out: int = 0
+    step: int  # the number of steps that the window had
+    before: int  # the tokens of the pack before the break
+    after: int  # the tokens of the pack after it
+    kept: int  # the first tokens of the pack, which stay the same
+    left_out: int = 0  # the number of steps that a rollback removed
 
 
 def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
@@ -117,7 +120,7 @@ def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
         grown, last = _between(step, shown, change.step, change.before, last)
         kept = min(change.kept, change.after, last.tokens)
         total, last = total.plus(grown).plus(last, -1), Cost(kept, change.after - kept)
-        total = total.plus(last)  # the pack after the break, instead of the pack that there would have been without it
+        total = total.plus(last)  # the pack after the break replaces the last pack before it
         step, shown = change.step - change.left_out, change.after
     grown, _ = _between(step, shown, steps, tokens, last)
     return total.plus(grown)

@@ -1,6 +1,7 @@
-"""How steps ended, as callers say it: ranges of steps, each with a score. Values in, values out.
+"""Outcomes of steps that callers record: ranges of steps, each with a score. Values in, values out.
 
-Rules see only whether a call failed. A caller's score has priority: a fold that chooses lines uses it.
+Without a recorded outcome, a fold knows only whether a tool call of the step failed. A recorded score has priority when
+a fold (a compaction of a window) chooses the lines that it keeps.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 import orjson
 
-RANGES_MAX = 1_000  # of a window; after that the outcomes of the oldest steps are dropped
+RANGES_MAX = 1_000  # the most ranges of a window; then the ranges of the oldest steps are dropped
 
 
 class Ending(NamedTuple):
@@ -46,7 +47,7 @@ class Endings:
         return Endings(tuple(_joined(sorted([*left, ending]))[-RANGES_MAX:]))
 
     def up_to(self, step: int) -> Endings:
-        """Return the outcomes of the first steps only: later steps were taken back and replaced."""
+        """Return only the outcomes up to a step, because later steps were rolled back or are read again."""
         first = [span._replace(step_to=min(span.step_to, step)) for span in self.ranges if span.step_from <= step]
         return Endings(tuple(first))
 

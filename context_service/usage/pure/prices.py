@@ -1,4 +1,4 @@
-"""Prices of tokens: read from a vendor's cache, written to it, and of an answer."""
+"""Prices of tokens: of prompts with and without a vendor's cache, and of answers."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ DEFAULT = Prices()
 
 
 def pays_after(tokens: int, removed: int, prices: Prices = DEFAULT) -> int:
-    """Return after how many steps a fold, which breaks the cache, has paid for itself; -1 if never.
+    """Return after how many steps a fold has saved the cost of the broken cache; -1 if it never does.
 
-    Of D tokens that are removed from a prompt of X, the next prompt writes X - D at the price of `cache_write`, where
-    it would have read X, and each one reads D fewer: `(write (X - D) - read X) / (read D)` steps.
+    If a fold removes D of X tokens, the next prompt writes X - D tokens to the cache, where it would have read X. Each
+    later prompt reads D tokens fewer. So the fold pays after `(write (X - D) - read X) / (read D)` steps.
 
     Args:
         tokens: The tokens of the prompt after the place where the cache breaks.

@@ -73,7 +73,7 @@ class Outcomes:
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
             WindowClosed: the window is closed.
-            WindowBehind: there was no time to read the whole log; the messages read so far are kept.
+            WindowBehind: the call had no time to read the whole log; its progress is kept.
             InvalidArgument: the window has no such steps, or a number is out of range.
             LimitExceeded: the lesson is too long.
             SubjectRequired: the request has a lesson, and the call acts for no user.
@@ -84,7 +84,8 @@ class Outcomes:
         _check(outcome, principal)
         principal = principal.without_admin()
         begun = None
-        if request and outcome.lesson:  # a call that was killed before it came to the lesson, perhaps
+        # An earlier call with the same request may have been killed after the outcome and before the lesson.
+        if request and outcome.lesson:
             begun = await self._requests.answered(self._log.of(principal, new_id()), request)
         if begun:
             window = await self._rows.find(window_id, principal=principal)
@@ -101,7 +102,7 @@ class Outcomes:
     async def _recorded(
         self, window_id: UUID, outcome: Outcome, principal: Principal, request: Request | None
     ) -> tuple[Window, RecordedOutcome]:
-        """Bring the window up to date, resolve which steps are meant, and store their outcome.
+        """Let the window read its log, replace a 0 in the outcome by the last step, and store the outcome.
 
         Raises:
             InvalidArgument: the window does not have these steps.
@@ -129,7 +130,7 @@ class Outcomes:
         """Write how steps ended, and return the answer.
 
         Raises:
-            RowsChanged: the window has another epoch meanwhile, and its steps may be others.
+            RowsChanged: the window has another epoch meanwhile, so its steps may have other numbers.
         """
 
         async def work(transaction: Transaction) -> RecordedOutcome:
@@ -157,7 +158,7 @@ class Outcomes:
     async def _remembered(
         self, window: Window, outcome: Outcome, principal: Principal, request: Request | None
     ) -> UUID:
-        """Store a lesson as a memory, once for an idempotency key, even if the process was killed in between."""
+        """Store a lesson as a memory, and return its id. A repeated request stores it only once."""
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
             raise window_not_found(window.window_id)
@@ -183,6 +184,14 @@ def _begun_before(answer: Mapping[str, int]) -> RecordedOutcome:
 
 
 def _check(outcome: Outcome, principal: Principal) -> None:
+    """Check an outcome, and whether the caller may store its lesson.
+
+    Raises:
+        InvalidArgument: a number is out of range, or the lesson is blank.
+        LimitExceeded: the lesson is too long.
+        SubjectRequired: there is a lesson, and the call acts for no user.
+        PermissionDenied: there is a lesson, and the key is bound to a context.
+    """
     for name in ("step_from", "step_to"):
         if getattr(outcome, name) < 0:
             raise InvalidArgument(f"{name} must be 0 or more (got {getattr(outcome, name)})", field=name)
@@ -192,6 +201,6 @@ def _check(outcome: Outcome, principal: Principal) -> None:
     if outcome.lesson:
         if not outcome.lesson.strip():
             raise InvalidArgument("lesson must not be blank", field="lesson")
-        principal.acting_for_somebody("")  # it will be a memory, which is always a user's
+        principal.acting_for_somebody("")  # the lesson becomes a memory, and each memory belongs to a user
         if principal.context_id:
             raise PermissionDenied("the key is bound to a context, and a lesson becomes a memory outside of it")

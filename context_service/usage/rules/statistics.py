@@ -1,7 +1,7 @@
 """Statistics of a window: how much of its log it shows, what it has cost, and what it will cost.
 
-They come from stored rows: packing counts nothing. How much consecutive packs had in common is computed from steps and
-breaks, as if there had been one pack after each step; the bills say how much they really had in common.
+The statistics come from stored rows; packing itself counts nothing. The cost of the packs is computed from the steps
+and the breaks of the prefix, as if there had been one pack after each step. The vendor's bills show the real cost.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Estimate:
         cold: The next pack, with a cold cache.
         fold: The first pack after a fold.
         ahead: The packs of the next steps, with their folds.
-        sliding: The same for a window that drops the older half whenever it is full.
+        sliding: The packs of the same steps in a sliding window, which drops its older half whenever it is full.
         step_tokens: The tokens that one step adds.
         factor: The ratio of billed to counted tokens.
         prices: The prices of tokens, from the window's config.
@@ -183,7 +183,7 @@ def _zones(window: Window, levels: Mapping[str, ZoneLevel]) -> Zones:
 
 
 def _shape(window: Window, levels: Mapping[str, ZoneLevel], breaks: Sequence[Break], step_tokens: int) -> Shape:
-    """Return how a window grows and shrinks: as it did before, or else as its high and low marks have it."""
+    """Return how a window grows and shrinks: as at its last folds, or else between its high and low marks."""
     limits = Limits.of(window.counted_limit, window.config)
     verbatim = levels.get("verbatim", ZoneLevel(zone="verbatim"))
     appended = sum(levels[zone].tokens for zone in ("recalled", "note") if zone in levels)

@@ -1,4 +1,4 @@
-"""Bills of vendors for packs: they are stored with the window, and calibrate the counts of tokens."""
+"""Bills of vendors for packs. They are stored with the window, and correct this service's counts of tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_between
 
-TOKENS_MAX = 100_000_000  # of a bill
+TOKENS_MAX = 100_000_000  # the most tokens of any kind on a bill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +110,11 @@ class Billing:
 
 
 def _check(billed: Usage) -> None:
+    """Check a bill.
+
+    Raises:
+        InvalidArgument: a number is out of range, or the cached tokens are more than all input tokens.
+    """
     for name in ("pack_tokens", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens"):
         least = 1 if name == "input_tokens" else 0
         check_between(name, getattr(billed, name), least, TOKENS_MAX)

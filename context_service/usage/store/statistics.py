@@ -14,7 +14,7 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied
 
-BREAKS_MAX = 5_000  # that are looked at, the newest
+BREAKS_MAX = 5_000  # only this many of the newest breaks count
 _ROW_BYTES = 200
 
 

@@ -13,7 +13,9 @@ from service_runtime.postgres import Database, Row, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 
-CALIBRATIONS_MAX = 1_000  # of a tenant: of models and profiles; then the one that was not used for longest goes
+# The most calibrations of a tenant, one for each pair of model and profile. Then the calibration that was not used for
+# the longest time is deleted.
+CALIBRATIONS_MAX = 1_000
 
 
 SQL = SqlFile.of(__file__, calibrations_max=CALIBRATIONS_MAX)
@@ -81,7 +83,10 @@ class UsageRows:
         return Usage(**row._asdict())
 
     async def calibration(self, window: Window, *, principal: Principal) -> Calibration:
-        """Return the calibration of a window's counts. A caller bound to the context gets that of the window alone."""
+        """Return the calibration of a window's counts.
+
+        A caller whose key is bound to the context gets the calibration by the bills of this window only.
+        """
         if principal.context_id:
             door = self._database.of(principal, context_id=window.context_id)
             return _calibration(await door.query(_OWN, (door.tenant_id, window.window_id)))
@@ -95,6 +100,7 @@ class UsageRows:
 
 
 def _key(window: WindowInput) -> tuple[bytes, str]:
+    """Return the key of a window's calibration: its model and its profile."""
     return model_sha(window.model), window.profile
 
 

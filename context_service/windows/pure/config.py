@@ -1,7 +1,7 @@
 """The config of a window: numbers for its folds and its cost, each with a default.
 
-The config is stored as the caller gave it, so that an update changes only the fields that it names. It applies from
-the next pack on, and breaks no prefix by itself.
+Only the fields that a caller gave are stored, so that an update changes only the fields that it names. A new config
+applies from the next pack on. It does not change earlier parts of the packs by itself.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.values.checks import check_between, check_text
 
 KEEP_LAST_STEPS, SEGMENT_STEPS = 10, 20
-STEPS_MAX = 1_000  # of either
+STEPS_MAX = 1_000  # the most for either of these two
 HIGH_MARK, LOW_MARK = 0.97, 0.50
-HIGH_MARK_MIN = 0.1  # under it every pack would fold
+HIGH_MARK_MIN = 0.1  # with a lower mark every pack would fold
 BUDGET_SHARE, OUTPUT_RESERVATION = 0.8, 4_096
 PRICE_MAX = 1_000_000
 TOTAL_TOKENS_MAX = 10**15
 CONVERSATION_SHARE = 0.20
 CACHE_TTL_S, CACHE_TTL_S_MAX = 300, 86_400
 CHECKPOINT_STEPS = 50
-BY_ANY_MODEL, NO_MODEL = "auto", "none"  # that write segments
-STYLES = ("structured", "narrative")  # of their segments
+BY_ANY_MODEL, NO_MODEL = "auto", "none"  # which model writes segments: any configured one, or none
+STYLES = ("structured", "narrative")  # the styles in which a model can write segments
 PROMPT_CHARS_MAX, MODEL_CHARS_MAX = 4_000, 200
 ROLLBACK, REREAD = "rollback_to_checkpoint", "reread_from_checkpoint"  # strategies of recovery
 
-_ROUNDING = 1e-9  # 0.7 + 0.2 + 0.1 is less than 1, and others are more
+_ROUNDING = 1e-9  # sums of floats such as 0.7 + 0.2 + 0.1 may differ from 1 by rounding
 _N = TypeVar("_N", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """The shares of a window's limit that a fold leaves to each zone at most. Callers name them `tier_ratios`.
+    """The shares of a window's limit that each zone of a pack may have after a fold. Callers name them `tier_ratios`.
 
-    Together with that of the conversation they are at most 1.
+    Their sum, together with `Config.conversation_share`, is at most 1.
     """
 
     hot: float = 0.35
@@ -59,27 +59,27 @@ class Config:
     Attributes:
         weights: The weights of the features that make a line worth keeping: `importance_weights` for callers.
         shares: See `Shares`.
-        conversation_share: The share of the limit for messages of users that no step shows any more.
-        high_mark: The share of the limit over which it folds.
-        low_mark: The share of the limit to which it folds.
+        conversation_share: The share of the limit for users' messages whose steps are no longer shown.
+        high_mark: The share of the limit above which the window folds.
+        low_mark: The share of the limit down to which a fold reduces the window.
         keep_last_steps: The number of steps that a fold leaves as they are, if they have room.
         segment_steps: The number of steps of a segment: `summarize_every_n_steps` for callers.
         prices: The prices of tokens, for receipts and estimates.
-        total_tokens_max: The most tokens of its packs together: `max_total_tokens` for callers. 0 means no limit.
-        token_budget: The share of the model's context that a request may have.
-        output_reservation: The tokens of it that are reserved for the answer.
+        total_tokens_max: The most tokens of all packs together: `max_total_tokens` for callers. 0 means no limit.
+        token_budget: The share of the model's context that a request may use.
+        output_reservation: The tokens of the model's context that are reserved for the answer.
         cache_ttl_s: Seconds without a pack after which the vendor's cache is cold. 0 means never.
-        checkpoint_steps: It makes a checkpoint after this number of steps, and before each fold:
+        checkpoint_steps: The window makes a checkpoint after this number of steps, and before each fold:
             `checkpoint_every_n_steps` for callers. 0 makes none.
-        recovery_strategy: The messages that are left out after an invalid response: with `ROLLBACK` all after the
-            checkpoint, with `REREAD` those after the pack.
+        recovery_strategy: The messages that are left out after an invalid response of the model: with `ROLLBACK` all
+            messages after the checkpoint, with `REREAD` only the messages after the pack.
         summarization_model: The writer of segments of prepared folds: `BY_ANY_MODEL` for any configured model, a
             model by its name, or `NO_MODEL`.
         summarization_prompt: Instructions for the content; empty takes the default. The form of the answer is fixed.
         summarization_style: One of `STYLES`.
-        learning: It uses learned versions of its profile, and counts lookups: see `learning`.
-        prefetch: It also recalls passages about the things at hand.
-        notice_before_fold: It tells the model to save what it needs before a fold clears it.
+        learning: The window uses learned versions of its profile, and counts lookups: see `profiles.rules.learning`.
+        prefetch: The window also recalls passages about the things that its goals and last steps name.
+        notice_before_fold: Before a fold, a note tells the model to save its results.
     """
 
     weights: Weights = Weights()
@@ -181,7 +181,7 @@ def check_model(config: Config, models: Sequence[str]) -> None:
         models: The configured models that write segments.
 
     Raises:
-        InvalidArgument: the model is none of them; the violation names the field.
+        InvalidArgument: the config names another model.
     """
     known = (BY_ANY_MODEL, NO_MODEL, *models)
     if config.summarization_model not in known:
@@ -193,14 +193,16 @@ def check_model(config: Config, models: Sequence[str]) -> None:
 
 
 def limit_of(context_tokens: int, config: Config) -> int:
-    """Return how many tokens a request may have: the budget's share of the context, without the reserved answer.
+    """Return how many tokens a request may have.
+
+    This is the smaller of two numbers: the budget's share of the context, and the context without the reserved answer.
 
     Args:
         context_tokens: The size of the model's context, with its answer.
         config: The config, with its `token_budget` and `output_reservation`.
 
     Raises:
-        InvalidArgument: the budget leaves no tokens, or too many; the error names the field.
+        InvalidArgument: `token_budget` or `output_reservation` is out of range.
     """
     if not 0 < config.token_budget <= 1:
         raise InvalidArgument(
@@ -216,13 +218,18 @@ def limit_of(context_tokens: int, config: Config) -> int:
 
 
 def budget_of(token_budget: float | None, output_reservation: int | None) -> dict[str, float | int | None]:
-    """Return the fields of the budget for a config: 0 resets a field to its default, None leaves it unchanged."""
+    """Return the changed fields of the budget, for `updated`.
+
+    Args:
+        token_budget: The new share; 0 resets it to its default, and None leaves it unchanged.
+        output_reservation: The new number; 0 and None as for `token_budget`.
+    """
     said = {"token_budget": token_budget, "output_reservation": output_reservation}
     return {name: value or None for name, value in said.items() if value is not None}
 
 
 def updated(text: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a stored config with changes; in a group such as the weights, only named fields change.
+    """Return the fields of a stored config with changes. In a group such as the weights, only named fields change.
 
     Args:
         text: The stored config, as `stored` wrote it.
@@ -246,7 +253,11 @@ def loaded(text: str) -> Config:
 
 
 def _group(name: str, of: type, said: Mapping[str, Any], *, most: float) -> dict[str, float]:
-    """Return the given fields of a group of numbers, such as the weights."""
+    """Return the given fields of a group of numbers, such as the weights, by the names of the group's class `of`.
+
+    Raises:
+        InvalidArgument: a number is below 0 or above `most`.
+    """
     group = said.get(name, {})
     names = [field.name for field in fields(of) if field.name in group]
     return {one: _number(f"{name}.{one}", group[one], 0, most) for one in names}

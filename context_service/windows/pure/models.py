@@ -1,6 +1,7 @@
 """Known models: the size of their context, their tokenizer, and the format of their messages.
 
-The longest prefix of a model's name in `models.yaml` counts, so that dated versions are known with their model.
+A model gets the values of the longest name in `models.yaml` with which its name begins. So dated versions of a model
+have the values of the model.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from context_service.kernel.tokens import FAMILIES
 from context_service.windows.pure.config import CACHE_TTL_S
 
 CACHE_TOKENS_MIN = 1_024
-# Claude models that take reasoning back whatever is before it. Some want it in front of the last calls.
+# Claude models that accept their earlier reasoning even if messages before it have changed. Some of them require it
+# before the last tool calls.
 _TAKES_REASONING = re.compile(r"claude-(?:instant|2|3|[a-z]+-[34])\b")
 
 
@@ -31,7 +33,7 @@ class Model:
         family: The family of its tokenizer, of `tokens.FAMILIES`.
         format: The format of its messages.
         cache_ttl_s: Seconds for which its vendor's cache keeps an unused prompt, in most cases.
-        cache_tokens_min: The least tokens that the cache keeps.
+        cache_tokens_min: The fewest tokens of a prompt that the cache keeps.
     """
 
     context_tokens: int = 0
@@ -41,17 +43,21 @@ class Model:
     cache_tokens_min: int = CACHE_TOKENS_MIN
 
 
-# From a marked place, a vendor looks back this many blocks for a cached prefix. Without markers it finds all.
+# How many blocks a vendor looks back from a cache marker for a cached prefix. A vendor that is not listed needs no
+# markers, and finds any prefix.
 LOOK_BACK_BLOCKS = {Format.ANTHROPIC: 20}
 
 
 def binds_reasoning(name: str, to: Format) -> bool:
-    """Return whether a model refuses its reasoning if anything before it has changed; unknown Claude models do."""
+    """Return whether a model refuses its earlier reasoning if anything before it has changed.
+
+    Unknown Claude models are assumed to refuse it.
+    """
     return to is Format.ANTHROPIC and not _TAKES_REASONING.search(name)
 
 
 def model(name: str) -> Model:
-    """Return the known values of a model, such as its context size; for an unknown model, common values."""
+    """Return the known values of a model, such as its context size. An unknown model gets the defaults of `Model`."""
     known = _known()
     found = max((item for item in known if name.startswith(item)), key=len, default=None)
     return known[found] if found else Model()
@@ -59,7 +65,7 @@ def model(name: str) -> Model:
 
 @cache
 def _known() -> dict[str, Model]:
-    """Read `models.yaml`, and return the values of each model by its name; a vendor's values hold for its models."""
+    """Read `models.yaml`, and return the values of each model by its name, with the values of its vendor."""
     table = yaml.safe_load(files("context_service.windows.pure").joinpath("models.yaml").read_text())
     made = {}
     for vendor in table.values():
@@ -79,5 +85,5 @@ def _known() -> dict[str, Model]:
 
 
 def model_sha(model: str) -> bytes:
-    """Return a hash that stands for a model's name where no text of a caller may be stored."""
+    """Return a hash of a model's name, for tables that may not store texts of callers."""
     return hashlib.sha256(model.encode()).digest()

@@ -1,9 +1,9 @@
 """Entries of the state that callers set, in addition to those that rules read from the log. Values in, values out.
 
-An entry replaces earlier statements about the same thing, whatever their source, and later messages replace it in turn.
-So it stores the last message of the log at that time. An entry that a caller removes stays removed when the log is read
-again: a `REMOVED` entry says so. A note after the last step tells the model at once; the next fold writes the state
-again.
+An entry replaces earlier statements about the same thing, whatever their source, and statements in later messages
+replace it in turn. So an entry stores the last message of the log at the time of the call. An entry that a caller
+removes must stay removed when the log is read again, so an entry of the section `REMOVED` records the removal. A note
+after the last step tells the model about the change at once; the next fold writes the text of the state again.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from context_service.profiles.pure.profiles import SECTIONS
 from contextkeep.errors import InvalidArgument
 from service_runtime.values.checks import check_text, limit_exceeded
 
-ENTRIES_MAX = 500  # of callers, that a window holds
-CHANGES_MAX = 100  # of a call
+ENTRIES_MAX = 500  # the most current entries of callers in a window
+CHANGES_MAX = 100  # the most entries that one call sets and removes
 TEXT_CHARS_MAX = 2_000
 STATUSES = ("open", "done", "dropped")  # of sub-goals
 
 SAID = frozenset(SECTIONS) - {"lifted", "answer", "resolution"} | {"artifact", SUB_GOAL}  # sections of callers
-_ONE = frozenset({"goal", "progress"})  # there is one at a time, which has no key
-_OF_RULES = _ONE | {"value", "artifact"}  # sections where rules have the places of callers
+_ONE = frozenset({"goal", "progress"})  # sections with one entry at a time, which has no key
+_OF_RULES = _ONE | {"value", "artifact"}  # sections in which an entry of a rule may replace an entry of a caller
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # an entry is one line of the state
 _HEAD = "[The caller says, and it holds from here on, whatever was said of the same before]"
 
@@ -68,7 +68,7 @@ class Patched:
 def entries_said(
     said: Sequence[StateStatement], removed: Sequence[StateStatement], *, last_seq: int
 ) -> tuple[list[Entry], list[Entry]]:
-    """Return the entries that a caller sets, and those that it removes.
+    """Check the entries that a caller sets and those that it removes, and return both in their stored form.
 
     Args:
         said: The entries that the caller sets.
@@ -90,7 +90,7 @@ def patched(held: Sequence[StoredEntry], entries: Sequence[Entry], removed: Sequ
     """Return how the state changes; removals are applied before new entries.
 
     Args:
-        held: The current entries with the same keys, and earlier removals of these entries.
+        held: The current entries with the same keys as the patch, and earlier removals of such entries.
         entries: The entries that the caller sets, checked.
         removed: The entries that the caller removes, checked.
     """
@@ -113,25 +113,28 @@ def patched(held: Sequence[StoredEntry], entries: Sequence[Entry], removed: Sequ
 
 
 def note_of_said(entries: Sequence[Entry]) -> str:
-    """Return the note that tells the model about callers' new entries; empty if none of them still holds."""
+    """Return the note that tells the model about callers' changes of the state; empty without entries."""
     lines = [f"- no longer: {entry.text}" if entry.section == REMOVED else f"- {_line(entry)}" for entry in entries]
     return "\n".join([_HEAD, *lines]) if lines else ""
 
 
 def is_told_once(entry: Entry) -> bool:
-    """Say whether an entry is needed only until the model is told about it: no message can restore what it removed."""
+    """Say whether an entry is needed only until a note has told the model about it.
+
+    This is a removal of an entry that no message of the log can restore.
+    """
     return entry.section == REMOVED and not entry.value
 
 
 def _entry(said: StateStatement, field: str, last_seq: int, *, is_removed: bool = False) -> Entry:
     """Check an entry that a caller sets or removes, and return it in its stored form.
 
-    Keys of values are normalized, and a missing status, percentage or text is derived from the rest.
+    The key of a value is normalized. A missing status, percentage or text is derived from the other fields.
 
     Args:
         said: The entry as the caller sent it.
         field: Path of the entry in the request, for errors.
-        last_seq: The last message of the log, which the entry comes after.
+        last_seq: The last message of the log at this time. The entry holds from there on.
         is_removed: The entry is to be removed, so its section and its key or text suffice.
 
     Raises:
@@ -191,21 +194,26 @@ def _is_same(entry: Entry, held: Entry) -> bool:
 
 
 def _line(entry: Entry) -> str:
+    """Return an entry as a line of the note, such as "sub-goal (open): write the tests"."""
     word = entry.section.replace("_", "-")
     status = f" ({entry.value})" if entry.section == SUB_GOAL else ""
     return f"{word}{status}: {entry.text}"
 
 
 def _is_meant(one: Entry, held: Entry) -> bool:
-    """Say whether an entry is the one to remove: it has the same key or, without a key, the same text."""
+    """Say whether a current entry is the entry that a caller wants to remove.
+
+    It is if both have the same key or, if the caller gave no key, the same text.
+    """
     if one.section != held.section:
         return False
     return place_of(one) == place_of(held) if one.key or one.section in _ONE else not held.key and held.text == one.text
 
 
 def _removal(held: StoredEntry, seq: int) -> Entry:
-    """Return an entry that records that another was removed, with the log's last `seq` at that time."""
-    # Entries that rules may read again stay removed; the model is told about the others once.
+    """Return the entry that records the removal of an entry, with the log's last `seq` at that time."""
+    # If rules may read the removed entry from the log again, the record must stay. Otherwise it is needed only until
+    # the model is told.
     stays = held.source != BY_CALLER or held.entry.section in _OF_RULES
     key = " ".join(place_of(held.entry))
     return Entry(section=REMOVED, key=key, text=_line(held.entry), value="stays" if stays else "", ref="", seq=seq)

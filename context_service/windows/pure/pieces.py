@@ -1,4 +1,4 @@
-"""Rendered pieces as JSON, as the rows of windows store them."""
+"""The stored form of rendered pieces (parts of a request to a model): JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from context_service.kernel.rendering import Rendered, Source
 
 
 def pieces_json(pieces: Iterable[Rendered]) -> str:
-    """Return pieces as JSON to store: the exact bytes that are sent, whatever a later release would render."""
+    """Return pieces as JSON to store.
+
+    The JSON has the exact bytes that are sent to the vendor, so that packs stay equal after an update of this service.
+    """
     return orjson.dumps([(*piece[:3], list(map(tuple, piece.sources))) for piece in pieces]).decode()
 
 

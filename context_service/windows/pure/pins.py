@@ -21,7 +21,7 @@ PIN_BYTES_MAX = 16 * 1024
 
 
 class Pinned(NamedTuple):
-    """All pins of a window, as a model sees them."""
+    """All pins of a window, rendered for a model, and their tokens."""
 
     pieces: list[Rendered]
     tokens: int
@@ -52,7 +52,9 @@ def said_in(message: Message, part: int | None) -> str | None:
 
 
 def speaker_in(message: Message, part: int | None) -> str:
-    """Return who said the text of a message, or of one of its parts; a message with a result of a tool is the tool's.
+    """Return the speaker of a message, or of one of its parts.
+
+    If the part, or any part of the whole message, is the result of a tool, the speaker is the tool.
 
     Args:
         message: A message of the log that the window reads.
@@ -66,12 +68,14 @@ def speaker_in(message: Message, part: int | None) -> str:
 
 
 def _shown(pin: Entry) -> str:
+    """Return a pin as a model reads it: a heading with its ref and speaker, then its text, quoted if it is data."""
     told = [name for name in ("Pinned", pin.ref, pin.speaker if pin.speaker != "user" else "") if name]
     text = with_notice(quoted(pin.text, "", trust_of(pin.speaker))) if is_quoted(pin.speaker) else pin.text
     return f"[{', '.join(told)}]\n{text}"
 
 
 def _text(part: Part) -> str:
+    """Return the text of a part: of a result, of the arguments of a call, of reasoning, or of anything else."""
     if part.tool_result:
         return result_text(part.tool_result.content_json)
     if part.tool_call:

@@ -1,4 +1,4 @@
-"""Refs: a window prints a ref where it leaves text out, and `Expand` returns the original.
+"""Refs: short names of messages and parts. A pack shows a ref where it leaves text out, and `Expand` returns the text.
 
 `m37` is message 37, `m37/2` its second part (`m37/0` its content), `m37..m58` the messages from 37 to 58. The refs of
 recall, `m37.0` and `a2.0`, name passages of a message and of an artifact. `f3:m37` is message 37 of the third fork of
@@ -17,7 +17,7 @@ _FORM = re.compile(
 
 
 _FORK = re.compile(r"f[1-9][0-9]{0,8}")
-_FORKS_MAX = 8  # one below the other
+_FORKS_MAX = 8  # the most forks that a ref leads through, each a fork of the one before
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +58,18 @@ def is_fork(text: str) -> bool:
 
 
 def within(fork: str, ref: str) -> str:
-    """Return a ref of a fork in the form that the window it was forked from uses."""
+    """Return a ref within a fork in the form that the parent window uses: "f3:m37" for "m37" in the fork "f3"."""
     return f"{fork}:{ref}"
 
 
 def path_of(text: str) -> tuple[list[int], str]:
-    """Return the numbers of the forks that a ref leads through, and the ref within the last of them."""
+    """Split a ref into the numbers of the forks that it leads through and the ref within the last of these forks."""
     *forks, ref = text.split(":", _FORKS_MAX)
     return ([int(fork[1:]) for fork in forks], ref) if all(map(is_fork, forks)) else ([], text)
 
 
 def parsed(text: str) -> Ref | None:
-    """Return the place that a ref names, or None if the text is no ref."""
+    """Return the place that a ref names, or None if the text is not a ref. The text must not name a fork."""
     if made := _MADE.fullmatch(text):
         return Ref(-int(made["place"]), -int(made["place"]), passage=int(made["passage"]))
     found = _FORM.fullmatch(text)

@@ -1,7 +1,8 @@
 """Where messages are in the packs of a window: all forms of a message, and the lines that they show.
 
-A message is verbatim first. A fold may clear it, then a segment stands for its step, then a digest, then deeper ones.
-Each form begins with the epoch of a break, and ends with another one.
+At first packs show a message verbatim. A fold (one compaction) may clear its tool results; later folds may merge its
+step into a segment, the segment into a digest, and the digest into deeper ones. Each form begins with the epoch of a
+break of the packs' prefix, and ends with the epoch of another break.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ VERBATIM, CLEARED, A_SEGMENT, A_DIGEST = "verbatim", "cleared", "segment", "dige
 LEFT_OUT, UNREAD = "left_out", "unread"
 LINES_MAX, LINE_CHARS_MAX = 50, 500
 _ZONES = {CLEARED: "masked", A_SEGMENT: "segments", A_DIGEST: "digests"}
-_CUT_CHARS_MIN = 60  # of the beginning of a line that is shown cut
-_ANYWHERE_CHARS_MIN = 25  # a shorter line counts only as a whole line
+_CUT_CHARS_MIN = 60  # if a form shows at least this many characters of a line's beginning, it shows the line cut
+_ANYWHERE_CHARS_MIN = 25  # a shorter line counts as shown only if it is a whole line of the form
 _REFS_AT_END = re.compile(r"\(([^()]*)\)\s*$")
 _BECOME_SEGMENT = re.compile(r"steps ([0-9]+) to ([0-9]+) become a segment")
 _MARKS = "-… "
 
 
 class BlockForm(NamedTuple):
-    """A block that shows a message or showed it, as it is stored."""
+    """A stored block that shows a message now, or showed it in earlier packs."""
 
     number: int
     kind: str
@@ -51,7 +52,7 @@ class BlockForm(NamedTuple):
 
 
 class SummaryForm(NamedTuple):
-    """A summary that stands for a message or stood for it."""
+    """A stored summary that stands for a message now, or stood for it in earlier packs."""
 
     level: int
     step_from: int
@@ -64,7 +65,7 @@ class SummaryForm(NamedTuple):
 
 
 class ShownEntry(NamedTuple):
-    """An entry of the state, or a pin, that rests on a message."""
+    """An entry of the state, or a pin, whose source is a message."""
 
     section: str
     text: str
@@ -86,8 +87,8 @@ class Form:
 
     Attributes:
         place: `VERBATIM`, `CONVERSATION`, `CLEARED`, `A_SEGMENT`, `A_DIGEST`, or the kind of another block.
-        epoch_from: The epoch with which it began; 0 if the message was appended in this form.
-        epoch_to: The first epoch without it, or None if the current pack has it.
+        epoch_from: The first epoch in which packs had the form; 0 if the message was appended in this form.
+        epoch_to: The first epoch in which packs no longer had it, or None if the current pack has it.
         text: All texts of the form; None if they are no longer known.
     """
 
@@ -127,7 +128,8 @@ def forms_of(seq: int, blocks: Sequence[BlockForm], summaries: Sequence[SummaryF
     around = [block for block in blocks if block.seq_from <= seq <= block.seq_to]
     forms: list[Form] = []
     for kind in dict.fromkeys(block.kind for block in around if block.kind not in (RECALLED, NOTE)):
-        # A user may speak while a tool runs: of two steps around a message, it belongs to the one that begins last.
+        # A user may speak while a tool runs. Then the range of the tool's step also covers the user's message, which
+        # belongs to the step that begins last.
         block = max((block for block in around if block.kind == kind), key=lambda block: (block.seq_from, block.number))
         forms += _forms_of_block(block)
     forms += [
@@ -185,7 +187,7 @@ def _forms_of_block(block: BlockForm) -> Iterator[Form]:
 
 
 def place_of(forms: Iterable[Form]) -> Form | None:
-    """Return the form that is the place of a message in the current pack: the most verbatim one."""
+    """Return the form in which the current pack shows a message: the most verbatim one, or None if there is none."""
     return next((form for form in forms if form.epoch_to is None and form.place != RECALLED), None)
 
 
@@ -205,7 +207,7 @@ def texts_in(pieces_json: str) -> str:
 
 
 def shown_lines(originals: Sequence[Original], form: Form) -> tuple[list[ShownLine], bool]:
-    """Return the lines of a message that a form shows, and whether these are all of its lines."""
+    """Return the lines of a message that a form shows, and whether these are all lines of the message."""
     text = form.text or ""
     if form.place in (A_SEGMENT, A_DIGEST):
         found = [_of_summary(line, form.zone) for line in text.split("\n") if line]
@@ -235,7 +237,7 @@ def entry_lines(entries: Sequence[ShownEntry], state_text: str) -> list[ShownLin
 
 
 def _kept(line: str, whole: str, shown: set[str]) -> str:
-    """Return the line if a text shows it, its beginning if the text shows only that, and else an empty text."""
+    """Return a line if a text shows it, its beginning if the text shows only that, or else an empty text."""
     wanted = folded_text(line)
     if wanted in shown or (len(wanted) >= _ANYWHERE_CHARS_MIN and wanted in whole):
         return line
@@ -256,6 +258,7 @@ def _of_summary(line: str, zone: str) -> ShownLine:
 
 
 def _names_of_line(line: str, seq: int) -> bool:
+    """Return whether the refs at the end of a summary's line name a message."""
     at_end = _REFS_AT_END.search(line)
     return bool(at_end) and any(_names(ref, seq) for ref in re.split(r"[,;\s]+", at_end[1] if at_end else ""))
 
@@ -267,8 +270,9 @@ def _names(ref: str, seq: int) -> bool:
 
 
 def rule_of(rules: Sequence[str], form: Form) -> str:
-    """Return the rule of a receipt that made a form, or an empty text."""
-    if form.place == A_SEGMENT:  # a segment without a line was joined with its neighbour, which has another range
+    """Return the rule of a receipt that made a form, or an empty text if no rule names it."""
+    # The rule may name fewer steps than the form, because a segment without lines is joined with its neighbour.
+    if form.place == A_SEGMENT:
         return next((rule for rule in rules if _covers(rule, form)), "")
     names = {
         CLEARED: (f"mask step {form.step_from} of ", "mask all but "),

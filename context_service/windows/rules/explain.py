@@ -19,10 +19,10 @@ from service_runtime.inputs import pages
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 
-ENTRY_SECTIONS = SAID | {PIN, CONTESTED}  # those that may hold
+ENTRY_SECTIONS = SAID | {PIN, CONTESTED}  # the sections that current entries may have
 _COUNTED = frozenset({TOOL, ENTITY})
 _PART_BYTES = 20  # bytes of parsing that counting a part costs
-_ENTRY_BYTES = 100  # of an entry in addition to its texts
+_ENTRY_BYTES = 100  # the size of an entry in an answer, in addition to its texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class State:
     Attributes:
         window: The window.
         held: The current entries and the pins, oldest first.
-        tallies: The counts, on the last page.
+        tallies: The counts of tools and things; on pages before the last page they are empty.
         next_page_token: The token of the next page of entries; empty on the last page.
     """
 
@@ -161,7 +161,7 @@ class Accounts:
         return context.last_seq - context.message_count != window.retracted_count
 
     async def _there(self, window: Window, held: list[StoredEntry], principal: Principal) -> list[StoredEntry]:
-        """Return the entries whose messages still exist and are not retracted."""
+        """Return the entries whose messages still exist and are not retracted, and the entries of callers."""
         seqs = {stored.entry.seq for stored in held if stored.entry.ref}
         there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
         return [stored for stored in held if not stored.entry.ref or stored.entry.seq in there]

@@ -16,7 +16,7 @@ SYSTEM_PROMPT_BYTES_MAX = 256 * 1024
 TOOLS_BYTES_MAX = 1024 * 1024
 GOAL_BYTES_MAX = 16 * 1024
 
-RENDERING = 16  # times the cost of parsing, for each byte that is counted
+RENDERING = 16  # the cost of rendering and counting a byte of the head, in bytes of JSON parsing
 
 _Head = TypeVar("_Head", bound=WindowInput)
 
@@ -50,14 +50,14 @@ def counted(window: _Head) -> _Head:
 
 
 def check_room(window: Window, *, state_tokens: int = 0) -> None:
-    """Refuse a head that does not fit into the window's limit, just as a pack would.
+    """Refuse a head that does not fit into the window's limit, so that it is refused before the first pack.
 
     Args:
         window: The window, with its tokens and the factor of its budget.
         state_tokens: The tokens of the required part of the state.
 
     Raises:
-        BudgetTooSmall: the head does not fit; `least` in the metadata is a limit that would do.
+        BudgetTooSmall: the head does not fit; `least` in the metadata is the smallest limit that would be enough.
     """
     counted_tokens = window.head_tokens + window.pins_tokens + state_tokens + NOTE_TOKENS
     if counted_tokens > window.counted_limit:

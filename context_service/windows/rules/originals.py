@@ -30,7 +30,7 @@ from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.copying import copied
 
-_MESSAGES_MAX = 500  # of an answer
+_MESSAGES_MAX = 500  # the most messages of an answer
 _PART_BYTES = 40  # bytes of parsing that reading a part costs
 
 
@@ -132,7 +132,7 @@ class Originals:
             place = (named.seq, named.passage)
             texts = await self._passages.texts(principal, PassageScope.of_context(context_id), [place])
             if place in texts:
-                if learns:  # who said it, the passage does not tell
+                if learns:  # a passage does not have its speaker, so it counts for all roles
                     said = [SpokenText(role, texts[place], 0) for role in ROLES]
                     await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
                 return _original(texts[place])
@@ -151,7 +151,7 @@ class Originals:
         if named.passage is not None:
             raise _no_ref(ref)
         original = _part(messages[0], named, ref) if named.part is not None else None
-        if learns and named.seq == named.last_seq:  # a row of messages says nothing of kinds
+        if learns and named.seq == named.last_seq:  # a range of messages does not show which kind of line was wanted
             said = [spoken for spoken in said_in(messages[0]) if named.part in (None, spoken.part)]
             await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
         if original:
@@ -183,7 +183,7 @@ class Originals:
         found = await self._recalling.search(context_id, asked, principal=principal)
         size = _PART_BYTES * len(shown.parts)
         hits = await beside_the_loop(size, _hits, found.items, shown.parts, window)
-        # The best one is what was meant, if anything was.
+        # Only the best passage counts as looked up: the others are probably not what the caller wanted.
         if window.config.learning and hits and hits[0].zone not in ("", "verbatim"):
             best = hits[0].item
             said = [SpokenText(best.role, best.text, 0)]
@@ -192,6 +192,11 @@ class Originals:
 
 
 def _part(message: Message, named: Ref, ref: str) -> Original:
+    """Return the original of the part of a message that a ref names.
+
+    Raises:
+        RefNotFound: the message has no such part.
+    """
     if named.part == 0:
         return _original(message.content)
     if named.part is None or named.part > len(message.parts):
@@ -213,6 +218,7 @@ def _original_of(part: Part) -> Original:
 
 
 def _original(text: str, *, is_json: bool = False) -> Original:
+    """Return a text as an original, with its bytes and their hash."""
     content = text.encode(errors="surrogatepass")
     return Original(content=content, sha256=hashlib.sha256(content).hexdigest(), is_json=is_json and bool(content))
 
@@ -222,7 +228,10 @@ def _no_ref(ref: str) -> RefNotFound:
 
 
 def _within(which: Filter, parts: Sequence[ViewPart], steps: StepRange) -> Filter:
-    """Return a filter narrowed to the messages of steps; a step in a summary stands for all its steps."""
+    """Return a filter narrowed to the messages of steps.
+
+    If a step is part of a summary, the filter includes the messages of all steps of the summary.
+    """
     last = steps.last or max((part.step_to for part in parts), default=0)
     meant = [
         part

@@ -1,7 +1,7 @@
 """Counts what happens to windows, for metrics: packs, breaks of their prefix, folds, lookups and bills.
 
-Metrics are sums over this process, with labels from a fixed list: no tenant, window or context, and only names of
-profiles that come with the service. They are for dashboards; the receipts of a window say what happened to it.
+Metrics are sums over this process. Their labels have values from a fixed list: no ids of tenants, windows or contexts,
+and only names of profiles that come with the service. They are for dashboards; for a single window, read its receipts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from context_service.usage.model import Usage
 from contextkeep.errors import AnswerTooLarge, BudgetTooSmall, TokensSpent, WindowBehind
 from service_runtime.telemetry.metrics import Metrics
 
-OWN = "own"  # the profile of a window that has none of ours
-# Of breaks: see `Receipt`.
+OWN = "own"  # the label for a profile that does not come with the service
+# The reasons of breaks of a prefix: see `Receipt`.
 REASONS = (
     *("high_mark", "requested", "goal", "prepared", "cache_cold"),
     *("updated", "pinned", "unpinned", "retracted", "rolled_back"),
@@ -31,7 +31,7 @@ VERDICTS = (
     *("accepted", "model", "schema", "cap", "ratio", "sources", "grounding"),
     *("superseded", "instruction", "refusal"),
 )
-_WINDOWS_MAX = 10_000  # windows whose last pack is known
+_WINDOWS_MAX = 10_000  # the most windows whose last pack is remembered
 _REFUSALS = (BudgetTooSmall, TokensSpent, WindowBehind, AnswerTooLarge)
 _TENTHS = tuple(f"{tenth / 10:.1f}" for tenth in range(10))
 
@@ -101,9 +101,9 @@ class Telemetry:
     def packed(self, key: _Key, epoch: int, zones: Mapping[str, int], *, profile: str) -> None:
         """Count a pack.
 
-        A pack of the same epoch repeats the whole pack before it. In a new epoch, only the zones before the first one
-        with other tokens are repeated. A window that this process has not packed before, or not lately, counts as
-        written in full.
+        The tokens are counted as repeated (in the vendor's cache) or as written. A pack of the same epoch repeats the
+        whole earlier pack. In a new epoch, only the zones before the first zone with another number of tokens are
+        repeated. If this process does not remember an earlier pack of the window, all tokens count as written.
 
         Args:
             key: Identifies the window.
@@ -202,9 +202,11 @@ class Telemetry:
 
 
 def _known(profile: str) -> str:
+    """Return the name of a profile as a label: `OWN` if it does not come with the service."""
     name = profile.partition("@")[0]  # a learned version has its base before the @
     return name if name in profile_names() else OWN
 
 
 def _tenth(worth: float) -> str:
+    """Return the label of the tenth of the range from 0 to 1 that an importance is in."""
     return _TENTHS[min(max(int(worth * 10), 0), 9)]

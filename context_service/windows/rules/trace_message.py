@@ -1,4 +1,4 @@
-"""TraceMessage: where messages are in the packs of a window, since which break, and when packs showed a text last."""
+"""TraceMessage: find where packs show messages, which break of the prefix put them there, and when a text left."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.checks import check_text
 
-MESSAGES_MAX = 200  # of an answer
+MESSAGES_MAX = 200  # the most messages of an answer
 TEXT_CHARS_MAX = 2_000
 _COMPARING = 8  # times the cost of parsing: each text is compared with each form
-_SEGMENT_MESSAGES_MAX = 500  # that are read to make the cleared form of an old step again
+_SEGMENT_MESSAGES_MAX = 500  # the most messages that are read to render the cleared form of an old step again
 
 
 class TracedBreak(NamedTuple):
@@ -101,7 +101,7 @@ class _Last(NamedTuple):
     """The last time that packs showed a text of a message."""
 
     traced: _Traced
-    epoch_to: int | None  # the first epoch without it; None: it is shown
+    epoch_to: int | None  # the first epoch whose packs do not show the text; None if the current pack shows it
     is_exact: bool
 
 
@@ -161,10 +161,11 @@ class Tracing:
         )
 
     async def _messages(self, window: Window, named: Ref, ref: str, principal: Principal) -> list[Message]:
-        """Return the messages of a ref.
+        """Return the messages of a ref, without retracted ones.
 
         Raises:
-            RefNotFound, Erased: there is none.
+            RefNotFound: the context has no such message.
+            Erased: all messages of the ref were retracted.
         """
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
@@ -196,7 +197,10 @@ class Tracing:
         )
 
     async def _completed(self, window: Window, traced: _Traced, views: _Views, principal: Principal) -> _Traced:
-        """Return a message with the forms that it had before it became part of a segment, if no row has them."""
+        """Return a message with the forms that it had before it became part of a segment.
+
+        The rows of these forms may have been deleted. Then the forms are rendered again from the log.
+        """
         if any(form.place == traces.VERBATIM for form in traced.forms):
             return traced
         seq = traced.message.seq
@@ -227,7 +231,7 @@ class Tracing:
     ) -> tuple[int, str | None]:
         """Return the number of a message's step in a segment, and the texts of its cleared form.
 
-        The number is 0 if the steps of the segment cannot be told from the messages that the log still has.
+        The number is 0 if it cannot be found, because the log no longer has all messages of the segment's steps.
         """
         page = await self._log.page(
             window.context_id,
@@ -256,6 +260,7 @@ class Tracing:
 
 
 def _size_of(messages: Sequence[Message], views: _Views) -> int:
+    """Return the size of the texts that a trace compares, in bytes."""
     return (
         size_of(messages)
         + sum(len(block.pieces) + len(block.masked) for block in views.blocks)
@@ -265,7 +270,7 @@ def _size_of(messages: Sequence[Message], views: _Views) -> int:
 
 
 def _traced(messages: Sequence[Message], named: Ref, text: str, views: _Views) -> list[_Traced]:
-    """Return the messages that have a text, with their forms; all of them if the text is empty."""
+    """Return the messages that contain a text, with their forms. If the text is empty, all messages are returned."""
     found = []
     for message in messages:
         originals = traces.originals_of(message, named.part)
@@ -314,6 +319,7 @@ def _last_of(traced: Sequence[_Traced], text: str) -> _Last | None:
 
 
 def _later(one: _Last, other: _Last) -> bool:
+    """Return whether packs showed the first text longer than the second one."""
     return other.epoch_to is not None and (one.epoch_to is None or one.epoch_to > other.epoch_to)
 
 
@@ -361,7 +367,7 @@ def _sentence(window: Window, last: _Last, breaks: dict[int, BreakRow]) -> Trace
     ref = refs.refs_between(seq, seq)
     if end is None:
         return TracedSentence(ref=ref, is_shown=True, last_epoch=window.epoch, removed_by=None, is_exact=True)
-    if not end:  # no form of it is known
+    if not end:  # no known form of the message shows the text
         rollback = _rollback_of(seq, breaks.values())
         last_epoch = rollback.epoch - 1 if rollback else -1
         is_exact = seq > window.reached_seq

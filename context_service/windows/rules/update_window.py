@@ -1,8 +1,8 @@
 """Changes of a window by callers: the prompt, tools and goal; pins; the state; and the config.
 
-A change of the prompt, the tools, the goal or the pins breaks the prefix that a vendor's cache holds, and has a
-receipt. Tokens are counted before the window is locked. The change is written if the window is still the same;
-otherwise it is worked out again.
+A change of the prompt, the tools, the goal or the pins breaks the prefix of the packs, so the vendor's cache no longer
+matches; a receipt records this. Tokens are counted before the window is locked. The change is written only if the
+window has not changed meanwhile; otherwise it is computed again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Change:
 
     Attributes:
         config: The changed fields of the config: see `config.updated`.
-        token_budget: 0 resets it to its default; so does `output_reservation`.
+        token_budget: The share of the model's context that a request may use; 0 resets it to its default.
+        output_reservation: The tokens that are reserved for the answer; 0 resets them to their default.
     """
 
     system_prompt: str | None = None
@@ -72,11 +73,11 @@ class Change:
 class _Room(NamedTuple):
     """The numbers that decide, together with the window's limit, whether a change fits."""
 
-    token_factor: float  # the factor of its budget from the next fold on
-    state_tokens: int  # of the required part of the state
+    token_factor: float  # the factor between counted and billed tokens that the next fold will use
+    state_tokens: int  # the tokens of the part of the state that each pack must show
 
 
-# Writes a change of a window that is locked, and returns what a request that is repeated is answered with.
+# Writes a change of a locked window. Its result is the answer, which is stored for repeated requests.
 _Write = Callable[[Transaction, Window], Awaitable[Any]]
 
 
@@ -124,9 +125,9 @@ class Editing:
     async def update(self, window_id: UUID, change: Change, *, principal: Principal, request: Request | None) -> Window:
         """Change the prompt, the tools, the goal or the config, and return the window. Equal values change nothing.
 
-        After a new goal the window folds at once if there is something to fold, because other lines matter then. The
-        answer is the window before that fold, so that a repeated call gets the same answer. A new config applies from
-        the next pack on.
+        After a new goal the window folds at once if there is something to fold, because other lines are important for
+        the new goal. The answer is the window before that fold, so that a repeated call gets the same answer. A new
+        config applies from the next pack on.
 
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
@@ -161,7 +162,8 @@ class Editing:
             async def write(transaction: Transaction, locked: Window) -> Window:
                 nonlocal is_new_goal
                 is_new_goal = "goal" in changed
-                if locked.config_json != window.config_json:  # which breaks no prefix, so that nothing else tells
+                # A change of the config does not change the epoch, so it must be compared by itself.
+                if locked.config_json != window.config_json:
                     raise RowsChanged
                 await self._rows.configure(transaction, wanted)
                 if changed:
@@ -184,7 +186,7 @@ class Editing:
             reason=lambda: "updated" if breaks else "",
         )
         if is_new_goal:
-            with suppress(FoldNoProgress, WindowBehind, Aborted):  # who packs meanwhile folds when it must
+            with suppress(FoldNoProgress, WindowBehind, Aborted):  # the goal is set; a later pack folds if it must
                 await self._folding.fold(window_id, principal=principal, dry_run=False, reason="goal")
         return updated
 
@@ -295,7 +297,7 @@ class Editing:
             RequestIdReused: the request id was used before, for another request.
             Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
-        entries_said(said, removed, last_seq=0)  # a request that cannot be is refused before anything is read
+        entries_said(said, removed, last_seq=0)  # refuse a malformed request before anything is read
 
         async def prepared(standing: WindowSnapshot) -> _Write:
             """Compare the patch with the current entries; return the function that writes the changes."""
@@ -357,12 +359,12 @@ class Editing:
         request: Request | None,
         reason: Callable[[], str] = str,
     ) -> Any:
-        """Change a window, once for an idempotency key, and return the answer of the change.
+        """Change a window, and return the answer of the change. A repeated request gets the first answer.
 
         Args:
             window_id: The window to change.
-            prepared: Works out the change from a snapshot, before the lock is taken; returns the function that writes
-                it.
+            prepared: Computes the change from a snapshot of the window before it is locked, and returns the function
+                that writes the change.
             principal: The caller; it must be allowed to see the window.
             request: The idempotency key of the call; None if the caller gave none.
             reason: Returns why the written change broke the prefix; empty if it did not.
@@ -386,7 +388,7 @@ class Editing:
         """Write a change under the lock of its window, and return the change's answer.
 
         Raises:
-            RowsChanged: the window is another one meanwhile.
+            RowsChanged: the window was changed or closed meanwhile.
         """
 
         async def work(transaction: Transaction) -> Any:
@@ -401,17 +403,23 @@ class Editing:
         return await self._log.of(principal, window.context_id).transaction(once)
 
     async def _standing(self, window_id: UUID, principal: Principal) -> WindowSnapshot:
+        """Return a snapshot of a window.
+
+        Raises:
+            WindowNotFound: the window does not exist, or the caller may not see it.
+        """
         standing = await self._rows.standing(window_id, principal=principal)
         if standing is None:
             raise window_not_found(window_id)
         return standing
 
     def _checked(self, wanted: Window) -> Window:
+        """Check the head of a changed window, and return the window with the counted tokens of the head."""
         check_head(wanted, nesting_max=self._nesting_max)
         return counted(wanted)
 
     async def _room(self, window: Window, principal: Principal) -> _Room:
-        """Return the numbers that decide whether a change fits, as the next fold will have them."""
+        """Return the numbers that decide whether a change fits: those that the next fold would use."""
         held = [stored.entry for stored in await self._views.held(window, principal=principal)]
         tokens = await beside_the_loop(_size_of(held), _tokens_needed, window, held)
         return _Room(await self._usage.factor(window, principal=principal), tokens)
@@ -419,7 +427,7 @@ class Editing:
     async def _said(self, standing: WindowSnapshot, named: Ref, ref: str, principal: Principal) -> tuple[str, str]:
         """Return the text that a ref names, and its speaker.
 
-        If its message is retracted later, the next pack removes the pin too.
+        The pin keeps the ref, so that the next pack removes the pin if the message is retracted later.
         """
         if not 0 < named.seq <= standing.last_seq:
             raise _no_ref(ref)
@@ -461,7 +469,7 @@ class Editing:
     async def _account(
         self, transaction: Transaction, locked: Window, reason: str, more_tokens: int, rules: list[str]
     ) -> None:
-        """Write the receipt of a break at the head, after which the vendor's cache must write the whole pack again."""
+        """Write the receipt of a changed head. The vendor's cache must then write the whole pack again."""
         seen = await self._views.tokens_in(transaction, locked)
         before = locked.head_tokens + locked.pins_tokens + locked.state_tokens + seen
         kept = locked.head_tokens if reason in ("pinned", "unpinned") else 0
@@ -487,10 +495,12 @@ _HEAD = {"system_prompt": "the system prompt", "tools_json": "the list of tools"
 
 
 async def _nothing(transaction: Transaction, locked: Window) -> Window:
+    """Write nothing, because the request changes nothing, and return the window."""
     return locked
 
 
 async def _nothing_patched(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+    """Write nothing, because the patch changes no entry, and return the answer."""
     return {"changed_count": 0}
 
 
@@ -506,7 +516,7 @@ def _configured(window: Window, told: Mapping[str, Any]) -> Window:
 
 
 def _size_of(entries: Sequence[Entry]) -> int:
-    """Return the size in bytes that counting the tokens of these entries counts as, for `beside_the_loop`."""
+    """Return the cost of counting the tokens of entries, in bytes of JSON parsing, as `beside_the_loop` takes it."""
     return RENDERING * sum(len(entry.text) for entry in entries)
 
 

@@ -1,7 +1,8 @@
 """Streams the changes of a window as they happen, from the position that a watcher has reached.
 
-The lookout only says that there is more. A watcher then reads the changes itself, with the rights of its principal:
-the breaks of the prefix with their receipts, then new entries of the state, then the window as it is.
+The lookout is a poller that all watchers of this process share. It only says that a window has changed. Each watcher
+then reads the changes itself, with the rights of its principal: the breaks of the prefix with their receipts, then new
+entries of the state, then the current window.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.postgres import Row
 from service_runtime.rpc.principal import Principal
 
-_RECEIPTS = 10  # that are read at once; one of a large fold is large
-_ENTRIES = 100
+_RECEIPTS = 10  # how many receipts are read at once; the receipt of a large fold is large
+_ENTRIES = 100  # how many entries of the state are read at once
 
 
 class Mark(NamedTuple):
-    """The progress of a window: every change that is sent changes one of these numbers."""
+    """The progress of a window: each change that watchers get changes one of these numbers."""
 
     epoch: int
     entry_count: int
@@ -86,21 +87,22 @@ class WindowWatching:
     ) -> AsyncGenerator[WindowEvent, None]:
         """Yield the changes of a window. The stream ends after the last change of a closed window.
 
-        Stored changes come first, and after each change the current window. If several changes happen between two
-        checks, all breaks are sent; for the rest, only the current state.
+        The changes after `place` come first, and then new ones as they happen; the current window follows them. If
+        several changes happen between two polls, all breaks and entries are sent, but the window only once.
 
         Args:
             window_id: The window to watch.
             place: The changes that the watcher knows already; later ones are sent.
             until_now: End after the changes that exist already.
             principal: The caller; it must be allowed to see the window.
-            check: Called now and then; raises if the caller may not go on, for example because its key was revoked.
+            check: Called at intervals. It raises if the caller may not go on, for example because its key was revoked.
 
         Raises:
-            WindowNotFound: the window does not exist, or no longer.
+            WindowNotFound: the window does not exist, or was deleted meanwhile.
             TooManyCalls: the limit of watches is reached.
-            Unavailable: the process stops, or cannot read: watch again from the last position.
-            InvalidArgument: a position is negative; and the errors of `check`.
+            Unavailable: the process stops, or cannot read the changes: watch again from the last position.
+            InvalidArgument: a position is negative.
+            Also the errors of `check`.
         """
         for name, value in place._asdict().items():
             if value < 0:

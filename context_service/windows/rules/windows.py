@@ -30,7 +30,7 @@ from service_runtime.values.ids import new_id
 
 CONTEXT_TOKENS_MAX = 10_000_000
 MODEL_CHARS_MAX = 200
-WINDOWS_MAX = 16  # open ones of a context
+WINDOWS_MAX = 16  # the most open windows of a context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class Windows:
         told = config.updated(
             config.NOTHING, {**said.config, **config.budget_of(said.token_budget, said.output_reservation)}
         )
-        if known.cache_ttl_s != config.CACHE_TTL_S:  # the default is another one
+        if known.cache_ttl_s != config.CACHE_TTL_S:  # store the lifetime of this vendor's cache if it is unusual
             told = {"cache_ttl_s": known.cache_ttl_s, **told}
         given = copied(
             WindowInput,
@@ -161,7 +161,7 @@ class Windows:
                     value=count + 1,
                 )
             window = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
-            check_room(window)  # with the factor that bills taught for its model
+            check_room(window)  # the stored window has the token factor that earlier bills for its model gave
             return window
 
         async with self._writer_locks.hold((principal.tenant_id, context_id)):

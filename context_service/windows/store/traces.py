@@ -1,4 +1,4 @@
-"""The SQL of `TraceMessage`: all forms in which a window shows messages or did, and the breaks that changed them."""
+"""The SQL of `TraceMessage`: all forms in which a window shows or showed messages, and the breaks that changed them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BREAKS, _MASKED_IN = SQL["breaks"], SQL["masked_in"]
 
 
 class BreakRow(NamedTuple):
-    """A break of the prefix: why, when, its rules, and the ranges of messages that it left out."""
+    """A break of a prefix: its reason, its time, its rules, and the ranges of messages that a rollback left out."""
 
     epoch: int
     reason: str
@@ -42,19 +42,22 @@ class TraceRows:
         self._log = log
 
     async def blocks(self, window: Window, seqs: tuple[int, int], *, principal: Principal) -> list[BlockForm]:
-        """Return the blocks that show messages from one `seq` to another, or recall them; also those of checkpoints."""
+        """Return the blocks that show or recall messages of a range, including blocks that only checkpoints show.
+
+        `seqs` has the `seq` of the first and of the last message.
+        """
         door = self._log.of(principal, window.context_id)
         named = {"window_id": window.window_id, "seq_from": seqs[0], "seq_to": seqs[1]}
         return [copied(BlockForm, row) for row in await door.query(_BLOCKS, named)]
 
     async def summaries(self, window: Window, seqs: tuple[int, int], *, principal: Principal) -> list[SummaryForm]:
-        """Return the summaries that stand for messages from one `seq` to another, or stood for them."""
+        """Return the summaries that stand or stood for messages from the first to the second `seq` of `seqs`."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_SUMMARIES, (door.tenant_id, window.window_id, seqs[1], seqs[0]))
         return [copied(SummaryForm, row) for row in rows]
 
     async def entries(self, window: Window, seqs: tuple[int, int], *, principal: Principal) -> list[ShownEntry]:
-        """Return the current entries and pins that rest on messages from one `seq` to another."""
+        """Return the current entries and pins from messages between the first and the second `seq` of `seqs`."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_ENTRIES, (door.tenant_id, window.window_id, *seqs))
         return [copied(ShownEntry, row) for row in rows]
@@ -68,7 +71,7 @@ class TraceRows:
         return list(map(_break, rows))
 
     async def masked_in(self, window: Window, step: int, *, before_epoch: int, principal: Principal) -> int | None:
-        """Return the last epoch before another one whose fold cleared a step, or None."""
+        """Return the last epoch before `before_epoch` whose fold cleared a step, or None if no fold did."""
         door = self._log.of(principal, window.context_id)
         (row,) = await door.query(_MASKED_IN, (door.tenant_id, window.window_id, before_epoch, step))
         epoch: int | None = row.epoch

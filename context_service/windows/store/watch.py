@@ -1,4 +1,4 @@
-"""The statements of `rules.watch`."""
+"""The SQL statements of `windows.rules.watch`, which streams the changes of windows."""
 
 from __future__ import annotations
 

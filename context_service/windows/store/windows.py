@@ -22,7 +22,8 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied, fields_of
 
-_FEW, _SMALL_BYTES = 4, 32 * 1024  # messages
+# A snapshot includes the unread messages if they are at most this many and together have at most this many bytes.
+_FEW, _SMALL_BYTES = 4, 32 * 1024
 
 SQL = SqlFile.of(__file__, few=_FEW, log=LOG_SQL, messages_json=MESSAGES_JSON, small_bytes=_SMALL_BYTES)
 _COUNT_OPEN = SQL["count_open"]
@@ -147,7 +148,7 @@ class WindowRows:
         return WindowSnapshot(window, last_seq, rows[0].retracted, following, rows[0].packed_seq, rows[0].idle_s)
 
     async def lock(self, transaction: Transaction, context_id: UUID, window_id: UUID) -> Window | None:
-        """Return a window, locked until the transaction ends."""
+        """Lock a window until the transaction ends, and return it; None if the context has no such window."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
@@ -162,7 +163,7 @@ class WindowRows:
         await transaction.query(_CONFIGURE, named)
 
     async def packed(self, window: Window, *, last_seq: int, principal: Principal) -> None:
-        """Note that a window is packed now, with its log up to `last_seq`."""
+        """Store that a window is packed now for a model, with its log up to `last_seq`."""
         door = self._log.of(principal, window.context_id)
         await door.query(_PACKED, (last_seq, door.tenant_id, window.context_id, window.window_id))
 
@@ -184,7 +185,7 @@ class WindowRows:
             would go over a limit, nothing is counted, and `is_over` is set.
         """
         key = (transaction.tenant_id, window.context_id, window.window_id)
-        # The row of the run's first window is locked first, and then those below it, as merges do.
+        # Lock the row of the run's first window before the rows of its forks, as merges do, to avoid deadlocks.
         run = await self._spend_of_run(transaction, window, 0) if window.is_of_run else None
         tokens_max = window.config.total_tokens_max
         if not (run or tokens_max):
@@ -206,6 +207,7 @@ class WindowRows:
         )
 
     async def _spend_of_run(self, transaction: Transaction, window: Window, tokens: int) -> SpentTokens | None:
+        """Add tokens to those of a fork's run; return None if the run has no limit of tokens."""
         rows = await transaction.query(_SPEND_OF_RUN, (window.context_id, window.window_id, tokens))
         return SpentTokens(rows[0].spent, rows[0].spent_max, rows[0].is_over) if rows else None
 
