@@ -57,7 +57,7 @@ class Context:
     closed_at: datetime | None
     recall_profile: str
     last_seq: int
-    message_count: int  # not retracted
+    message_count: int  # the number of messages that are not retracted
     token_count: int  # the tokens of those messages
     header_change: int  # the number of the newest change of its header; 0 without one
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
@@ -98,7 +98,7 @@ class NewMessage:
     """A message that will be written, with the values that are computed before."""
 
     draft: MessageInput
-    said_at: datetime | None  # None takes the begin of the transaction, by Postgres's clock, like `created_at`
+    said_at: datetime | None  # None takes the time at which the transaction begins, by Postgres's clock
     tokens: int
     size_bytes: int
     sha256: bytes

@@ -195,6 +195,11 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
 
 
 def _check_fits(message: message_pb2.ChatMessage) -> None:
+    """Refuse a message that is too large for any answer.
+
+    Raises:
+        AnswerTooLarge: the message has more than `ANSWER_BYTES_MAX` bytes.
+    """
     message_bytes = message.ByteSize()
     if message_bytes > ANSWER_BYTES_MAX:
         raise AnswerTooLarge(

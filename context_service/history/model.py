@@ -12,11 +12,11 @@ from service_runtime.values.checks import utf8_bytes
 ROLE_NAMES = ("user", "assistant", "system", "tool")
 ROLES = frozenset(ROLE_NAMES)
 _PART_STEPS = 16  # cost of making a part and of writing it to an answer, without the JSON in it
-_MESSAGE_BYTES = 150  # role, id, time, and what marks the fields
+_MESSAGE_BYTES = 150  # at most: the role, the id, the time and the tags of the fields of a message
 
 
 class PartFields(NamedTuple):
-    """Fields of an object in `parts`, by its type, in addition to `PART_FIELDS_COMMON`. Other fields are ignored."""
+    """The fields of an object in `parts`, in addition to `PART_FIELDS_COMMON`. Other fields are ignored."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ PART_FIELDS = {
 PART_FIELDS_COMMON = ("type", "media_type", "file_name", "metadata")
 
 
-class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is made in a third of a dataclass's time
+class ChatMessage(NamedTuple):  # a history has tens of thousands: making a tuple takes a third of a dataclass's time
     """One message, in the form that prompts need."""
 
     role: str  # one of ROLES
@@ -43,11 +43,11 @@ class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is ma
     name: str = ""
     parts: tuple[Part, ...] = ()
     metadata_json: str = ""
-    turn: str = ""  # messages of the assistant with the same one are one turn; empty: not known
+    turn: str = ""  # messages of the assistant with the same key form one turn; empty if the turn is unknown
 
 
 def size_bytes(message: ChatMessage) -> int:
-    """Return about how many bytes a message takes in an answer; never less than it takes."""
+    """Estimate the bytes of a message in an answer. The estimate is never too low."""
     size = _MESSAGE_BYTES + utf8_bytes(message.content)
     if message.name or message.metadata_json or message.turn:
         size += utf8_bytes(message.name) + utf8_bytes(message.metadata_json) + utf8_bytes(message.turn)
@@ -60,7 +60,7 @@ def content_text(value: object, budget: CallBudget) -> str:
     """Return the text of a `content` value: a string as it is, null as "", an object or a list as JSON.
 
     Raises:
-        EvaluationError: it has another type, or is too large.
+        EvaluationError: the value has another type, or is too large.
         CallBudgetExceeded: the call has used up its budget.
     """
     if isinstance(value, str):
@@ -76,7 +76,7 @@ def metadata_json(value: object, writer: JsonWriter) -> str:
     """Return the JSON of an object; null gives an empty text.
 
     Raises:
-        EvaluationError: it has another type, or is too large.
+        EvaluationError: the value has another type, or is too large.
         CallBudgetExceeded: the call has used up its budget.
     """
     if value is None:
@@ -92,7 +92,8 @@ def parts(value: list[object], budget: CallBudget) -> tuple[Part, ...]:
     Other fields are ignored: nodes store parts as the API of a model returned them, with more fields than needed.
 
     Raises:
-        EvaluationError: an element is neither, lacks a field, or they are too large.
+        EvaluationError: an element is neither a text nor such an object, an element lacks a field, or the parts are
+            too large.
         CallBudgetExceeded: the call has used up its budget.
     """
     writer = JsonWriter(budget)  # one writer for all parts: they may contain the same large element a thousand times
@@ -107,7 +108,7 @@ def _part(value: object, writer: JsonWriter) -> Part:
     """Return the part that an element of a `parts` value describes: a string, or an object with a `type`.
 
     Raises:
-        EvaluationError: it is neither, has an unknown type, or lacks a field of its type.
+        EvaluationError: the element is neither a string nor an object, has an unknown type, or lacks a field.
     """
     if isinstance(value, str):
         return Part(text=_text("a part", value, writer))
@@ -147,12 +148,22 @@ def _part(value: object, writer: JsonWriter) -> Part:
 
 
 def _field(value: Mapping[str, object], name: str) -> object:
+    """Return a required field of a part.
+
+    Raises:
+        EvaluationError: the part does not have the field.
+    """
     if name not in value:
         raise EvaluationError(f"a part of type {value.get('type', 'text')} must have {name}")
     return value[name]
 
 
 def _text(what: str, value: object, writer: JsonWriter) -> str:
+    """Return a value that must be a string or null, and charge its length to the budget; null gives an empty text.
+
+    Raises:
+        EvaluationError: the value has another type; the text begins with `what`, the name of the value.
+    """
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -162,5 +173,6 @@ def _text(what: str, value: object, writer: JsonWriter) -> str:
 
 
 def _type_name(value: object) -> str:
+    """Return the type of a value with an article, for errors."""
     names = {bool: "a bool", dict: "an object", list: "a list", str: "a text", bytes: "bytes", float: "a number"}
     return names.get(type(value), "a number" if isinstance(value, int) else f"a {type(value).__name__.lower()}")

@@ -152,10 +152,10 @@ class Catalog(Generic[T]):
             self.changes += 1
 
     async def put(self, name: str, values: Mapping[str, object], *, principal: Principal, request: Request | None) -> T:
-        """Insert a thing, or replace it.
+        """Insert a thing, or replace it, and return it.
 
         Raises:
-            The error of `check_count`: there are too many.
+            The error of `check_count`: the tenant has too many things of this kind.
             RequestIdReused: another request had the same request id.
         """
 
@@ -175,7 +175,7 @@ class Catalog(Generic[T]):
         return self._of_row(row)
 
     async def find(self, name: str, *, principal: Principal) -> T | None:
-        """Return a thing, or None if the caller sees none of this name."""
+        """Return a thing, or None if the caller sees no thing with this name."""
         rows = await self._database.of(principal).query(self._table.read, {**self._caller(principal), "name": name})
         return self._of_row(rows[0]) if rows else None
 
@@ -183,7 +183,7 @@ class Catalog(Generic[T]):
         """Return a thing.
 
         Raises:
-            The error of `not_found`: the caller sees none of this name.
+            The error of `not_found`: the caller sees no thing with this name.
         """
         thing = await self.find(name, principal=principal)
         if thing is None:
@@ -191,7 +191,7 @@ class Catalog(Generic[T]):
         return thing
 
     async def lock(self, transaction: Transaction, name: str, *, principal: Principal) -> T:
-        """Return a thing and lock it until the transaction ends; raises as `get`."""
+        """Return a thing and lock it until the transaction ends; raise the same errors as `get`."""
         rows = await transaction.query(self._table.lock, {**self._caller(principal), "name": name})
         if not rows:
             raise self._not_found(name)
@@ -255,6 +255,7 @@ class Catalog(Generic[T]):
         return (getattr(row, self._table.key),)
 
     def _caller(self, principal: Principal) -> dict[str, Any]:
+        """Return the parameters about the caller, which expressions of a `Table` may use."""
         return {
             "tenant_id": principal.tenant_id,
             **self._table.kind,

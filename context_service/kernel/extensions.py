@@ -2,11 +2,11 @@
 
 The entry point is in the group `contextkeep.extensions`, and its name says which part it replaces (`POINTS`). It refers
 to a callable without arguments that returns the part: a function. An extension runs with the service's own rights, so
-the operator must trust its code; its answers are checked like any text from outside. If it raises, is late or gives an
-invalid answer, our own code does the work.
+the operator must trust its code; its answers are checked like any text from outside. If it raises an error, is late or
+gives an invalid answer, the built-in code does the work.
 
-The service does not start with an unusable extension: one that cannot be made, has an unknown name, or is installed
-twice.
+The service does not start with an unusable extension: if its entry point fails, its name is unknown, or two packages
+install an extension of the same name.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ExtensionInvalid(FailedPrecondition):
 
 
 class Unusable(Exception):
-    """Raised when an extension gives no usable answer; says why."""
+    """Raised when an extension gives no usable answer. Its text is the reason."""
 
 
 @cache
@@ -57,10 +57,10 @@ def _entry_points() -> tuple[EntryPoint, ...]:
 
 @cache
 def installed(name: str) -> Callable[..., Any] | None:
-    """Return the installed extension of a part, or None if our own code does the work.
+    """Return the installed extension of a part, or None if the built-in code does the work.
 
     Raises:
-        ExtensionInvalid: it cannot be made, or is installed twice.
+        ExtensionInvalid: the entry point fails, or two packages install an extension of this name.
     """
     entries = [entry for entry in _entry_points() if entry.name == name]
     if len(entries) > 1:
@@ -111,7 +111,7 @@ class Guarded:
             args: The arguments of the call.
 
         Raises:
-            Unusable: it raised an error, its answer is invalid, or it is paused after failures.
+            Unusable: the extension raised an error, its answer is invalid, or it is paused after failures.
         """
         self._pauses.check()
         began = time.perf_counter()
@@ -148,7 +148,8 @@ class Awaited:
         """Call the extension and return its checked answer; the arguments are those of `Guarded`.
 
         Raises:
-            Unusable: it raised an error, did not answer in time, its answer is invalid, or it is paused after failures.
+            Unusable: the extension raised an error, did not answer in time, gave an invalid answer, or is paused after
+                failures.
         """
         self._pauses.check()
         if self._going_on >= LINGERING_MAX:
@@ -178,7 +179,7 @@ class Awaited:
                 return
             if error is None:
                 future.set_result(answer)
-            else:  # nothing that would end a task or a loop
+            else:  # wrap the error, because one such as `SystemExit` would end the task or the loop
                 future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
 
         def run() -> None:
@@ -205,10 +206,12 @@ class _Pauses:
         self._again_at = 0.0
 
     def check(self) -> None:
+        """Raise `Unusable` while the extension is paused."""
         if time.monotonic() < self._again_at:
             raise Unusable(f"it failed {_FAILURES_MAX} times in a row, and is not called for {PAUSE_S:g} s")
 
     def failed(self, why: str) -> Unusable:
+        """Count and log a failure, pause the extension if it failed too often, and return the error to raise."""
         self._failures += 1
         if self._failures >= _FAILURES_MAX:
             self._failures, self._again_at = 0, time.monotonic() + PAUSE_S
@@ -216,10 +219,16 @@ class _Pauses:
         return Unusable(why[:200])
 
     def answered(self) -> None:
+        """Reset the count of failures after a valid answer."""
         self._failures = 0
 
 
 def _loaded(entry_point: EntryPoint) -> Callable[..., Any]:
+    """Return the function of an extension.
+
+    Raises:
+        ExtensionInvalid: its entry point fails, or returns no function.
+    """
     name = f"the extension {entry_point.name!r} ({entry_point.value})"
     try:
         extension: object = entry_point.load()()

@@ -124,7 +124,7 @@ class EntityGraph:
             descending: Whether the newest node comes first.
             limit: The number of nodes at most; 0 sets no limit. The last page then has the token to continue.
             after: Begin after this `created_at` (microseconds since 1970) and `seq`.
-            page_token: Of the last page of an earlier walk.
+            page_token: The token of the last page of an earlier walk, which this walk continues.
 
         Raises:
             NodeNotFound: the node at which the walk starts does not exist.
@@ -161,8 +161,8 @@ class EntityGraph:
         A node with several paths appears once, below its nearest parent.
 
         Raises:
-            NodeNotFound: there is no such node, or it is not the caller's.
-            NodeBudgetExceeded: there are too many.
+            NodeNotFound: the caller sees no such node.
+            NodeBudgetExceeded: the tree has too many nodes.
             Unavailable: the Entity Service does not answer.
         """
         async with self._as_caller() as client:
@@ -250,7 +250,7 @@ class EntityGraph:
         """Yield a whole graph as lines, in pages, from its beginning or after an earlier page.
 
         Raises:
-            InvalidPageToken: the token is of another graph.
+            InvalidPageToken: the token belongs to another graph.
         """
         request = pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
         async with self._as_caller() as client, aclosing(client.stream("ExportGraph", request)) as pages:
@@ -262,8 +262,11 @@ class EntityGraph:
         """Write lines of a graph, and return the numbers of written and of existing rows by kind.
 
         Raises:
-            InvalidArgument, LimitExceeded, NodeNotFound, AlreadyExists: a line is refused; batches before it are
-                written.
+            InvalidArgument: a line is malformed.
+            LimitExceeded: a line is too large, or a limit of stored rows is reached.
+            NodeNotFound: a line names a node that does not exist.
+            AlreadyExists: another row has the id of a line.
+            In each case the batches before the refused line are written.
         """
         async with self._as_caller() as client:
             done = await client.graph.import_lines(lines, graph_name=graph_name)
@@ -280,10 +283,10 @@ class EntityGraph:
         return _owned(response.owned)
 
     async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
-        """Begin to erase the rows that a user owns; a repeat does nothing.
+        """Begin to erase the rows that a user owns. A repeated call does nothing.
 
-        PermissionDenied: the caller may not do this.
-            PermissionDenied: the caller may not.
+        Raises:
+            PermissionDenied: the caller may not erase users' rows.
             Unavailable: the Entity Service does not answer.
         """
         await self.call("EraseOwned", pb.EraseOwnedRequest(erasure_id=str(erasure_id), subject=subject))
@@ -302,7 +305,8 @@ class EntityGraph:
         """Make a unary call as the caller and return its answer.
 
         Raises:
-            Unavailable: the Entity Service does not answer; and the call's own errors.
+            Unavailable: the Entity Service does not answer.
+            Also the errors of the RPC.
         """
         async with self._as_caller() as client:
             return await client.call(rpc, request, timeout_s=_timeout_s())
@@ -321,7 +325,7 @@ def _dependency() -> Iterator[None]:
     try:
         yield
     except ChangesHeldUp:
-        raise  # it did answer
+        raise  # the Entity Service did answer
     except Unavailable as error:
         dependency = error.metadata.get("dependency", _DEPENDENCY)
         raise Unavailable(
@@ -329,13 +333,13 @@ def _dependency() -> Iterator[None]:
         ) from error
     except DeadlineExceeded as error:
         if "dependency" not in error.metadata:
-            raise  # it did answer: the walk takes longer than the caller has
+            raise  # the Entity Service did answer: the walk takes longer than the caller's deadline
         raise Unavailable("the Entity Service does not answer", dependency=_DEPENDENCY) from error
 
 
 @contextmanager
 def _from(node_id: str) -> Iterator[None]:
-    """Replace the error of a missing start, which names a field of the walk, by one with the id of the node."""
+    """Replace the error for a missing start node by one with the id of the node, because it names only a field."""
     try:
         yield
     except NodeNotFound as error:
@@ -343,6 +347,7 @@ def _from(node_id: str) -> Iterator[None]:
 
 
 def _timeout_s() -> float | None:
+    """Return the timeout for a call in seconds, a little less than the caller has; None if it has no deadline."""
     remaining_s = calls.remaining_s()
     return None if math.isinf(remaining_s) else calls.answer_s(remaining_s)
 
@@ -438,6 +443,7 @@ def _entity(node: pb.Node) -> dict[str, Any]:
 
 
 def _owned(owned: pb.Owned) -> Mapping[str, int]:
+    """Return counts of rows by kind, without counts of 0."""
     counts = {
         "entity.node": owned.nodes,
         "entity.edge": owned.edges,

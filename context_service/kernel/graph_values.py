@@ -18,7 +18,7 @@ class Reached(NamedTuple):
 
     modified_at_us: int
     depth: int
-    edge_id: str  # empty for the start node; so are the next two
+    edge_id: str  # empty for the start node, as are `edge_type` and `from_node_id`
     edge_type: str
     from_node_id: str  # the edge's other end
 
@@ -33,7 +33,7 @@ class Origin(NamedTuple):
     owner_user_id: str  # empty if it has no owner
 
 
-class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is made faster than a dataclass
+class GraphNode(NamedTuple):  # a history has tens of thousands, and making a tuple is faster than making a dataclass
     """One reached node, as CEL sees it."""
 
     node_id: str
@@ -74,7 +74,7 @@ class GraphChange(NamedTuple):
     is_removed: bool
     graph_name: str
     types: tuple[str, ...]  # the general type of a node, then its specific type
-    from_node_id: str  # empty for a change of a node; so is the next
+    from_node_id: str  # empty for a change of a node, as is `to_node_id`
     to_node_id: str
 
 
@@ -110,7 +110,7 @@ class WalkPage:
     """Some nodes, in the order of the walk."""
 
     nodes: list[GraphNode]
-    next_page_token: str  # where the limit cut the walk; empty: it is complete
+    next_page_token: str  # continues a walk that the limit cut; empty if the walk is complete
 
 
 class TreeNode(NamedTuple):
@@ -123,5 +123,5 @@ class TreeNode(NamedTuple):
     type: str
     is_archived: bool
     depth: int  # 0 for the root
-    parent_id: str  # empty for the root, as the next one
+    parent_id: str  # empty for the root, as is `edge_type`
     edge_type: str

@@ -25,8 +25,8 @@ from service_runtime.rpc.principal import Principal
 _log = logging.getLogger("lookout")
 
 POLL_S = 0.2  # seconds between two polls
-SILENT_S = 15.0  # then a watcher gets a sign of life: a silent stream looks broken
-LOOK_S_MAX = 5.0  # timeout for one tenant's database: meanwhile the watchers of all others wait
+SILENT_S = 15.0  # after this time without a change a watcher gets a sign of life, because a silent stream looks broken
+LOOK_S_MAX = 5.0  # the timeout for the poll of one tenant, because the watchers of all other tenants wait meanwhile
 CHECK_S = 5.0  # seconds between two checks of the watcher's credential
 
 _M = TypeVar("_M")

@@ -106,6 +106,7 @@ def of_json(text: str) -> tuple[Part, ...]:
 
 
 def _fields_of(part: Part) -> dict[str, Any]:
+    """Return the fields of a part that are set, as values of JSON."""
     fields = {name: value for name, value in asdict(part).items() if value is not None}
     for name in _SAID_BESIDE:
         if not fields[name]:
@@ -116,6 +117,7 @@ def _fields_of(part: Part) -> dict[str, Any]:
 
 
 def _part(fields: dict[str, Any]) -> Part:
+    """Return the part that `_fields_of` gave the fields of."""
     if call := fields.get("tool_call"):
         return Part(**{**fields, "tool_call": ToolCall(**call)})
     if result := fields.get("tool_result"):

@@ -1,4 +1,4 @@
-"""Passages of messages and artifacts: cut and stemmed before the message is written."""
+"""Passages of messages and artifacts: the parts of texts that search finds, cut before the message is written."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def placed(
 
 
 def _texts(draft: MessageInput) -> Iterator[tuple[int, PartText]]:
+    """Yield the searchable texts of a message, each with the number of its part; the content has the number 0."""
     if draft.content and not draft.content.isspace():
         yield 0, PartText("text", draft.content)
     for number, part in enumerate(draft.parts, start=1):

@@ -1,6 +1,7 @@
 """Refs: the names of passages in a prompt. "m12.0" is the first passage of the message with `seq` 12.
 
-"a3.0" is that of an artifact. The places of artifacts in a context are negative, those of messages positive.
+"a3.0" is the first passage of an artifact. The places of artifacts in a context are negative numbers, and the places of
+messages are positive numbers (their `seq`).
 """
 
 from __future__ import annotations

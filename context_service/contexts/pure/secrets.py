@@ -35,6 +35,7 @@ def without_secret(part: Part) -> Part | None:
 
 
 def _says_secret(metadata_json: str) -> bool:
+    """Return whether the metadata of a part has `secret`, with a value other than null and false."""
     # Search the text first: nearly all parts have no secret, and parsing is expensive.
     if "secret" not in metadata_json and "\\u" not in metadata_json:
         return False
@@ -73,11 +74,13 @@ def _without_credentials(data_json: str) -> str | None:
 
 
 def _is_credential(value: object) -> bool:
+    """Return whether a value is an object whose `type` is one of credentials."""
     kind = value.get("type") if isinstance(value, dict) else None
     return isinstance(kind, str) and kind.strip().lower() in _TYPES
 
 
 def _parsed(text: str) -> object:
+    """Parse JSON; return None if the text is not JSON, or has too many containers."""
     try:
         check_containers("", text)  # a document with more is refused later, and takes long to parse
         return orjson.loads(text)

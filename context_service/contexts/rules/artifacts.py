@@ -89,10 +89,14 @@ class Artifacts:
         Raises:
             ContextNotFound: the context does not exist, or the caller may not see it.
             TaskNotFound: the context has no such task.
-            ContextClosed, TaskEnded: the context or the task has ended.
-            ArtifactNotFound: a chunk of an artifact that does not exist.
-            ArtifactComplete: a chunk after the last one.
-            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
+            ContextClosed: the context is closed.
+            TaskEnded: the task has ended.
+            ArtifactNotFound: the chunk names an artifact that does not exist.
+            ArtifactComplete: the artifact has got its last chunk already.
+            RecordNotFound: a part names a record that the caller may not read.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: the artifact is too large, or there are too many artifacts.
+            RequestIdReused: the request id was used before, for another request.
         """
         size_bytes = await self._check(draft)
         for record_id in records_of([_as_message(draft)]):
@@ -200,6 +204,7 @@ class Artifacts:
 
 
 def _as_message(draft: ArtifactInput) -> MessageInput:
+    """Return an artifact in the form of a message, for the checks that both share."""
     return MessageInput(message_id="", role=ARTIFACT_ROLE, parts=draft.parts, metadata_json=draft.metadata_json)
 
 

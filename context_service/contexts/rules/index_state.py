@@ -134,6 +134,8 @@ class VectorsOwed:
 
 @dataclass(eq=False, slots=True)
 class _Wait:
+    """A call that waits for the pending work of a context; `over` is done when it may return."""
+
     tenant_id: UUID
     context_id: UUID
     seq: int
@@ -203,6 +205,7 @@ class IndexStates:
         return state, not state.pending
 
     async def _is_owed(self, tenant: Tenant, context_id: UUID, seq: int) -> bool:
+        """Return whether a context has pending work of any kind up to a `seq`."""
         return any(
             [(await wait.owed_from(tenant, [context_id])).get(context_id, SEQ_MAX) <= seq for wait in self._owing]
         )

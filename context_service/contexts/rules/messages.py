@@ -141,13 +141,17 @@ class Messaging:
             request: The idempotency key of the call; None if the call has none.
 
         Raises:
-            ContextNotFound: there is no such context for the principal.
-            ContextClosed: it takes no more messages.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            ContextClosed: the context is closed.
             MessageExists: another message has the same id.
             RecordNotFound: a part names a record that the principal cannot read.
             TaskNotFound: a message names a task that is not of the context.
             TaskEnded: a message belongs to a task that has ended.
-            PermissionDenied, RequestIdReused, InvalidArgument, LimitExceeded: as the RPC in the proto file says.
+            PermissionDenied: the caller's key is bound to a context and may not begin one, or the new context is
+                outside of the bounds of the key.
+            RequestIdReused: the request id was used before, for another request.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a message is too large, or there are too many messages.
         """
         if target.context_id and target.only:
             raise InvalidArgument("set context_id or get_or_create, not both", field="get_or_create")
@@ -169,7 +173,8 @@ class Messaging:
         """Return the context that messages would be written to; None if the first message would begin it.
 
         Raises:
-            ContextNotFound, ContextClosed: it takes no messages.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            ContextClosed: the context is closed.
             InvalidArgument: the target names a context in two ways.
         """
         if target.context_id and target.only:
@@ -237,8 +242,10 @@ class Messaging:
         by an earlier call with the same content, and the insert is retried without them.
 
         Raises:
-            ContextNotFound, ContextClosed: the context takes no messages.
-            TaskNotFound, TaskEnded: a message names a task that cannot take it.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            ContextClosed: the context is closed.
+            TaskNotFound: a message names a task that the context does not have.
+            TaskEnded: a message names a task that has ended.
             MessageExists: the log has other content under the same message id.
         """
         known: dict[str, Known] = {}
@@ -556,7 +563,8 @@ class Messaging:
 
         Raises:
             ContextNotFound: there is no such context.
-            PermissionDenied, InvalidArgument: as the RPC in the proto file says.
+            PermissionDenied: the caller's own key is bound to a context.
+            InvalidArgument: a field of the request is malformed or out of range.
         """
         if principal.context_id:
             raise PermissionDenied("a key of a context cannot make keys")

@@ -37,8 +37,8 @@ class Formatted(NamedTuple):
     """A history in the form that a vendor's request body needs."""
 
     body_json: str  # an object: see `rendering.body`
-    results_left_out: int  # results that have no call in the history, or that a later one of the same call replaces
-    calls_unanswered: int  # calls without a result, which got `NO_RESULT` instead
+    results_left_out: int  # results without a call in the history, and results that a later result replaces
+    calls_unanswered: int  # calls without a result, for which `NO_RESULT` is sent
 
 
 def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
@@ -65,7 +65,11 @@ def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
 
 
 def _as_sent(turns: Sequence[Turn], to: Format) -> list[Turn]:
-    """Return turns with the speakers and the system messages that a vendor has no field or place for."""
+    """Return turns in the form that a vendor accepts.
+
+    If several speakers share a role, their names are put into the text for vendors without a field for names. System
+    messages after the beginning are put into other roles for vendors that accept them only at the beginning.
+    """
     shared = roles_shared(turns)
     if shared:
         turns = [with_speaker(turn, to) if turn.role in shared else turn for turn in turns]
@@ -78,21 +82,21 @@ class _Conversation:
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
-        self._joining: Turn | None = None  # what comes next of the assistant may belong to it
-        self._joining_key = ""  # of the messages of that turn; empty: they have none
-        self._of_key: dict[str, Turn] = {}  # turns of the assistant by the key that their messages have
+        self._joining: Turn | None = None  # the assistant's last turn, to which its next message may belong
+        self._joining_key = ""  # the `turn` of the messages in that turn; empty if they have none
+        self._of_key: dict[str, Turn] = {}  # turns of the assistant by the `turn` of their messages
         self._calling: Turn | None = None  # the last turn with calls
         self._ids: set[str] = set()
-        # By the id in the history. If an app uses an id again, it means the last turn that has a call with it.
+        # Calls by their id in the history. If several turns use the same id, a result belongs to the last of them.
         self._open: dict[str, tuple[Turn, deque[Call]]] = {}
         self._last: dict[str, Call] = {}
-        self._early: defaultdict[str, deque[Result]] = defaultdict(deque)  # results that were there before a call
+        self._early: defaultdict[str, deque[Result]] = defaultdict(deque)  # results that came before their call
         self._unnamed: list[tuple[Turn | None, Result]] = []
         self._results_replaced = 0
 
     def add(self, message: ChatMessage) -> None:
         """Add a message of the history."""
-        if message.content and not message.parts and message.role != "tool":  # so are most messages
+        if message.content and not message.parts and message.role != "tool":  # a short way for most messages
             self._add_texts(message, [Part(text=message.content)])
             return
         texts = [
@@ -106,7 +110,7 @@ class _Conversation:
             self._add_texts(message, texts)
         for call in calls:
             self._add_call(call, message)
-        result_texts = texts if message.role == "tool" else []  # is of the result, or is the result
+        result_texts = texts if message.role == "tool" else []  # these belong to the first result, or are the result
         for result in results:
             text = "\n\n".join(filter(None, [text_of(result_texts), result_text(result.content_json)]))
             self._add_result(result.tool_call_id, Result(text, result.is_error))
@@ -132,7 +136,7 @@ class _Conversation:
         return left_out
 
     def _add_texts(self, message: ChatMessage, texts: list[Part]) -> None:
-        """Add what a message says: to the turn that has its key, else as a new turn."""
+        """Add the texts of a message to the turn with the message's key, or else as a new turn."""
         if message.role != "assistant":
             self.turns.append(Turn(message.role, message.name, texts))
             self._joining = None
@@ -187,6 +191,10 @@ class _Conversation:
         return None if is_other or (message.name and turn.name not in ("", message.name)) else turn
 
     def _add_result(self, call_id: str, result: Result) -> None:
+        """Give a result to its call: to the first one with this id that has none, else in place of the last result.
+
+        A result without an earlier call is kept for a call that may come later.
+        """
         self._joining = None
         if call_id not in self._last:
             self._early[call_id].append(result)

@@ -1,7 +1,8 @@
-"""Faults of a mapping that are visible without a node: unknown roles, parts of a wrong form.
+"""Faults of a mapping that its expressions show by themselves: unknown roles, malformed parts.
 
-Such a mapping compiles and would run: a message with an unknown role is skipped, and an unknown field of a part is
-ignored. But no author intends this. So it cannot be registered; a mapping that is registered already keeps working.
+A mapping says how nodes of the entity graph become chat messages. A mapping with such a fault compiles and would run: a
+message with an unknown role is skipped, and an unknown field of a part is ignored. But no author intends this, so it
+cannot be registered. A mapping that is registered already keeps working.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ def check_evident(mapping: CompiledMapping, budget: CompileBudget) -> None:
 
     Args:
         mapping: The mapping with its compiled expressions.
-        budget: The budget on which they were compiled; it has kept their syntax trees.
+        budget: The budget with which they were compiled; it has kept their syntax trees.
 
     Raises:
-        InvalidArgument: a role is unknown, or a part has an unknown type, has a field that its type does not have, or
-            lacks one, or the order or the group is the same for all nodes. The violation names the field; for an
-            expression it says line and column.
+        InvalidArgument: a role is unknown; a part has an unknown type, lacks a field or has a field that its type does
+            not have; or the order or the group is the same for all nodes. The violation names the field, and the line
+            and the column of an expression.
     """
     for value, role in mapping.rules.role_mapping.items():
         if role not in ROLES:
@@ -75,6 +76,17 @@ def _check(
     fault_of: Callable[[Node], CelError | None],
     budget: CompileBudget,
 ) -> None:
+    """Refuse a rule if a part of its syntax tree has a fault.
+
+    Args:
+        rule: The compiled expression.
+        seen: Yields the parts of the tree to check.
+        fault_of: Returns the fault of a part, or None.
+        budget: The budget with which the expression was compiled.
+
+    Raises:
+        InvalidArgument: a part has a fault.
+    """
     for node in seen(budget.trees[rule.expression.source]):
         budget.look()
         if fault := fault_of(node):
@@ -82,6 +94,7 @@ def _check(
 
 
 def _role_fault(node: Node) -> CelError | None:
+    """Return the fault of a text that is an unknown role; other expressions may have any value."""
     if not isinstance(node, Literal) or not isinstance(node.value, str) or node.value in ROLES:
         return None
     hint = _hint(node.value, ROLES, _ROLES_MEANT) or "; `when` says which nodes give no message"

@@ -39,13 +39,13 @@ class MessageRule:
     """How one node becomes one message, or one message per element of a list. Each field is a CEL expression."""
 
     role: str = ""  # text
-    content: str = ""  # text; an object or a list is given as JSON; empty gives no message
-    when: str = ""  # bool; empty: always
-    for_each: str = ""  # list; one message per element, seen as `item` and `index`
+    content: str = ""  # text; an object or a list becomes JSON; without content and parts there is no message
+    when: str = ""  # bool; an empty expression is always true
+    for_each: str = ""  # list; one message per element, which the other expressions read as `item` and `index`
     name: str = ""  # text
     parts: str = ""  # list
     metadata: str = ""  # object
-    turn: str = ""  # text; messages of the assistant with the same one are one turn
+    turn: str = ""  # text; messages of the assistant with the same text form one turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +55,14 @@ class Rules:
     edge_types: tuple[str, ...] = ()  # empty means all types
     direction: Direction = "out"
     depth_max: int = DEPTH_DEFAULT
-    entity_types: tuple[str, ...] = ()  # either type name; empty: all
+    entity_types: tuple[str, ...] = ()  # general or specific types of nodes; empty means all types
     include_start: bool = False
     include_archived: bool = False
-    filter: str = ""  # CEL, bool; empty: every node
+    filter: str = ""  # CEL, bool; an empty expression keeps each node
     messages: tuple[MessageRule, ...] = ()
-    order_by: str = ""  # CEL or a path; empty: created_at
+    order_by: str = ""  # CEL or a path; empty means `created_at`
     order: Order = "ascending"
-    group_by: str = ""  # CEL or a path, a text or a list of texts; nodes with the same one stand together
+    group_by: str = ""  # CEL or a path that gives a text or a list of texts; nodes of the same group follow each other
     # Shorthands.
     role_field: str = ""  # path
     content_field: str = ""  # path
@@ -171,6 +171,7 @@ def _check_size(rules: Rules, limits: HistoryLimits) -> None:
 
 
 def _texts(rules: Rules) -> Iterator[str]:
+    """Yield all texts of rules: expressions, paths and roles, but not the lists of types."""
     values: list[Rules | MessageRule] = [rules, *rules.messages]
     for value in values:
         yield from (text for attribute in fields(value) if isinstance(text := getattr(value, attribute.name), str))
@@ -243,7 +244,7 @@ def _check_order(place: str, text: str) -> None:
 
 
 def _plain(name: str) -> str:
-    """Return a name without the ways of writing it: `createdAt` and `created_at` are the same."""
+    """Return a name in a form that is the same for all spellings, such as `createdAt` and `created_at`."""
     return name.replace("_", "").replace("-", "").lower()
 
 

@@ -81,8 +81,8 @@ class Mapping:
     walk: Rules  # expanded: how to walk
     filter: Rule | None
     messages: tuple[CompiledMessageRule, ...]
-    order_by: Rule | None  # None means by created_at, which the walk itself gives
-    group_by: Rule | None  # None: no groups
+    order_by: Rule | None  # None means `created_at`, which is the order of the walk itself
+    group_by: Rule | None  # None means that there are no groups
     descending: bool
     read: frozenset[tuple[str, ...]]  # variables, or fields of them, that the expressions read
 
@@ -178,7 +178,9 @@ def compile_rule(
         fields: The fields of those variables that always have the same ones.
 
     Raises:
-        CompileStopped, InvalidArgument, LimitExceeded: as of `compile_mapping`.
+        CompileStopped: the budget was stopped.
+        InvalidArgument: the expression does not compile; the violation names its place.
+        LimitExceeded: the expression is too long or too deeply nested, or the budget has no symbols left.
     """
     if not source:
         return None
@@ -248,6 +250,6 @@ def built_in_names() -> list[str]:
 
 @cache
 def built_in(name: str) -> Mapping | None:
-    """Return the built-in mapping of that name; it is compiled at its first use."""
+    """Return the built-in mapping of a name, or None if there is none. It is compiled at its first use."""
     rules = _BUILT_IN.get(name)
     return None if rules is None else compile_mapping(rules)

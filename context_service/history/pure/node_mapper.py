@@ -21,9 +21,9 @@ from service_runtime.rpc.fair_queue import SLICE_S
 Variables = dict[str, object]
 
 _ROLE_CHARS_SHOWN = 100
-_LOOK_STEPS = 250  # are paid between two looks at the clock; a step is worth a third of a microsecond at most
-_ELEMENT_STEPS = 4  # cost of one element of a list, in addition to its expressions
-_ELEMENTS_AT_ONCE = 64  # are paid before they are seen
+_LOOK_STEPS = 250  # steps of the budget between two reads of the clock; a step takes at most a third of a microsecond
+_ELEMENT_STEPS = 4  # the cost of one element of a list, in addition to its expressions
+_ELEMENTS_AT_ONCE = 64  # how many elements are charged to the budget at once, before they are read
 
 
 class SkipReason(Enum):
@@ -31,9 +31,9 @@ class SkipReason(Enum):
 
     FILTERED = "filtered"  # the filter is false
     UNMATCHED = "unmatched"  # `when` is false
-    EMPTY = "empty"  # neither content nor parts, or no element
+    EMPTY = "empty"  # there is neither content nor a part, or `for_each` has no element
     ROLE_UNKNOWN = "role_unknown"
-    FAILED = "failed"  # on this node
+    FAILED = "failed"  # an expression raised an error on this node
 
 
 # Aliases, because Python 3.11 takes 0.1 us to look up a member of an enum.
@@ -46,7 +46,7 @@ class Skip(NamedTuple):
     reason: SkipReason
     rule: str  # the expression that decided: "rules.messages[0].when"
     error: str = ""  # the error, for the last two reasons
-    elements: int = 1  # the number of elements of `for_each` that were skipped so
+    elements: int = 1  # the number of elements of `for_each` that were skipped for this reason
 
 
 Result = ChatMessage | Skip
@@ -288,10 +288,10 @@ def _reader(
     empty = Skip(_EMPTY, _place(rule.parts or rule.content))
 
     def result(variables: Variables, node: GraphNode) -> Result:
-        """Return the message of a node or element, or why there is none.
+        """Return the message of a node or element, or the reason why there is none.
 
-        An expression that fails raises, after its place is stored for the report. Values that are not texts pay for
-        their conversion to JSON.
+        If an expression fails, its place is in `progress` for the report. The conversion of values to JSON is charged
+        to the budget.
         """
         running = rule.when
         try:

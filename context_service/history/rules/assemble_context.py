@@ -1,7 +1,7 @@
 """`AssembleContext`: the nodes of a history with their messages, the rules that gave them, and why others gave none.
 
-It reads nodes as the chat history does, one page at a time. In the order of `created_at` a page begins after the last
-node of the one before, so all pages cost the same; any other order is computed again for each page.
+It reads nodes as `chat_history` does, one page at a time. In the order of `created_at` a page begins after the last
+node of the earlier page, so all pages cost the same. Any other order is computed again for each page.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Start(NamedTuple):
     created_at_us: int  # the time of the node after which the page begins
     seq: int
     position: int  # the position of that node in an order by value
-    left: int  # messages still to come; -1: all
+    left: int  # the number of messages that the next pages may have; -1 means all
 
 
 class ContextAssembly:
@@ -83,8 +83,12 @@ class ContextAssembly:
             InvalidArgument: a number is negative, or a path is malformed.
             LimitExceeded: there are more than `PATHS_MAX` paths.
             AnswerTooLarge: the values at the paths of one node have more than 1 MiB.
-            InvalidPageToken: the token is malformed or of another question.
-            NodeNotFound, MappingNotFound, MappingBroken, CostExceeded, Unavailable: as of a chat history.
+            InvalidPageToken: the token is malformed, or belongs to another query.
+            NodeNotFound: the caller sees no such node.
+            MappingNotFound: the caller has no such mapping.
+            MappingBroken: the mapping no longer compiles.
+            CostExceeded: the expressions cost more than a call may spend.
+            Unavailable: the Entity Service does not answer.
         """
         if question.max_messages < 0:
             raise InvalidArgument(f"max_messages must be 0 or more (got {question.max_messages})", field="max_messages")
@@ -111,7 +115,7 @@ class ContextAssembly:
         }
 
     async def _by_time(self, page: _Page, start: _Start | None, max_messages: int) -> _Start | None:
-        """Fill a page in the order of `created_at`; return where the next begins."""
+        """Fill a page in the order of `created_at`; return where the next page begins, or None after the last page."""
         reading = page.reading
         descending = reading.mapping.descending
         after = None
@@ -133,7 +137,12 @@ class ContextAssembly:
         return page.end(0) if more and page.rows else None
 
     async def _first_of_newest(self, page: _Page, max_messages: int) -> tuple[GraphNode | None, int]:
-        """Return the first node of the newest messages, and how many of its messages are older; None for all."""
+        """Find where the newest messages begin.
+
+        Returns:
+            The node with the first of these messages, or None if there are not more messages than wanted; and how many
+            messages of this node are too old.
+        """
         first: GraphNode | None = None
         count = 0
 
@@ -147,7 +156,7 @@ class ContextAssembly:
         return (first, count - max_messages) if count >= max_messages else (None, 0)
 
     async def _by_value(self, page: _Page, start: _Start | None, max_messages: int) -> _Start | None:
-        """Fill a page in the mapping's own order; return where the next begins."""
+        """Fill a page in the mapping's own order; return where the next page begins, or None after the last page."""
         reading = page.reading
         nodes: list[GraphNode] = []
         async with aclosing(self._graph.walk(reading.walk)) as pages:
@@ -181,9 +190,9 @@ class _Page:
         self.reading = reading
         self.size = size
         self.rows: list[AssembledNode] = []
-        self.left = -1  # messages still to come; -1: all
-        self.drop = 0  # messages of the first node that are too old
-        self.complete = False  # nothing after it belongs to the answer
+        self.left = -1  # the number of messages that this and later pages may have; -1 means all
+        self.drop = 0  # the number of messages of the first node that are too old
+        self.complete = False  # the answer has no node after this page
         self._paths = paths
         self._bytes = 0
 
@@ -194,7 +203,7 @@ class _Page:
         outcome = await self.reading.mapper.outcome(node)
         messages = outcome.given[self.drop :]
         if self.left >= 0:
-            if messages and not self.left:  # written since the first page: newer than the newest
+            if messages and not self.left:  # these messages were written after the first page was read
                 self.complete = True
                 return False
             messages = messages[: self.left]
@@ -238,7 +247,7 @@ class _Page:
 
 
 def _at(entity: dict[str, Any], steps: Sequence[str]) -> Any:
-    """Return the value at the end of a path, or `_NOTHING`."""
+    """Return the value at the end of a path, or `_NOTHING` if the entity has no such value."""
     value: Any = entity
     for step in steps:
         if not isinstance(value, dict) or step not in value:
@@ -248,6 +257,7 @@ def _at(entity: dict[str, Any], steps: Sequence[str]) -> Any:
 
 
 def _query(principal: Principal, question: AssemblyQuestion) -> tuple[object, ...]:
+    """Return the parameters of a question; a page token is only valid with the same ones."""
     return (
         "AssembleContext",
         principal.tenant_id,
@@ -260,6 +270,11 @@ def _query(principal: Principal, question: AssemblyQuestion) -> tuple[object, ..
 
 
 def _decoded(principal: Principal, question: AssemblyQuestion) -> _Start | None:
+    """Return where the page of a token begins, or None for the first page.
+
+    Raises:
+        InvalidPageToken: the token is malformed, or belongs to another query.
+    """
     key = decode_token(_query(principal, question), question.page_token, parts=4)
     if key is None:
         return None

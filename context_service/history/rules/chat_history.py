@@ -1,8 +1,8 @@
 """Chat history, rebuilt from the entity graph: `GetChatHistory` and `StreamChatHistory`.
 
-Messages are not stored: they are read off the graph each time, so the graph stays the only truth. Walk, map, order: a
-page of nodes comes from the walk, `NodeMapper` gives each node's messages, and the order is the walk's own unless the
-mapping has another.
+Messages are not stored: they are read from the graph each time, so no copy can differ from the graph. A walk gives
+pages of nodes, `NodeMapper` gives the messages of each node, and the order is that of the walk, unless the mapping has
+another order.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class ChatHistories:
 
 
 def _unordered(reading: HistoryRead, node_id: str) -> MappingFailed:
-    """Return the error of a history of which no node has a value to order by: its author meant another one."""
+    """Return the error for a history in which no node has a value to order by: probably the mapping is wrong."""
     order_by = reading.mapping.order_by
     assert order_by is not None, "only an order of its own fails"
     return MappingFailed(
@@ -157,6 +157,7 @@ def _unordered(reading: HistoryRead, node_id: str) -> MappingFailed:
 
 
 def _newest(question: HistoryQuestion) -> Newest:
+    """Return a collector for the newest messages that a question asks for."""
     return Newest(
         count_max=question.max_messages,
         tokens_max=question.tokens_max,
@@ -165,6 +166,7 @@ def _newest(question: HistoryQuestion) -> Newest:
 
 
 def _fitting(newest: Newest, left: Left) -> list[ChatMessage]:
+    """Return the collected messages that fit, oldest first; store in `left` their tokens and whether others do not."""
     messages, left.tokens = newest.fitting()
     left.is_cut = newest.is_cut
     return messages

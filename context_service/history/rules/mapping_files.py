@@ -85,6 +85,11 @@ def _check_name(place: str, name: str, limits: HistoryLimits, *, required: bool)
 
 
 def _check(what: str, count: int, count_max: int) -> None:
+    """Refuse files with too many things of a kind, such as mappings.
+
+    Raises:
+        LimitExceeded: there are more than `count_max`.
+    """
     if count > count_max:
         raise LimitExceeded(
             f"the files of MAPPINGS_PATH may have up to {count_max} {what} (got {count})",

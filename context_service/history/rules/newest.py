@@ -42,6 +42,7 @@ class Newest:
         return await beside_the_loop(size, self._add, messages)
 
     def _add(self, messages: Sequence[ChatMessage]) -> bool:
+        """Take messages from the last to the first; return whether there are enough."""
         for message in reversed(messages):
             tokens = tokens_of(message.content, message.parts, count=self._count) if self._tokens_max else 0
             if self._tokens_max and self._tokens + tokens > self._tokens_max:

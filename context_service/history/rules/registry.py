@@ -259,6 +259,7 @@ class MappingRegistry:
         return entry
 
     async def _read(self, principal: Principal, scopes: Sequence[str], name: str) -> _FoundMapping | None:
+        """Return the mapping of a name: a built-in one, or that of the first scope that has one; None if none has."""
         if built_in(name) is not None:  # this name cannot be registered
             return _built_in(name)
         rows = await self._store.find(principal, name, scopes)
@@ -281,10 +282,11 @@ class MappingRegistry:
         return sorted(entry, key=lambda listed: (listed.app_id, listed.name))
 
     async def _compile(self, principal: Principal, stored: StoredMapping) -> _FoundMapping:
+        """Return a stored mapping compiled, from the cache if another call has compiled it already."""
         known = self._known(principal, stored)
         if known is None:
             async with self._pool.turn(principal):
-                known = self._known(principal, stored)  # others may have waited for it, too
+                known = self._known(principal, stored)  # another call may have compiled it while this one waited
                 if known is None:
                     return await self._compile_stored(principal, stored)
         return self._keep(principal, stored, known.mapping, known.listed.error)
@@ -294,6 +296,7 @@ class MappingRegistry:
         return known if known is not None and known.listed.rules == stored.rules else None
 
     async def _compile_stored(self, principal: Principal, stored: StoredMapping) -> _FoundMapping:
+        """Compile a stored mapping and cache it. If it does not compile, the error is cached in its place."""
         mapping, problem = None, ""
         try:
             mapping = await self._pool.run(partial(compile_mapping, stored.rules, self._limits))

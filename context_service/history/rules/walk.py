@@ -79,6 +79,7 @@ def within_budget() -> Iterator[None]:
 
 
 def _walk(mapping: Mapping, node_id: str) -> Walk:
+    """Return the walk of a mapping from a node. It reads only the fields that the mapping's expressions read."""
     walk = mapping.walk
     return copied(
         Walk,

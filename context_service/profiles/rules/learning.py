@@ -125,7 +125,7 @@ class Learning:
         Raises:
             InvalidArgument: the profile does not exist.
             LimitExceeded: the tenant learns for too many profiles and apps.
-            PermissionDenied: the caller's key is bound to a context, an app or a user.
+            PermissionDenied: the caller's key has bounds, such as one context.
             RequestIdReused: the request id was used before, for another request.
         """
         door = self._database.of(principal)

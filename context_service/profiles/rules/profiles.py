@@ -76,7 +76,7 @@ class OwnProfiles:
         Raises:
             InvalidArgument: the name is malformed or that of a built-in profile, or the text is not a profile.
             LimitExceeded: the profile is too large, or there are too many.
-            PermissionDenied: the key is bound.
+            PermissionDenied: the caller's key has bounds, such as one context.
             RequestIdReused: the request id was used before, for another request.
         """
         check_name(name)
