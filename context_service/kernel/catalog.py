@@ -156,7 +156,7 @@ class Catalog(Generic[T]):
 
         Raises:
             The error of `check_count`: the tenant has too many things of this kind.
-            RequestIdReused: another request had the same request id.
+            RequestIdReused: the request id was used before, for another request.
         """
 
         async def work(transaction: Transaction) -> T:
@@ -231,7 +231,7 @@ class Catalog(Generic[T]):
 
         Raises:
             The error of `not_found`: the caller sees none of this name.
-            RequestIdReused: another request had the same request id.
+            RequestIdReused: the request id was used before, for another request.
         """
 
         async def work(transaction: Transaction) -> None:

@@ -151,7 +151,7 @@ class Checkpoints:
         """Return a page of the checkpoints of a window, the newest first, and the token of the next page.
 
         Raises:
-            WindowNotFound: there is no such window.
+            WindowNotFound: the window does not exist, or the caller may not see it.
             InvalidArgument: the page size is negative.
             InvalidPageToken: the page token is malformed, or belongs to another query.
         """
@@ -272,8 +272,8 @@ class Checkpoints:
         """Return the rollback that an earlier, unfinished call with the same request has done, or None.
 
         Raises:
-            WindowNotFound: there is no such window.
-            RequestIdReused: another request had the same request id.
+            WindowNotFound: the window does not exist, or the caller may not see it.
+            RequestIdReused: the request id was used before, for another request.
         """
         if request is None:
             return None

@@ -173,7 +173,7 @@ class Recovery:
         If the call still has to make a pack, the stored answer is that of an unfinished call, without the pack.
 
         Raises:
-            RequestIdReused: another request had the same request id.
+            RequestIdReused: the request id was used before, for another request.
         """
 
         async def work(_: Transaction) -> Recovered | None:

@@ -153,7 +153,7 @@ class Artifacts:
 
         Raises:
             InvalidArgument: the ref is malformed, or names a message.
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist, or the caller may not see it.
             ArtifactNotFound: the context has no such artifact.
         """
         place = place_of(ref, field="ref")

@@ -293,7 +293,7 @@ class Messaging:
     async def _refused_by_task(
         self, context_id: UUID, principal: Principal, error: TaskNotFound | TaskEnded
     ) -> ContextKeepError:
-        """Return the error of the context if it takes no messages, else the given error of a task."""
+        """Return the error to raise after an error of a task: the context's error if it is closed or does not exist."""
         context = await self._log.read(context_id, principal=principal.without_admin())
         if context is None or context.closed_at:
             return await self._refusal(context_id, principal)
@@ -315,6 +315,7 @@ class Messaging:
         return known
 
     async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
+        """Return why a context refused messages: it is closed, or the caller does not see it."""
         if await self._log.read(context_id, principal=principal.without_admin()):
             return _closed_error(context_id)
         return not_found(context_id)
@@ -326,9 +327,9 @@ class Messaging:
         prepared: dict[str, NewMessage] = {}
         pause_at = time.perf_counter() + SLICE_S
         for draft, size_bytes, path in zip(messages, sizes, paths, strict=True):
-            # One by one, so that other calls with long texts get a turn in between.
+            # Prepare one message after another, so that other calls with long texts can run in between.
             message = await beside_the_loop(_CUTTING * size_bytes, self._new, draft, size_bytes)
-            if time.perf_counter() > pause_at:  # short ones are prepared on the loop
+            if time.perf_counter() > pause_at:  # short messages are prepared on the event loop, so yield to it
                 await give_way()
                 pause_at = time.perf_counter() + SLICE_S
             if prepared.setdefault(message.draft.message_id, message).sha256 != message.sha256:
@@ -339,6 +340,7 @@ class Messaging:
         return list(prepared.values())
 
     def _new(self, draft: MessageInput, size_bytes: int) -> NewMessage:
+        """Return a message to write, with its id, its hash, its tokens and its passages."""
         draft = draft if draft.message_id else replace(draft, message_id=str(new_id()))
         count = cache(self._tokens.count)  # a short text is counted as a text, and as a passage
         return NewMessage(
@@ -354,7 +356,8 @@ class Messaging:
         """Return a message without references, ready for a write that other code makes in its own transaction.
 
         Raises:
-            InvalidArgument, LimitExceeded: it cannot be stored.
+            InvalidArgument: a field of the message is malformed.
+            LimitExceeded: the message is too large.
         """
         size_bytes = size_of(draft)
         await beside_the_loop(size_bytes, self._checks.check_message, draft, size_bytes, path=path)
@@ -371,7 +374,7 @@ class Messaging:
         """Return a context with its newest messages, the oldest first; `history_length` None reads as many as fit.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist, or the caller may not see it.
         """
         context = await self._log.read(context_id, principal=principal)
         if context is None:
@@ -396,7 +399,7 @@ class Messaging:
         """Return a page of messages between two places, and the token of the next page.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist, or the caller may not see it.
             InvalidArgument: the page size is negative.
             InvalidPageToken: the page token is malformed, or belongs to another query.
         """
@@ -422,8 +425,8 @@ class Messaging:
         """Return one message.
 
         Raises:
-            ContextNotFound: there is no such context.
-            MessageNotFound: it has no such message, or the message is retracted.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            MessageNotFound: the context has no such message, or the message is retracted.
         """
         check_message_ids([message_id], path="message_id")
         messages = await self._log.message(context_id, message_id, principal=principal)
@@ -462,7 +465,7 @@ class Messaging:
         """Change the fields `names` of a context.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist, or the caller may not see it.
             ContextClosed: the context is closed.
             InvalidArgument: a field of the request is malformed or out of range.
             LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
@@ -491,8 +494,8 @@ class Messaging:
         """Close a context, and the contexts that were forked from it.
 
         Raises:
-            ContextNotFound: there is no such context.
-            RequestIdReused: another request had the same request id.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            RequestIdReused: the request id was used before, for another request.
         """
 
         async def change(transaction: Transaction, _: Context) -> Context:
@@ -514,7 +517,14 @@ class Messaging:
         principal: Principal,
         request: Request | None,
     ) -> Context:
-        """Change a header, idempotently, and return it."""
+        """Change the header of a context, and return it. A repeated request gets the first answer.
+
+        Args:
+            context_id: The context.
+            change: Writes the change, given the locked header.
+            principal: The caller.
+            request: The idempotency key of the call; None if the call has none.
+        """
 
         async def work(transaction: Transaction) -> Context:
             context = await self._locked(transaction, context_id)
@@ -530,9 +540,9 @@ class Messaging:
         """Hide messages, all or none, and return how many were not hidden before.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist, or the caller may not see it.
             ContextClosed: the context is closed.
-            MessageNotFound: one of them does not exist.
+            MessageNotFound: one of the messages does not exist.
             InvalidArgument: a field of the request is malformed or out of range.
             LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
             RequestIdReused: the request id was used before, for another request.
@@ -562,7 +572,7 @@ class Messaging:
         """Make a short-lived key that reaches one context; see `derived_keys.make_context_key`.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist, or the caller may not see it.
             PermissionDenied: the caller's own key is bound to a context.
             InvalidArgument: a field of the request is malformed or out of range.
         """
@@ -577,6 +587,11 @@ class Messaging:
         return await self._log.of(principal, context_id).transaction(work)
 
     async def _locked(self, transaction: Transaction, context_id: UUID) -> Context:
+        """Lock a context until the transaction ends, and return its header.
+
+        Raises:
+            ContextNotFound: the context does not exist, or the caller may not see it.
+        """
         context = await self._log.lock(transaction, context_id)
         if context is None:
             raise not_found(context_id)
@@ -597,11 +612,13 @@ def _no_message(message_id: str) -> MessageNotFound:
 
 
 def _within_bounds(draft: ContextInput, principal: Principal) -> ContextInput:
-    """Return the draft of a context with the app and agent bundle of the principal where it names none.
+    """Return the draft of a new context within the bounds of the caller's key.
+
+    If the draft names no app or agent bundle, it gets those of the key.
 
     Raises:
-        PermissionDenied: the draft names others than the principal is bound to; or the principal is bound to a context
-            or to graphs.
+        PermissionDenied: the draft names another app or agent bundle than the key is bound to, or the key is bound to
+            a context or to graphs.
     """
     if principal.context_id:
         raise PermissionDenied("the key is bound to a context: set its id as context_id")
@@ -661,6 +678,11 @@ def _utc(text: str) -> datetime:
 
 
 def _place(key: Sequence[object] | None) -> tuple[datetime, UUID] | None:
+    """Return the time and the id of the last context of a page, from its token; None for the first page.
+
+    Raises:
+        InvalidPageToken: the token is malformed.
+    """
     if key is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Recall: finds the passages of a context's past that matter to a text, within a budget of tokens."""
+"""Recall: finds earlier passages of a context that are relevant to a text, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Filter:
     seq_to: int | None = None  # None sets no limit
     task_ids: frozenset[UUID] = frozenset()
     entity_node_ids: frozenset[UUID] = frozenset()
-    seqs: frozenset[int] | None = None  # places that are about those nodes, once they are read; None filters nothing
+    seqs: frozenset[int] | None = None  # the places about `entity_node_ids`, once they were read; None filters nothing
     left_out: tuple[tuple[int, int], ...] = ()  # ranges of places to leave out, both ends included
 
     def admits(self, row: Row) -> bool:
@@ -80,7 +80,7 @@ class RecallQuery:
     text: str
     tokens_max: int = TOKENS_DEFAULT
     items_max: int = ITEMS_DEFAULT
-    profile: str = ""  # empty takes the context's, or else the default
+    profile: str = ""  # the recall profile; empty takes that of the context, or else the default
     which: Filter = field(default_factory=Filter)
     with_features: bool = False
     reference_task_ids: tuple[UUID, ...] = ()  # tasks whose artifacts come first
@@ -111,8 +111,8 @@ class ByMeaning:
     """Whether vectors were compared in addition to words."""
 
     is_compared: bool
-    error: str  # why they were not, if an embedder is configured
-    pending: int  # passages without a vector yet, which only words find
+    error: str  # the reason why vectors were not compared although an embedder is configured
+    pending: int  # the number of passages that have no vector yet, which only a search by words finds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,10 +174,10 @@ class Recalling:
         self._timed = timed
 
     async def recall(self, context_id: UUID, query: RecallQuery, *, principal: Principal) -> Recalled:
-        """Return the passages that matter to a text, within the budget.
+        """Return the passages that are relevant to a text, within the budget of tokens.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist, or the caller may not see it.
             TaskNotFound: the context does not have all referenced tasks.
             InvalidArgument: a field of the request is malformed or out of range.
             LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
@@ -186,13 +186,14 @@ class Recalling:
             return await self._recall(context_id, query, principal=principal)
 
     async def recalled_or_error(self, context_id: UUID, query: RecallQuery, *, principal: Principal) -> Recalled | str:
-        """Return the result of `recall`, or the reason of its error: for calls that must succeed without it."""
+        """Do the same as `recall`, but return the reason of an error: for calls that must not fail with the recall."""
         try:
             return await self.recall(context_id, query, principal=principal)
         except ContextKeepError as error:
             return error.reason
 
     async def _recall(self, context_id: UUID, query: RecallQuery, *, principal: Principal) -> Recalled:
+        """Check a query, search for it, and return the best hits that fit the budget; raise the errors of `recall`."""
         _check(query, field="text")
         check_references("reference_task_ids", query.reference_task_ids)
         hits = await self._hits(context_id, query, limit=RANKED_MAX, principal=principal)
@@ -316,7 +317,7 @@ class Recalling:
         """Return passages of the artifacts of referenced tasks, by `seq` and `ordinal`.
 
         Raises:
-            TaskNotFound: the context does not have all of them.
+            TaskNotFound: the context does not have all of these tasks.
         """
         if not query.reference_task_ids:
             return {}
@@ -371,6 +372,7 @@ def _quotation(item: RecalledItem) -> str:
 
 
 def _block(items: Sequence[tuple[RecalledItem, str]]) -> str:
+    """Return the quotations of items as one text for a prompt, the oldest first; empty without items."""
     if not items:
         return ""
     messages = sorted((pair for pair in items if not pair[0].artifact_id), key=_place)
@@ -381,11 +383,18 @@ def _block(items: Sequence[tuple[RecalledItem, str]]) -> str:
 
 
 def _place(pair: tuple[RecalledItem, str]) -> tuple[int, int]:
+    """Return the place of an item: the `seq` of its message, and the number of the passage in it."""
     place, _, ordinal = pair[0].ref[1:].partition(".")
     return int(place), int(ordinal)
 
 
 def _check(query: RecallQuery, *, field: str) -> None:
+    """Check a query; `field` is the name of its text in the request.
+
+    Raises:
+        InvalidArgument: the text is blank, or a number is not above 0.
+        LimitExceeded: a number is too large, or there are too many nodes.
+    """
     if not query.text.strip():
         raise InvalidArgument(f"{field} must not be empty", field=field)
     for name, value in (("tokens_max", query.tokens_max), ("items_max", query.items_max)):

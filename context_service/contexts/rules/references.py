@@ -60,7 +60,12 @@ class References:
             return None
 
         async def hold(transaction: Transaction) -> None:
-            """Raises: TaskNotFound: a task does not exist. TaskEnded: a message belongs to a task that has ended."""
+            """Check the named tasks, and lock them until the transaction ends.
+
+            Raises:
+                TaskNotFound: a task does not exist.
+                TaskEnded: a message belongs to a task that has ended.
+            """
             await self.check(
                 transaction, context_id, named, going_on={draft.task_id for draft in messages if draft.task_id}
             )
@@ -78,8 +83,8 @@ class References:
         """Refuse tasks that a context does not have, or that have ended, and lock them until the transaction ends.
 
         Raises:
-            TaskNotFound: one of them does not exist.
-            TaskEnded: one of `going_on` has ended.
+            TaskNotFound: one of the tasks does not exist in the context.
+            TaskEnded: one of the tasks in `going_on` has ended.
         """
         states = await self._rows.hold(transaction, context_id, named)
         for task_id in named:

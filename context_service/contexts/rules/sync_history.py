@@ -1,9 +1,9 @@
 """SyncHistory: fills a context from a chat history of the graph, so that sessions in the graph can be recalled.
 
-The history stays the source of truth: the messages of a node are written once for each version of the node, and those
-of an older version are then retracted. A page of nodes is read, compared with the messages that the context has of
-them, and written. So a sync of any length holds one page in memory, and an interrupted sync continues with the next
-call.
+The history stays the source of truth: the messages of a node are written once for each version of the node, and the
+messages of an older version are then retracted. A sync reads a page of nodes, compares it with the messages of these
+nodes in the context, and writes the difference. So a sync of any length has one page in memory, and the next call
+continues an interrupted sync.
 """
 
 from __future__ import annotations
@@ -100,9 +100,14 @@ class Syncing:
             writer: The principal that writes the context, which may act for a user.
 
         Raises:
-            ContextNotFound, ContextClosed: of the target, before anything is read.
-            NodeNotFound, MappingNotFound, CostExceeded, Unavailable: see `ContextAssembly.page`.
-            InvalidArgument, LimitExceeded: a new context cannot be made; see `Messaging.send`.
+            ContextNotFound: the target does not exist, or `writer` may not see it. Nothing was read.
+            ContextClosed: the target is closed. Nothing was read.
+            NodeNotFound: `reader` sees no such node.
+            MappingNotFound: `reader` has no such mapping.
+            CostExceeded: the expressions of the mapping cost more than a call may spend.
+            Unavailable: the Entity Service does not answer.
+            InvalidArgument: a field of the new context is malformed.
+            LimitExceeded: a field of the new context is too large.
         """
         synced = Synced(context_id=await self._messaging.taking(target, principal=writer))
         mapping = _crc(f"{question.app_id}/{question.mapping_name or DEFAULT_NAME}")
@@ -178,7 +183,11 @@ class Syncing:
     async def _send(
         self, target: SendTarget, messages: Sequence[MessageInput], *, writer: Principal
     ) -> tuple[SentMessages | None, list[LeftOut]]:
-        """Write the messages that can be written, and return the others; None if none could be written."""
+        """Write the messages that can be written.
+
+        Returns:
+            The written messages, or None if no message could be written; and the other messages with their errors.
+        """
         left_out: list[LeftOut] = []
         while messages:
             try:
@@ -199,6 +208,7 @@ class Syncing:
         return None, left_out
 
     async def _error_of(self, message: MessageInput, *, writer: Principal) -> ContextKeepError | None:
+        """Return the error for which a message cannot be written, or None if it can."""
         try:
             await self._messaging.check(message, path="message", principal=writer)
         except (InvalidArgument, LimitExceeded, RecordNotFound) as error:
@@ -213,6 +223,7 @@ async def _messages(entry: AssembledNode, mapping: str) -> list[MessageInput]:
 
 
 def _drafts_of(entry: AssembledNode, mapping: str) -> list[MessageInput]:
+    """Return the messages of a node to write. Each id has the node, its version, the mapping and the rule."""
     assert entry.node.reached is not None, "the walk reports how it reached its nodes"
     version = entry.node.reached.modified_at_us
     draft, places = [], dict[str, int]()

@@ -65,10 +65,13 @@ class Tasks:
         """Begin a task.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist, or the caller may not see it.
             ContextClosed: the context is closed.
-            TaskNotFound: the context does not have all tasks that the new one names.
-            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
+            TaskNotFound: the context does not have all tasks that the new task names.
+            RecordNotFound: the message of the task names a record that the caller may not read.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field is too large, or the context has too many tasks.
+            RequestIdReused: the request id was used before, for another request.
         """
         await self._check(draft)
         await self._check_records(draft, principal)
@@ -106,9 +109,13 @@ class Tasks:
         Raises:
             ContextNotFound: the context does not exist, or the caller may not see it.
             TaskNotFound: the context has no such task.
-            ContextClosed, TaskEnded: it can no longer change.
-            VersionConflict: it has another version.
-            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: as the RPC in the proto file says.
+            ContextClosed: the context is closed.
+            TaskEnded: the task has ended, so it can no longer change.
+            VersionConflict: the task has another version than `expected_version`.
+            RecordNotFound: the message of the task names a record that the caller may not read.
+            InvalidArgument: a field of the request is malformed or out of range.
+            LimitExceeded: a field of the request is too large.
+            RequestIdReused: the request id was used before, for another request.
         """
         for name in names:
             if name not in CHANGEABLE:
@@ -151,14 +158,14 @@ class Tasks:
     async def cancel(
         self, context_id: UUID | None, task_id: UUID, *, principal: Principal, request: Request | None
     ) -> Task:
-        """End a task as canceled; idempotent.
+        """End a task as canceled. If it is canceled already, nothing changes.
 
         Raises:
             ContextNotFound: the context does not exist, or the caller may not see it.
             TaskNotFound: the context has no such task.
             ContextClosed: the context is closed.
-            TaskEnded: it ended in another state.
-            RequestIdReused: another request had the same request id.
+            TaskEnded: the task has ended in another state.
+            RequestIdReused: the request id was used before, for another request.
         """
 
         def changed(task: Task) -> TaskInput | None:
@@ -194,7 +201,7 @@ class Tasks:
         """Return a page of the tasks of a context, the newest first, and the token of the next page.
 
         Raises:
-            ContextNotFound: there is no such context.
+            ContextNotFound: the context does not exist, or the caller may not see it.
             InvalidArgument: the page size is negative.
             InvalidPageToken: the page token is malformed, or belongs to another query.
         """
@@ -246,6 +253,11 @@ class Tasks:
             raise _ended_error(task)
 
     async def _locked(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> Task:
+        """Lock a task until the transaction ends, and return it.
+
+        Raises:
+            TaskNotFound: the context has no such task.
+        """
         task = await self._rows.lock(transaction, context_id, task_id)
         if task is None:
             raise task_not_found(task_id)
@@ -270,8 +282,10 @@ class Tasks:
             refused: Makes the error for a rolled back change, if the context exists and is open.
 
         Raises:
-            ContextNotFound, ContextClosed: errors of the context come before errors of the task.
-            LimitExceeded: the error of `refused`; also the errors of `work`.
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            ContextClosed: the context is closed. Both errors of the context come before errors of the task.
+            LimitExceeded: `work` returned None although the context is open; this is the error of `refused`.
+            Also the errors of `work`.
         """
 
         async def whole(transaction: Transaction) -> _T:
@@ -297,6 +311,12 @@ class Tasks:
             raise
 
     async def _read(self, context_id: UUID, task_id: UUID, principal: Principal) -> Task:
+        """Return a task.
+
+        Raises:
+            ContextNotFound: the context does not exist, or the caller may not see it.
+            TaskNotFound: the context has no such task.
+        """
         tasks = await self._rows.read(context_id, task_id, principal=principal)
         if tasks is None:
             raise not_found(context_id)
@@ -309,6 +329,12 @@ class Tasks:
             await self._check_record(record_id, principal)
 
     async def _check(self, draft: TaskInput) -> None:
+        """Refuse a task that cannot be stored.
+
+        Raises:
+            InvalidArgument: a field is malformed.
+            LimitExceeded: a field is too large, or there are too many references.
+        """
         self._checks.check_metadata("task.metadata_json", draft.metadata_json)
         check_references("task.reference_task_ids", draft.reference_task_ids)
         if draft.message:

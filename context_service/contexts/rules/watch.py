@@ -23,8 +23,8 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.postgres import Row
 from service_runtime.rpc.principal import Principal
 
-_MESSAGES = 100  # per read
-_CHANGES = 10  # per read; a status may be large
+_MESSAGES = 100  # the most messages of one query
+_CHANGES = 10  # the most changes of one query; the status of a task may be large
 
 
 Change = Retracted | Context | Task | Artifact  # events that are numbered among the changes of their context
@@ -95,10 +95,11 @@ class Watching:
             check: Raises if the caller may no longer watch.
 
         Raises:
-            ContextNotFound: there is none, or it was deleted.
-            TooManyCalls: there are too many watches.
-            Unavailable: the process stops, or cannot read: watch again from the last positions.
-            InvalidArgument: a position is negative; also the errors of `check`.
+            ContextNotFound: the context does not exist, or was deleted meanwhile.
+            TooManyCalls: the limit of watches is reached.
+            Unavailable: the process stops, or cannot read the events: watch again from the last positions.
+            InvalidArgument: a position is negative.
+            Also the errors of `check`.
         """
         for name, value in (("seq_from", seq_from), ("change_after", change_after)):
             if value < 0:
@@ -142,7 +143,7 @@ class Watching:
             for number, what in changed:
                 change = number
                 yield Happened(what=what, seq_from=seq, change_after=change)
-            if not changed:  # everything that changed then has changed again since
+            if not changed:  # all things that changed up to the mark have changed again since, so they come later
                 change = mark.change
 
     async def _changes(

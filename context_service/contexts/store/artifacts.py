@@ -141,14 +141,20 @@ class ArtifactRows:
     async def read(
         self, context_id: UUID, task_id: UUID, artifact_id: str, *, version: int, principal: Principal
     ) -> list[Artifact] | None:
-        """Return a version of an artifact, 0 the newest; an empty list if there is none; None if there is no task."""
+        """Return a list with a version of an artifact; `version` 0 is the newest.
+
+        The list is empty if there is no such version. The result is None if there is no such task.
+        """
         door = self._log.of(principal, context_id)
         parameters = {"context_id": context_id, "task_id": task_id, "artifact_id": artifact_id, "version": version}
         rows = await door.query(_READ_SEEN, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
 
     async def read_at(self, context_id: UUID, place: int, *, principal: Principal) -> list[Artifact] | None:
-        """Return the version at a place; an empty list if there is none; None if there is no context."""
+        """Return a list with the version at a place.
+
+        The list is empty if there is no such version. The result is None if there is no such context.
+        """
         door = self._log.of(principal, context_id)
         parameters = {"context_id": context_id, "place": place}
         rows = await door.query(_READ_AT_SEEN, parameters)
@@ -157,13 +163,16 @@ class ArtifactRows:
     async def changed(
         self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
     ) -> list[tuple[int, Artifact]]:
-        """Return newest versions that changed between two change numbers, with their numbers, without their parts."""
+        """Return the newest versions that changed after one change number and up to another, without their parts.
+
+        Each version comes with the number of its change.
+        """
         door = self._log.of(principal, context_id)
         rows = await door.query(_CHANGED_SEEN, (door.tenant_id, context_id, after, upto, count))
         return [(row.change, _artifact(row)) for row in rows]
 
     async def at(self, context_id: UUID, places: Sequence[int], *, principal: Principal) -> dict[int, Artifact]:
-        """Return the artifacts at some places, without replaced ones."""
+        """Return the artifacts at some places, except versions that a newer version has replaced."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_AT, (door.tenant_id, context_id, list(places)))
         return {row.place: _artifact(row) for row in rows}

@@ -39,10 +39,10 @@ class IndexGauges:
         self._database = database
         self.index_bytes = 0.0  # size of the index of words
         self.passages = 0.0
-        self.vectors_pending_s = 0.0  # since the oldest passage waits for its vector; 0: none does
-        self.erasures_pending_s = 0.0  # since the oldest context that is gone is not wholly removed; 0: all are
+        self.vectors_pending_s = 0.0  # seconds for which the oldest passage has waited for its vector; 0 if none waits
+        self.erasures_pending_s = 0.0  # seconds since the deletion of the oldest context whose rows are not all removed
 
-        self.subjects_pending_s = 0.0  # the same of the oldest subject
+        self.subjects_pending_s = 0.0  # the same for the oldest user who is being erased
 
     def show(self, metrics: Metrics) -> None:
         """Register the metrics, which report the values of the last read."""

@@ -67,6 +67,7 @@ async def remove_records(
 
 
 async def _remove(context_id: UUID, ids: Sequence[UUID], purge: Purge, transaction: Transaction) -> None:
+    """Lock some records of a deleted context, and remove those that no other object refers to."""
     parameters = {"context_id": context_id}
     locked = [row.id for row in await transaction.query(_LOCK, {**parameters, "ids": list(ids)})]
     if not locked:

@@ -40,8 +40,8 @@ KEPT = timedelta(days=365)  # how long a receipt is kept after the erasure
 
 STEP_ROWS = 1_000
 STEP_BYTES = 16 * 2**20  # size of the messages that a step removes; a single message may be larger
-STEP_S = 1.0  # for contexts of a tenant before the next tenant's turn
-_DUE_MAX = 100  # contexts that are marked, or read, at once
+STEP_S = 1.0  # the time for the contexts of one tenant before those of the next tenant
+_DUE_MAX = 100  # the most contexts that one statement marks or reads
 _POLL_S = 0.2
 
 # Every table with rows that users own. Rows of a context are removed with it; rows that may have no context, such as
@@ -210,9 +210,9 @@ class Erasing:
             request: The idempotency key of the call; None if the call has none.
 
         Raises:
-            ContextNotFound: there is, and was, no such context for the principal.
+            ContextNotFound: the caller sees no such context and no receipt of its deletion.
             LegalHold: a legal hold forbids the erasure.
-            RequestIdReused: another request had the same request id.
+            RequestIdReused: the request id was used before, for another request.
         """
         door = self._database.of(principal, context_id=context_id)
         if request:

@@ -161,7 +161,7 @@ class Folding:
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             FoldNotPrepared: no fold was prepared.
             FoldStale: the window has another epoch than `expected_epoch`, or than the prepared fold.
-            RequestIdReused: another request had the same request id.
+            RequestIdReused: the request id was used before, for another request.
             Aborted: other calls wrote to the window at the same time, and no attempt succeeded.
         """
         principal = principal.without_admin()

@@ -1,7 +1,7 @@
-"""Compiling of mappings off the event loop: few at a time, callers in turn by key, and only while a caller waits.
+"""Compiles mappings off the event loop: few at a time, with a fair queue by API key, and only while a caller waits.
 
-Python runs one thread at a time, so more threads would not compile faster, and would slow the event loop. If a call is
-cancelled, its compilation stops.
+Python runs one thread at a time, so more threads would not compile faster and would slow down the event loop. If a call
+is cancelled, its compilation stops.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from service_runtime.rpc.fair_queue import FairQueue, Turn
 from service_runtime.rpc.principal import Principal
 
 THREADS = 2
-_SHARES = Shares(of_tenant=1, of_key=0.5)  # a key has one of them
+_SHARES = Shares(of_tenant=1, of_key=0.5)  # a tenant may use all threads, and one API key one of the two
 
 _T = TypeVar("_T")
 

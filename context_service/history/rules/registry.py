@@ -40,7 +40,7 @@ from service_runtime.values.checks import check_text
 from service_runtime.values.copying import copied
 
 POLL_S = 0.5
-_KEPT_MAX = 10_000  # looked-up names
+_KEPT_MAX = 10_000  # the most looked-up names in the cache
 _KEPT_BYTES_MAX = 1024 * 1024  # limit for the cached rules as JSON; compiled, they take up to a hundred times as much
 
 _log = logging.getLogger("mappings")

