@@ -45,11 +45,11 @@ from service_runtime.values.copying import copied, fields_of
 
 SESSION_GAP = timedelta(hours=4)  # after a longer pause a message begins a session, unless its sender names one
 SEQ_MAX = 2**63 - 1
-AGENTS_MAX = 100  # agents that a header lists at most
+AGENTS_MAX = 100  # the most agents that the header of a context lists
 _PARTS_CHARACTERS_AT_ONCE = 32 * 1024  # of stored parts, parsed in milliseconds; then other calls get a turn
 
 
-BELOW_MAX = 1_000  # descendants that one statement closes
+BELOW_MAX = 1_000  # the most descendants (forks of forks) of a context that one statement closes
 SQL = SqlFile.of(__file__, below_max=BELOW_MAX, passages=PASSAGES_SQL)
 ALIVE = SQL["alive"]
 _WRITE = SQL["write"]
@@ -199,15 +199,15 @@ class Log:
             context_id: The id of the new context.
             draft: The header of the new context.
             messages: The first messages; at least one.
-            principal: Its owner and bounds become those of the context.
+            principal: The caller, whose user and bounds become those of the context.
             only: The external id for which the owner may have only this context.
-            parent: The context that it is forked from, whose owner it gets.
+            parent: The context from which the new one is forked; the new context gets its owner.
             hold: Runs before the insert, in the same transaction; its errors are raised.
             then: Runs after the insert, in the same transaction.
             request: The idempotency key of the call; None if the call has none.
 
         Raises:
-            AlreadyThere: there is such a context, or the request was answered.
+            AlreadyThere: the owner has a context for the external id already, or the request was answered before.
         """
         parameters = {
             **_header_parameters(draft),
@@ -249,7 +249,7 @@ class Log:
             request: The idempotency key of the call; None if the call has none.
 
         Raises:
-            AlreadyThere: one of the messages is in the log, or the request was answered.
+            AlreadyThere: one of the messages is in the log already, or the request was answered before.
         """
         door = self.of(principal, context_id)
         there = sorted([item.sent.seq, item.sent.message_id, item.sent.created_at, item.sent.tokens] for item in known)
@@ -341,13 +341,13 @@ class Log:
         return {row.message_id for row in rows}
 
     async def read(self, context_id: UUID, *, principal: Principal) -> Context | None:
-        """Return the header of a context; None if the principal sees none."""
+        """Return the header of a context; None if the principal sees no such context."""
         door = self.of(principal, context_id)
         rows = await door.query(_READ_SEEN, (door.tenant_id, context_id))
         return _context(rows[0]) if rows else None
 
     async def lock(self, transaction: Transaction, context_id: UUID) -> Context | None:
-        """Return the header of a context, and lock it until the transaction ends; None if there is none."""
+        """Lock a context until the transaction ends, and return its header; None if there is no such context."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id))
         return _context(rows[0]) if rows else None
 
@@ -358,7 +358,7 @@ class Log:
     async def headers(
         self, which: ContextFilter, *, principal: Principal, after: tuple[datetime, UUID] | None, count: int
     ) -> list[Context]:
-        """Return contexts, the newest first, after the one at `after`."""
+        """Return contexts, the newest first, that are older than the context with the time and the id `after`."""
         statement = _LIST_NAMED_SEEN if which.external_id else _LIST_SEEN
         door = self._database.of(principal)
         rows = await door.query(
@@ -485,7 +485,10 @@ class Log:
     async def retracted(
         self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
     ) -> list[tuple[int, Retracted]]:
-        """Return the retractions between two change numbers; those of one call share a number."""
+        """Return the retractions after one change number and up to another, each with its number.
+
+        The messages that one call retracted have the same number.
+        """
         door = self.of(principal, context_id)
         rows = await door.query(_RETRACTED_SEEN, (door.tenant_id, context_id, after, upto, count))
         return [(row.change, Retracted(seqs=tuple(row.seqs), message_ids=tuple(row.message_ids))) for row in rows]
@@ -501,11 +504,9 @@ class Log:
 def _log_parameters(
     context_id: UUID, messages: Sequence[NewMessage]
 ) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """Return the statement's parameters for messages and their first passages, and those of further portions.
+    """Return the parameters of the statement for messages and their first passages, and of statements for the others.
 
-    In a portion, a passage has the number of its message in the request, because its `seq` is not known yet.
-
-    A passage has the number of its message instead of its `seq`.
+    A passage has the number of its message in the request, because the `seq` of the message is not known yet.
     """
     scope = PassageScope.of_context(context_id)
     passages = [
@@ -591,7 +592,7 @@ def _sessions(messages: Sequence[NewMessage]) -> list[int]:
     the first message that names its session. So neither is counted here.
     """
     sessions, name = [0], messages[0].draft.session
-    now = datetime.now(UTC)  # only to tell a pause of hours from none, where some say their time and others do not
+    now = datetime.now(UTC)  # the time of messages without a time of their own: exact enough for pauses of hours
     for before, message in pairwise(messages):
         if named := message.draft.session:
             begins = bool(name) and named != name

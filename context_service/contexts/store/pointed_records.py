@@ -39,11 +39,12 @@ from service_runtime.values.copying import copied
 
 _log = logging.getLogger("pointed_records")
 
-ORDINALS_OF_PART = 100_000  # they follow those of the message or artifact itself, and of the parts before
-PASSAGES_OF_STEP = 200  # in one transaction, which appends to the context wait for
+# How many numbers of passages are reserved for each part, after the numbers of the message's own passages.
+ORDINALS_OF_PART = 100_000
+PASSAGES_OF_STEP = 200  # the most passages of one transaction, because appends to the context wait for it
 STEP_S = 1.0  # time for the rows of one tenant before the next tenant's turn
 LEASE_S = 30.0  # the lease of a claimed row, which its worker renews
-READ_AT_ONCE = 2  # tenants
+READ_AT_ONCE = 2  # the number of tenants whose records are read at the same time
 INTERVAL_S = 1.0
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after the first failure; doubled after each further one
 ATTEMPTS_MAX = 3  # for failures that may be due to a crowded machine
@@ -78,7 +79,7 @@ _CLAIM = Across(
 
 
 def pointed_in(parts: Sequence[Part], *, parts_before: int = 0) -> dict[int, UUID]:
-    """Return the records that parts name, by the number of the part, which begins after `parts_before`."""
+    """Return the records that parts name, by the number of the part; numbers begin after `parts_before`."""
     return {
         number: UUID(part.working_memory_id)
         for number, part in enumerate(parts, parts_before + 1)
@@ -151,7 +152,7 @@ class PointedRecords:
         await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
     async def read_due(self) -> int:
-        """Read due records, some of each tenant in turn; return how many.
+        """Read due records, some of each tenant in turn; return the number of records that were read.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -173,7 +174,7 @@ class PointedRecords:
 
     async def _run_claimed(self, tenant: Tenant, row: Row) -> None:
         """Do the work of one row, or store why it failed."""
-        # As the owner of the message or artifact, so that the passages get its policies.
+        # Act as the owner of the message or artifact, so that the same callers can see its passages.
         writer = Principal(
             tenant_id=tenant.tenant_id, subject="indexing", scopes=frozenset(), user_id=row.owner_user_id
         )
@@ -185,7 +186,7 @@ class PointedRecords:
             async with background.renewing(claimed_row.renew, lease_s=LEASE_S):
                 record_text = await self._read(tenant, claimed_row.record_id)
                 if record_text is None:
-                    return  # it was purged just now, which made the row due again
+                    return  # the record was purged just now; the purge made this row due again
                 split = partial(
                     numbered, record_text.text, claimed_row.context_id, count=self._count, pieces_max=ORDINALS_OF_PART
                 )
@@ -203,7 +204,7 @@ class PointedRecords:
             await (claimed_row.postpone(why) if claimed_row.attempts < ATTEMPTS_MAX else claimed_row.finish(why))
 
     async def _write(self, claimed_row: _ClaimedRow, passages: Sequence[NumberedTextPiece], *, done: int) -> bool:
-        """Write the missing passages step by step; False if another worker was first, or the row is gone."""
+        """Write the missing passages step by step; return False if another worker wrote them, or the row is gone."""
         while True:
             step = range(done, max(done, min(done + PASSAGES_OF_STEP, len(passages))))
 
@@ -244,7 +245,7 @@ class _LockedRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ClaimedRow:
-    """A claimed row."""
+    """A row of the queue that this worker has claimed for `LEASE_S` seconds: no other worker takes it until then."""
 
     door: Tenant
     context_id: UUID

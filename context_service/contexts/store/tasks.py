@@ -92,7 +92,10 @@ class TaskRows:
         return _task(rows[0]) if rows else None
 
     async def read(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> list[Task] | None:
-        """Return a task; an empty list if the context has none; None if there is no such context."""
+        """Return a list with a task.
+
+        The list is empty if the context has no such task. The result is None if there is no such context.
+        """
         door = self._log.of(principal, context_id)
         rows = await door.query(_READ_SEEN, (door.tenant_id, context_id, task_id))
         return [_task(row) for row in rows if row.task_id] if rows else None
@@ -126,7 +129,7 @@ class TaskRows:
     async def changed(
         self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
     ) -> list[tuple[int, Task]]:
-        """Return tasks that changed between two change numbers, with the number of the newest change."""
+        """Return tasks that changed after one change number and up to another, each with its newest change number."""
         door = self._log.of(principal, context_id)
         rows = await door.query(_CHANGED_SEEN, (door.tenant_id, context_id, after, upto, count))
         return [(row.change, _task(row)) for row in rows]
