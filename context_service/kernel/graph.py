@@ -263,9 +263,9 @@ class EntityGraph:
 
         Raises:
             InvalidArgument: a line is malformed.
-            LimitExceeded: a line is too large, or a limit of stored rows is reached.
-            NodeNotFound: a line names a node that does not exist.
-            AlreadyExists: another row has the id of a line.
+            LimitExceeded: a line exceeds a limit.
+            NodeNotFound: a line names a node that no earlier line wrote.
+            AlreadyExists: an external id is taken, or the id of a line belongs to a node of another graph.
             In each case the batches before the refused line are written.
         """
         async with self._as_caller() as client:
