@@ -23,10 +23,10 @@ from service_runtime.inputs.documents import beside_the_loop
 
 FORMAT = 1
 LINE_BYTES_MAX = 4096
-PIECE_BYTES = 1024 * 1024  # of a piece, unless one row or one node of a graph is larger
-PIECE_BYTES_MAX = 64 * 1024 * 1024  # of a single row
-BLOB_BYTES = 1024 * 1024  # of a file, in a piece
-CHUNK_BYTES = 1024 * 1024  # of a message
+PIECE_BYTES = 1024 * 1024  # a piece has at most this many bytes, unless one row or one node of a graph has more
+PIECE_BYTES_MAX = 64 * 1024 * 1024  # the largest piece, which has a single row
+BLOB_BYTES = 1024 * 1024  # the most bytes of a file in one piece
+CHUNK_BYTES = 1024 * 1024  # the most bytes of a message that carries a part of an archive
 
 Kind = Literal["manifest", "rows", "blob", "context", "context_end", "graph", "end"]
 _KINDS = frozenset(get_args(Kind))
@@ -39,12 +39,12 @@ FIRST_SEAL = b""
 class ArchivePiece:
     """A piece of an archive that was read and checked."""
 
-    number: int
-    kind: str
-    says: dict[str, Any]
+    number: int  # from 0, in the order of the archive
+    kind: str  # one of `Kind`
+    says: dict[str, Any]  # the members of the piece's line
     data: bytes
-    seal: bytes  # of it and all pieces before
-    end_bytes: int  # its end in the archive
+    seal: bytes  # the hash of this piece and all pieces before it
+    end_bytes: int  # the position in the archive where the piece ends
 
     def refused(self, why: str, *, line: int = 0) -> ArchiveRefused:
         """Return the error that refuses this piece, with its place in the archive."""

@@ -32,6 +32,7 @@ async def open_transfer(deps: Dependencies, limits: Limits, stack: AsyncExitStac
     verifying = Verifying(database, deps.passages, [memory_source(count), page_source(count), document_source(count)])
 
     async def mend(tenant: Tenant, user_id: str) -> None:
+        """Correct the search index of a user's data, or of all data of the tenant if the user id is empty."""
         door = database.tenant(tenant.tenant_id)
         scopes = [PassageScope.of_user(kind, tenant.tenant_id, user_id).id for kind in OF_USERS] if user_id else [None]
         for scope_id in scopes:

@@ -79,6 +79,7 @@ class Holds:
         }
 
         async def work(transaction: Transaction) -> Hold:
+            """Lock the tenant's holds, check that there is room for another, and insert the hold."""
             await transaction.query(COUNTING, (transaction.tenant_id,))
             (counted,) = await transaction.query(COUNT, (transaction.tenant_id,))
             if counted.holds >= HOLDS_MAX:

@@ -20,7 +20,7 @@ _OPERATOR = "operator"
 
 
 class Replaying:
-    """Erases again, and waits until that is done.
+    """Erases the subjects of a register again, and waits until that is done.
 
     Args:
         database: The restored database.
@@ -82,5 +82,6 @@ class Replaying:
 async def _subjects(tenant: Tenant) -> AsyncIterator[set[str]]:
     async for subjects in subjects_in(tenant, rows.SUBJECTS_IN):
         yield subjects
-    for door in {tenant, tenant.at_home()}:  # keys are at home, calls of administrators here
+    # Keys are in the home database, and logs of administrators' calls are in the database of the tenant.
+    for door in {tenant, tenant.at_home()}:
         yield {row.subject for row in await door.query(rows.SUBJECTS_OF_KEYS, (tenant.tenant_id,) * 2)}

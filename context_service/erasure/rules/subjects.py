@@ -1,9 +1,10 @@
 """Erases subjects: counts their data, removes it, and keeps a receipt.
 
-A row is the work order of an erasure. If a replica dies, the next one begins again with the first step: each step
-removes the rest. A replica leases the row for `LEASE_S`, and renews the lease. Before anything is removed, an entry is
-written to the register, which outlives Postgres. Keys end first, so that nothing new is written; the row names the
-subject until nothing is left, and then has a hash of it.
+A subject is a user. A row is the work order of an erasure, and later its receipt. A replica leases the row for
+`LEASE_S` and renews the lease. If it dies, another replica begins again with the first step, since each step removes
+only the data that is left. Before anything is removed, an entry is written to the register, which outlives Postgres.
+The keys of the subject end first, so that nothing new is written. The row names the subject until nothing is left, and
+then has only a hash of it.
 """
 
 from __future__ import annotations
@@ -46,10 +47,14 @@ from service_runtime.values.ids import new_id
 _log = logging.getLogger("erasure")
 
 LEASE_S = 5.0  # if a step takes longer, two replicas may do it, which is harmless
-AT_ONCE = 2  # subjects, each of another tenant: a subject with much data takes long
-STEP_ROWS = 1_000
-_RECORDS = 100  # removed in one transaction, with their vectors and passages
-_AWAITED_S = 0.3  # between checks for the work of others: bytes, and the texts that messages point at
+# Erasures that one replica does at the same time, each for another tenant, so that a subject with much data does not
+# delay all others.
+AT_ONCE = 2
+STEP_ROWS = 1_000  # rows that one statement removes or reads
+_RECORDS = 100  # records that one transaction removes, with their vectors and passages
+# At its end, an erasure waits until background work has removed bytes of files and texts that messages point at. It
+# checks this many times, with this pause in seconds.
+_AWAITED_S = 0.3
 _AWAITED_TIMES = 20
 
 NOT_FOUND = (
@@ -73,11 +78,11 @@ class OwnedInGraph(Protocol):
         ...
 
     async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
-        """Begin to erase it; idempotent."""
+        """Begin to erase the data of the subject; a repeated call with the same erasure id changes nothing."""
         ...
 
     async def erased(self, erasure_id: UUID) -> tuple[Mapping[str, int], datetime | None] | None:
-        """Return the counts of removed data, and when the erasure was finished; None if it is not begun."""
+        """Return the counts of removed data, and when the erasure was finished; None if it has not begun."""
         ...
 
 
@@ -85,12 +90,12 @@ class Registering(Protocol):
     """A register of erasures that survives a restore of Postgres."""
 
     async def enter(self, erasure: Erased) -> None:
-        """Write an entry; idempotent."""
+        """Write an entry; a repeated call with the same erasure changes nothing."""
         ...
 
 
 class MentioningPages(Protocol):
-    """Compiled pages, which may have text from nodes of erased subjects."""
+    """The compiled pages, which are made from the entity graph and may have text from nodes of erased subjects."""
 
     async def forget(
         self, tenant: Tenant, owner_id: str, *, count: Callable[[Transaction, int], Awaitable[object]], pause: Pause
@@ -114,10 +119,10 @@ class SubjectErasure:
 
     erasure_id: UUID
     created_at: datetime
-    finished_at: datetime | None  # in both services
+    finished_at: datetime | None  # when both services had finished; None before
     requested_by: str
-    removed: Mapping[str, int]
-    is_begun_in_graph: bool
+    removed: Mapping[str, int]  # by kind of data, such as a table: how many rows or items were removed
+    is_begun_in_graph: bool  # whether the Entity Service has begun to erase its data of the subject
     old_copies: Sequence[str]  # databases with the tenant's rows from before a move, which are not erased
 
 
@@ -141,7 +146,8 @@ class Subjects:
         """Count the data of a subject, and return the holds that forbid its erasure.
 
         Raises:
-            InvalidArgument, LimitExceeded: it cannot be the id of a user.
+            InvalidArgument: `subject` is empty or has a NUL character.
+            LimitExceeded: `subject` is longer than the id of a user may be.
             PermissionDenied: the key is bound, for example to an app or a graph.
             Unavailable: the Entity Service does not answer.
         """
@@ -154,14 +160,15 @@ class Subjects:
         return Plan(counts=counts, held_by=await holds.against(door, subject), not_found=not_found)
 
     async def erase(self, subject: str, *, principal: Principal, request: Request | None) -> SubjectErasure:
-        """Begin to erase a subject, unless that is begun, and return the receipt.
+        """Begin to erase a subject, unless its erasure has begun already, and return the receipt.
 
         Raises:
-            InvalidArgument, LimitExceeded: it cannot be the id of a user.
+            InvalidArgument: `subject` is empty or has a NUL character.
+            LimitExceeded: `subject` is longer than the id of a user may be.
             LegalHold: a legal hold forbids the erasure.
             PermissionDenied: the key is bound, for example to an app or a graph.
             RequestIdReused: another request had the same request id.
-            Unavailable: the Entity Service does not answer; in this service the erasure is begun.
+            Unavailable: the Entity Service does not answer. In this service the erasure has begun all the same.
         """
         _check(subject, principal)
         door = self._database.of(principal)
@@ -201,7 +208,7 @@ class Subjects:
 
 
 class SubjectEraser:
-    """Does erasures that are begun; any number of replicas may run it at once.
+    """Carries out the erasures that `Subjects.erase` has begun; any number of replicas may run it at once.
 
     Args:
         database: The database that holds the data of subjects.
@@ -255,7 +262,10 @@ class SubjectEraser:
                 pass
 
     async def erase_due(self) -> bool:
-        """Do one pass over all tenants; return whether erasures are left that another replica does, or that wait.
+        """Do one pass over all tenants.
+
+        Returns:
+            Whether erasures are left: those that another replica is doing, and those that wait, such as for a hold.
 
         Raises:
             Unavailable: Postgres does not answer.
@@ -267,7 +277,8 @@ class SubjectEraser:
             if await work.step(tenant, partial(self._next, tenant)):
                 return 1, True
             of_tenant = await tenant.query(rows.IS_OWED, (tenant.tenant_id,))
-            is_owed |= bool(of_tenant)  # after the wait, in which the step of another tenant may have set it
+            # A separate statement after the `await`, because the step of another tenant may set `is_owed` meanwhile.
+            is_owed |= bool(of_tenant)
             return 0, False
 
         async with LongWork(self._step_s) as work:
@@ -281,7 +292,11 @@ class SubjectEraser:
         return bool(await tenant.query(rows.IS_OWED, (tenant.tenant_id,)))
 
     async def _next(self, tenant: Tenant) -> Work | None:
-        """Claim an erasure of a tenant, and return the work that does it; None if none is due."""
+        """Claim a due erasure of a tenant, enter it in the register, and return a function that carries it out.
+
+        Returns:
+            The function; None if no erasure of the tenant is due.
+        """
         claim = {"lease": timedelta(seconds=LEASE_S)}
         due = await tenant.query(rows.CLAIM, claim)
         if not due:
@@ -295,6 +310,7 @@ class SubjectEraser:
         )
 
         async def erase(pause: Pause) -> None:
+            """Carry out the claimed erasure; await `pause` between bounded steps."""
             erasing = _Erasing(
                 self._database,
                 tenant,
@@ -312,11 +328,22 @@ class SubjectEraser:
 
 
 class _OnHold(Exception):
-    """A hold forbids to erase the subject."""
+    """A legal hold forbids the erasure of the subject."""
 
 
 class _Erasing:
-    """One subject's erasure."""
+    """The erasure of one subject, step by step.
+
+    Args:
+        database: The database that holds the data of subjects.
+        tenant: The tenant of the subject, with the rights of background work.
+        due: The row of the erasure, which names the subject.
+        contexts: Removes the contexts of the subject.
+        purges: Removes its records.
+        compiled_pages: The compiled pages that may have text of the subject.
+        remove_bytes: Removes the files of a tenant that are due.
+        pause: Gives other work a turn between two steps; returns whether other work had one.
+    """
 
     def __init__(
         self,
@@ -346,11 +373,11 @@ class _Erasing:
             "lease": timedelta(seconds=LEASE_S),
             "rows": STEP_ROWS,
         }
-        # As a principal that is bound to no user: passages of records have no owner.
+        # This principal is bound to no user, because passages of records have no owner and it must see them.
         self._door = database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
 
     async def run(self) -> bool:
-        """Remove the rest; False if it must wait, for a hold or for bytes that cannot be removed."""
+        """Remove all data that is left; return False if the erasure must wait for a hold, or for bytes or texts."""
         steps = (
             self._keys,
             self._of_contexts,
@@ -371,6 +398,7 @@ class _Erasing:
                 return False
 
     async def _pause(self) -> bool:
+        """Let other work have a turn, and check the holds again if it had one; return whether it had one."""
         has_waited = await self._pause_work()
         if has_waited:
             await self._check_holds()
@@ -399,10 +427,12 @@ class _Erasing:
             await self._pause()
 
     async def _records(self) -> None:
-        while await self._records_once():  # a row that changed meanwhile may have moved to a page that was read already
+        # A row that was changed meanwhile may have moved to a page that was read already, so read until none is left.
+        while await self._records_once():
             pass
 
     async def _records_once(self) -> bool:
+        """Read all records once and remove those of the subject; return whether there were any."""
         has_found = False
         async for pages in pages_of(self._tenant, "context.wm_record", pause=self._pause):
             rows_found = [row.id for row in await self._tenant.query(rows.FIND_RECORDS, {**self._named, **pages})]
@@ -415,6 +445,10 @@ class _Erasing:
         return has_found
 
     async def _purge(self, record_ids: Sequence[UUID], transaction: Transaction) -> None:
+        """Remove records with their actions, and count them.
+
+        The ids of their blobs are kept, so that the end of the erasure can wait until the bytes are removed.
+        """
         ids = list(record_ids)
         blob_ids = [row.blob_id for row in await transaction.query(rows.BLOBS_OF, (transaction.tenant_id, ids))]
         purged = await self._purges.purge(transaction, ids, principal=self._pseudonym, why="erased")
@@ -423,6 +457,10 @@ class _Erasing:
         await transaction.query(rows.COUNT, {**self._named, "kind": "context.wm_record", "rows": purged})
 
     async def _owned(self) -> None:
+        """Remove the subject's rows of other tables, and its passages, which are chunks of text in the search index.
+
+        Also remove the subject from the caller lists of agents, and stored answers that may name it.
+        """
         for table, statement in rows.REMOVE_OWNED.items():
             await self._read(table, statement)
         await self._contexts.erase_scopes_of(self._tenant, self._subject, pause=self._pause)
@@ -437,14 +475,21 @@ class _Erasing:
         await self._compiled.forget(self._tenant, self._subject, count=count, pause=self._pause)
 
     async def _names(self) -> None:
+        """Replace the subject with its pseudonym where rows of other owners name it, for example as their author."""
         for table, statement in rows.RENAME.items():
             await self._read(table, statement)
 
     async def _read(self, table: str, statement: Across | str) -> None:
+        """Run a statement for each page of a table."""
         async for pages in pages_of(self._tenant, table, pause=self._pause):
             await self._tenant.query(statement, {**self._named, **pages})
 
     async def _finish(self) -> bool:
+        """Wait a limited time until the last bytes and texts are removed, and then write the receipt.
+
+        Returns:
+            Whether the erasure is finished. If not, a later pass tries again.
+        """
         for _ in range(_AWAITED_TIMES):
             await self._remove_bytes(self._tenant, self._pause)
             (left,) = await self._tenant.query(rows.STILL_THERE, self._named)

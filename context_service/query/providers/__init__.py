@@ -16,7 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from context_service.query.model import BOTH, DEADLINE_S_MAX, Answered, Expanded, Hit, ProviderQuery, QueryScope, State
 from context_service.query.pure.provider_table import Expanding, Provider, ProviderEntry, ProviderInfo, ProviderInvalid
 
-# What a package of a provider imports.
+# The names that a package with a provider may import from here.
 __all__ = [
     "BOTH",
     "Answered",
@@ -56,11 +56,16 @@ def installed() -> list[ProviderEntry]:
 
 
 def _installed(entry_point: EntryPoint) -> ProviderEntry:
+    """Create the provider of an entry point, check how it describes itself, and return its table row.
+
+    Raises:
+        ProviderInvalid: the provider cannot be created, or does not describe itself as the protocol requires.
+    """
     name = f"the context provider {entry_point.name!r} ({entry_point.value})"
     try:
         factory: Callable[[], object] = entry_point.load()
         provider = factory()
-        # Read once, so that it cannot change while queries run.
+        # `info` is read only here, so that a provider cannot change it while queries run.
         info: object = getattr(provider, "info", None)
     except Exception as error:
         raise ProviderInvalid(f"{name} cannot be made: {type(error).__name__}: {error}") from error
@@ -71,6 +76,11 @@ def _installed(entry_point: EntryPoint) -> ProviderEntry:
 
 
 def _check(name: str, info: ProviderInfo) -> None:
+    """Check how a provider describes itself.
+
+    Raises:
+        ProviderInvalid: a field of `info` is malformed.
+    """
     for what, text in (("id", info.id), ("family", info.family)):
         if type(text) is not str or not _NAME.fullmatch(text):
             raise ProviderInvalid(

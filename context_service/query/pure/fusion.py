@@ -1,8 +1,9 @@
 """Merges the hits of all providers into one list: one scorer scores all texts, and each fact appears once. Pure.
 
-Scores of different providers cannot be compared, and fusing ranks would lift weak hits: so neither is used. The weight
-of a query term follows from how rare it is among the hits. If there are embeddings, their similarity is added. Trust
-and freshness decide only between hits whose texts score nearly the same.
+The scores of providers are not used, because scores of different providers cannot be compared. Their ranks are not used
+either, because a fusion of ranks would lift the weak hits of a provider that has no good ones. The weight of a query
+term follows from how rare it is among the hits. If there are embeddings, their similarity is added. Trust and freshness
+decide only between hits whose texts score nearly the same.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from context_service.retrieval.pure.facts import fact_of, look_of
 from context_service.retrieval.pure.terms import asked_terms, terms_of
 
 TRUST_MAX = 5
-FRESH_DAYS = 180.0  # after which the bonus for recency is halved
-TERMS_MAX = 64  # of a question that count
-DISTINCTIVE_MAX = 8  # words that the second pass of a deep question adds
+FRESH_DAYS = 180.0  # a hit that is this much older than the newest one gets half of the bonus for freshness
+TERMS_MAX = 64  # the first terms of a query that count
+DISTINCTIVE_MAX = 8  # the most words that the second pass of a deep query adds
 
-# Together 1, so that a score is between 0 and 1. Without vectors, the shares of words are scaled up to it.
+# The weights of a score's parts. Their sum is 1, so that a score is between 0 and 1. If there are no embeddings, the
+# other parts are scaled up, so that the sum is 1 again.
 _COVERAGE, _OFTEN, _BIGRAMS, _MEANING = 0.45, 0.15, 0.10, 0.22
 _TRUST, _FRESHNESS = 0.05, 0.03
-_TITLE_TIMES = 2  # that a word of the title counts for one of the text
-_K = 1.2  # BM25: how soon more of a term counts no more
-_DECIMALS = 9  # of scores: the order is the same wherever the sums are made
+_TITLE_TIMES = 2  # a word in the title counts as much as this many in the text
+_K = 1.2  # parameter of BM25: the higher it is, the more each further occurrence of a term adds
+_DECIMALS = 9  # scores are rounded, so that equal hits have equal scores whatever the order of the additions was
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,7 @@ class Candidate:
     place: int  # among the provider's own, from 1
     trust: int  # 1 to `TRUST_MAX`
     hit: Hit
-    cosine: float | None = None  # of query and hit; None if its provider compared no vectors
+    cosine: float | None = None  # similarity of query and hit; None if the provider compared no vectors
 
     @property
     def ref(self) -> str:
@@ -137,7 +139,7 @@ def _scores(
         pairs.append(len(phrased | title[0]))
     in_hits = Counter([term for counted in counts for term in counted])
     total = len(candidates)
-    # A term that no hit has tells none from another, and is left out.
+    # A term that no hit has cannot distinguish hits, so it is left out.
     idf = {term: math.log(1 + (total - in_hits[term] + 0.5) / (in_hits[term] + 0.5)) for term in terms if in_hits[term]}
     weight = math.fsum(idf.values()) or 1.0
     newest = max((candidate.hit.as_of for candidate in candidates if candidate.hit.as_of), default=None)

@@ -16,7 +16,7 @@ import orjson
 
 from context_service.query.model import Answered, Hit, ProviderQuery, QueryScope, State
 
-SNIPPET_CHARS_MAX = 1_200  # a passage has up to 256 tokens
+SNIPPET_CHARS_MAX = 1_200  # enough for a passage (a chunk of a text), which has up to 256 tokens
 TITLE_CHARS_MAX = 200
 SOURCE_ID_CHARS_MAX = 256
 URI_CHARS_MAX = 1_000
@@ -25,13 +25,14 @@ METADATA_BYTES_MAX = 2 * 1024
 LOOKED_AT_MAX = 200  # hits of an answer; the rest is ignored
 
 _METADATA_NAMES_MAX = 32
-# Characters that could change lines or the direction of text.
+# Unicode categories of characters that could break lines or change the direction of text. They are removed.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_KEPT = frozenset("\n\t\u200c\u200d")  # the two that join letters belong to words
+# Characters of these categories that stay; the last two say whether letters of a word are joined.
+_KEPT = frozenset("\n\t\u200c\u200d")
 
 
 class Malformed(Exception):
-    """A provider did not answer as the protocol has it."""
+    """The answer of a provider does not follow the protocol of providers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def checked_answer(answer: object, request: ProviderQuery, *, now: datetime) -> 
         now: The current time, by which an answer may be out of date.
 
     Raises:
-        Malformed: it is not an `Answered`, or no hit of it can be used.
+        Malformed: the answer is not an `Answered`, has a wrong state, or has hits of which none is valid.
     """
     if type(answer) is not Answered:
         raise Malformed(f"it must return an Answered (got {_type_of(answer)})")
@@ -194,11 +195,13 @@ def time_of(at: object) -> datetime | None:
 
 
 def _is_outdated(as_of: datetime | None, ttl_s: object, now: datetime) -> bool:
+    """Say whether the searched data are older than the provider's time to live; unknown values mean no."""
     seconds = _number(ttl_s)
     return as_of is not None and seconds is not None and (now - as_of).total_seconds() > seconds
 
 
 def _is_wanted(hit: Hit, request: ProviderQuery) -> bool:
+    """Say whether a hit is in a scope and a time that the query wants; a hit without a time is in no range of times."""
     if hit.scope not in request.scopes:
         return False
     if request.time_from is None and request.time_to is None:

@@ -15,7 +15,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 
-LINGERING_MAX = 8  # searches of one provider that still run after their answers, or in its threads
+# The most searches of one provider that may still run, in tasks that missed their deadline or in threads.
+LINGERING_MAX = 8
 
 
 class Late(Exception):
@@ -64,7 +65,7 @@ class Reaper:
             self._tasks.discard(task)
             self._of[provider_id] -= 1
             if not task.cancelled():
-                task.exception()  # asked for, or asyncio would log it
+                task.exception()  # reading the error keeps asyncio from logging that nothing has read it
 
         task.add_done_callback(ended)
 
@@ -80,16 +81,18 @@ class Reaper:
         future: asyncio.Future[object] = loop.create_future()
 
         def tell(result: object, error: BaseException | None) -> None:
+            """Pass the result or the error of the thread to its awaiter, if it still waits; this runs on the loop."""
             if future.done():
                 return
             if error is None:
                 future.set_result(result)
             elif isinstance(error, Exception) and not isinstance(error, StopIteration):
                 future.set_exception(error)
-            else:  # nothing that would end a task or a loop
+            else:  # replace errors that would end the task or the event loop, such as SystemExit
                 future.set_exception(RuntimeError(f"it raised {type(error).__name__}"))
 
         def run() -> None:
+            """Run the function in the thread, and report its end to the event loop."""
             result: object = None
             error: BaseException | None = None
             try:
@@ -169,12 +172,12 @@ async def ask_all(
 async def _awaited(search: Callable[[], Awaitable[object]]) -> object:
     try:
         return await search()
-    except (SystemExit, KeyboardInterrupt) as error:  # in a task it would end the process
+    except (SystemExit, KeyboardInterrupt) as error:  # raised in a task, these errors would end the process
         raise RuntimeError(f"it raised {type(error).__name__}") from error
 
 
 def _outcome(task: asyncio.Task[object], took_s: float) -> ProviderResult:
-    if task.cancelled():  # it cancelled itself: no other code does
+    if task.cancelled():  # the provider cancelled itself, because this service never cancels a task that it awaits
         return ProviderResult(error=RuntimeError("it cancelled itself"), took_s=took_s)
     error = task.exception()
     return ProviderResult(error=error, took_s=took_s) if error else ProviderResult(result=task.result(), took_s=took_s)

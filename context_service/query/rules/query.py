@@ -52,16 +52,21 @@ from service_runtime.values.copying import copied
 
 _log = logging.getLogger("query")
 
-# Share of the remaining time of a call for asking; the rest is for scoring.
+# The share of a call's remaining time in which providers are asked; the rest is for scoring their hits.
 _SCORING = 0.9
-_POLICY = " policy"  # no provider's id: whose the searches are that the reaper keeps of reading it
-_POLICY_SHARE = 0.5  # share of the remaining time for reading the policy, at most the time of a provider
-_DEEPER_HITS = 3  # whose words the second pass of a deep question asks for, too
-_STREAM_S = 60.0  # for a stream that came without a deadline: as long as a call has
-_SECOND_PASS_S_MIN = 0.05  # with less than that left there is none
-# For `beside_the_loop`, which counts as parsers do: a character's word is looked up, stemmed and counted.
+# The id under which reading the policy is asked for, like a search of a provider. No provider can have an id with a
+# space.
+_POLICY = " policy"
+# The share of the remaining time for reading the policy, which also never takes longer than a quick provider may.
+_POLICY_SHARE = 0.5
+_DEEPER_HITS = 3  # the second pass of a deep query also asks for words of this many best hits
+_STREAM_S = 60.0  # the time of a stream without a deadline, which is the longest time that a call may take
+_SECOND_PASS_S_MIN = 0.05  # a provider with less time left is not asked a second time
+# `beside_the_loop` decides by a size in bytes whether work leaves the event loop, as if the bytes were parsed. Scoring
+# a character takes as long as parsing this many bytes, and counting its tokens as long as the second number.
 _SCORED_BYTES, _COUNTED_BYTES = 16, 8
-_CHECKED_AT_ONCE_BYTES = 32 * 1024  # of each of many providers; more is checked in a task of its own
+# Answers up to this size are checked at once on the event loop; larger ones are checked in a task of their own.
+_CHECKED_AT_ONCE_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +103,7 @@ class Queried:
     prompt_text: str
     prompt_tokens: int
     took_s: float
-    explained: Mapping[str, Sequence[Explained]]  # by provider; empty if it was not asked for
+    explained: Mapping[str, Sequence[Explained]]  # by the provider's id; empty unless the query set `explain`
     expanded: Sequence[ExpandedRef] = ()
 
 
@@ -106,8 +111,8 @@ class Queried:
 class ProviderProgress:
     """The answer of one provider, while others are still running."""
 
-    status: Status  # so far: a second pass adds to it
-    candidates: Sequence[Candidate]  # in its own order; of a second pass those that the first one had not
+    status: Status  # the status so far; a second pass may change it
+    candidates: Sequence[Candidate]  # the hits in the provider's order; after a second pass only those that are new
     is_second_pass: bool = False
 
 
@@ -155,7 +160,8 @@ class ContextQueries:
         of them than the final answer contains. If the reader goes away, all searches are cancelled.
 
         Raises:
-            InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: as of `query`, before anything else.
+            InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: the query is refused, as in `query`. This
+                comes before any element.
         """
         coming: asyncio.Queue[ProviderProgress | None] = asyncio.Queue()
         asking = calls.apart(
@@ -170,7 +176,7 @@ class ContextQueries:
             asking.cancel()
             await asyncio.wait({asking})
             if not asking.cancelled():
-                asking.exception()  # asked for, or asyncio would log it
+                asking.exception()  # reading the error keeps asyncio from logging that nothing has read it
 
     async def query(self, question: QueryRequest, *, principal: Principal, tell: _Tell | None = None) -> Queried:
         """Ask the providers, and return their merged answers within the time of the call.
@@ -181,8 +187,10 @@ class ContextQueries:
             tell: Called with the answer of each provider as soon as it is checked.
 
         Raises:
-            InvalidArgument, LimitExceeded, AgentNotFound, ProviderNotAllowed: the query is refused; no provider was
-                asked.
+            InvalidArgument: a field of the query is malformed, or it selects an unknown provider.
+            LimitExceeded: a field of the query is too large.
+            AgentNotFound: the query names an agent that does not exist.
+            ProviderNotAllowed: the query selects a provider that the policy forbids.
         """
         tell = tell or _no_progress
         began = time.monotonic()
@@ -196,7 +204,7 @@ class ContextQueries:
             chosen = _within_reach(selected(question, self.providers.with_own(ruled.own), ruled), principal)
         except InvalidArgument:
             if isinstance(policy, ProviderResult) and policy.error is not None and question.selection is not None:
-                # It may be a provider of the tenant's own, which could not be read.
+                # The selected provider may be one that the tenant added, and its list could not be read.
                 raise Unavailable(
                     "the tenant's policy cannot be read; try again", dependency="postgres"
                 ) from policy.error
@@ -288,7 +296,7 @@ class ContextQueries:
         principal: Principal,
         ends_at: float,
     ) -> object:
-        """Let one provider expand its hits, in a task of its own, as `_search` searches."""
+        """Let one provider return the whole texts of hits; this runs in a task of its own, as `_search` does."""
         current_call.set(_part_of(current_call.get(), ends_at))
         assert isinstance(entry.provider, Expanding)
         expand: Callable[[Sequence[str], ProviderQuery, Principal], object] = entry.provider.expand
@@ -316,10 +324,14 @@ class ContextQueries:
         return replace(answer, reason=reason) if answer else None
 
     async def _policy(self, question: QueryRequest, principal: Principal) -> Policy | ProviderResult:
-        """Return the policy of a query; if it cannot be read, the error, after which no provider is asked.
+        """Read the policy of a query, which says which providers it may ask.
+
+        Returns:
+            The policy; if it cannot be read in time, a result with the error, and then no provider is asked.
 
         Raises:
-            ContextKeepError: the query is refused.
+            AgentNotFound: the query names an agent that does not exist, or that the caller may not name.
+            InvalidArgument, LimitExceeded: the id of the agent is malformed, or too long.
         """
         call = current_call.get()
         deadline_s = min(DEADLINE_QUICK_S, answer_s(remaining_s()) * _POLICY_SHARE)
@@ -341,7 +353,11 @@ class ContextQueries:
     async def _ask(
         self, question: QueryRequest, selection: Sequence[Selected], policy: Policy, principal: Principal, tell: _Tell
     ) -> tuple[list[Status], list[Candidate]]:
-        """Ask the providers; return the status of each by its id, and the hits of all."""
+        """Ask the selected providers, a second time if the query is deep.
+
+        Returns:
+            The statuses of the providers in the order of `selection`, and the hits of all of them.
+        """
         request = _provider_query(question, policy, self.providers)
         call_ends_at = time.monotonic() + answer_s(remaining_s()) * _SCORING
         statuses = {
@@ -386,6 +402,7 @@ class ContextQueries:
         merged = dict(statuses)
 
         def told(second: ProviderProgress) -> None:
+            """Add the new hits of a provider's second answer to its status, and report both."""
             fresh = [candidate for candidate in second.candidates if candidate.ref not in known]
             status = merged[second.status.entry.info.id] = _with_second(
                 statuses[second.status.entry.info.id], second.status, len(fresh)
@@ -412,7 +429,7 @@ class ContextQueries:
 
         now = time.monotonic()
         parts: dict[str, Part] = {}
-        calls_of: dict[float, Call | None] = {}  # by their deadline: most share one
+        calls_of: dict[float, Call | None] = {}  # by deadline, since most providers have the same one
         for entry in entries:
             own_s = _deadline_s(entry, request, (taken or {}).get(entry.info.id, 0.0))
             deadline_s = max(min(own_s, call_ends_at - now), 0.001)
@@ -435,6 +452,10 @@ class ContextQueries:
                 tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _checked, outcome, request))
 
             def ended(provider_id: str, outcome: ProviderResult) -> None:
+                """Check the answer of a provider and report it, in a task of its own if the answer is large.
+
+                After the last provider that works in this process, the call gives up its turn in the queue of calls.
+                """
                 working.discard(provider_id)
                 if not working:
                     calls.end_turn()
@@ -466,7 +487,8 @@ class ContextQueries:
                     place=place,
                     trust=entry.trust if entry.is_installed or hit.trust is None else hit.trust,
                     hit=hit,
-                    # An installed one may say anything, and a second pass asks something else.
+                    # The cosine of an installed provider cannot be trusted, and that of a second pass compares the hit
+                    # with another query.
                     cosine=None if entry.is_installed or request.is_second_pass else hit.cosine,
                 )
                 for place, hit in enumerate(answer.hits, 1)
@@ -501,6 +523,7 @@ class ContextQueries:
     async def _fused(
         self, question: QueryRequest, candidates: Sequence[Candidate], principal: Principal
     ) -> tuple[list[Fused], Mapping[str, float]]:
+        """Merge and rank the hits; compare them by embeddings too, if there is an embedder and it answers."""
         size_bytes = _SCORED_BYTES * sum(len(candidate.hit.snippet) for candidate in candidates)
         hits, scores = await beside_the_loop(size_bytes, fused, question.query, candidates)
         if self._by_meaning is None or not candidates:
@@ -553,7 +576,7 @@ def _within_reach(selection: Sequence[Selected], principal: Principal) -> Sequen
 
 
 def _unruled(selection: Sequence[Selected], outcome: ProviderResult) -> list[Status]:
-    """Return the statuses for a policy that could not be read."""
+    """Return the statuses of the providers for a query whose policy could not be read."""
     assert outcome.error is not None, "it could not be read"
     state, reason = _failure(outcome.error, outcome.took_s)
     return [
@@ -573,6 +596,7 @@ def _part_of(call: Call | None, ends_at: float) -> Call | None:
 
 
 def _deadline_s(entry: ProviderEntry, request: ProviderQuery, taken_s: float) -> float:
+    """Return the seconds that a provider has left for a query, after the `taken_s` that it has used."""
     return (entry.info.deadline_s or (DEADLINE_DEEP_S if request.is_deep else DEADLINE_QUICK_S)) - taken_s
 
 
@@ -583,6 +607,7 @@ def _checking_bytes(outcome: ProviderResult) -> int:
 
 
 def _checked(outcome: ProviderResult, request: ProviderQuery) -> Checked | BaseException:
+    """Check the answer of a provider; return its valid parts, or the error if it failed or is malformed."""
     if outcome.error is not None:
         return outcome.error
     try:
@@ -608,7 +633,7 @@ def _failure(error: BaseException, deadline_s: float) -> tuple[State, str]:
             return State.ERROR, line_of(f"{error.reason}: {error.message}", chars_max=REASON_CHARS_MAX)
         case ConnectionError():
             return State.ERROR, f"its source cannot be reached ({type(error).__name__})"
-        case _:  # what it says may hold anything, such as a key
+        case _:  # the text of an unknown error may contain anything, such as a key, so only its type is shown
             return State.ERROR, line_of(f"it failed: {type(error).__name__}", chars_max=REASON_CHARS_MAX)
 
 
@@ -636,6 +661,7 @@ def _of_second(status: Status) -> str:
 def _explained(
     candidates: Sequence[Candidate], shown_hits: Sequence[Fused], scores: Mapping[str, float]
 ) -> dict[str, list[Explained]]:
+    """Return for each provider all of its hits, with their scores and the hits of the answer that contain them."""
     shown_in = {source.ref: shown_hit.best.ref for shown_hit in shown_hits for source in shown_hit.sources}
     explained: dict[str, list[Explained]] = {}
     for candidate in sorted(candidates, key=lambda candidate: candidate.provider_id):

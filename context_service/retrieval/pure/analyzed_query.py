@@ -14,8 +14,9 @@ from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching
 from context_service.retrieval.pure.slips import is_tried
 from context_service.retrieval.pure.terms import asked_terms, asked_words, stems
 
-CHARS_MAX = 20_000  # of a question that are looked at
-# Each passage's day is compared with each date: a date .3 us. Months and years multiply.
+CHARS_MAX = 20_000  # only this many characters of a query are read
+# The most dates of a query, and how many are collected before repetitions are removed. The limits are needed because
+# each date is compared with the day of each passage (.3 us), and because each month is combined with each year.
 DAYS_MAX, NAMED_MAX = 32, 2_000
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -26,7 +27,8 @@ _MONTH = re.compile(
     r"(?:\.?\s(?P<day_behind>\d{1,2})(?:st|nd|rd|th)?\b(?![:\d]))?",
     re.IGNORECASE,
 )
-_VERBS_TOO = frozenset({"may", "march", "mar"})  # months only after one of these words
+# Words that are not only months. Without a day next to them, they count as months only after "in" or "of".
+_VERBS_TOO = frozenset({"may", "march", "mar"})
 _BEFORE_MONTH = re.compile(r"\b(?:in|of)\s$", re.IGNORECASE)
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -37,14 +39,19 @@ _ASKS_PLACE = re.compile(r"\b(?:where|country|city|place|state)\b", re.IGNORECAS
 
 
 class Day(NamedTuple):
-    """A date that a question names; a part that it does not name is 0."""
+    """A date that a query names; a part that the query does not name is 0."""
 
     year: int
     month: int
     day: int
 
     def closeness(self, date_of_text: date) -> float:
-        """Return how well a date fits: 1 for all that is named, .5 for the month of a day or only the year, else 0."""
+        """Return how well the date of a text fits this date.
+
+        Returns:
+            1 if every named part is equal, except for a year alone; .5 if only the year is named and equal, or if a day
+            is named and only the month fits; 0 if the year or the month differs.
+        """
         if self.year and self.year != date_of_text.year:
             return 0.0
         if not self.month:
@@ -73,15 +80,15 @@ class AnalyzedQuery:
         return cls(text=text, words=tuple(asked_terms(text)))
 
     def missing(self, matching: Matching) -> list[str]:
-        """Return the words of the query that no passage has, and for which similar words may stand.
+        """Return the words of the query that no passage has, and that similar words may replace.
 
         Args:
-            matching: The rows that the terms of the query found.
+            matching: The rows that the terms of the query found. A term with an estimate is in passages, too.
         """
         there = {number for row in matching.rows for _, number in row.found} | matching.estimated.keys()
         gone = {term for number, term in enumerate(self.terms[:ASKED_TERMS_MAX]) if number not in there}
         words = dict.fromkeys(word for word, term in self._spelled if term in gone and is_tried(word))
-        return [word for word in words if not _MONTH.fullmatch(word)]
+        return [word for word in words if not _MONTH.fullmatch(word)]  # months are compared as dates
 
     def meaning(self, meant: Mapping[str, Sequence[str]]) -> AnalyzedQuery:
         """Return the query with unknown words replaced by the words that may be meant.
@@ -138,6 +145,7 @@ class AnalyzedQuery:
 
 
 def _is_month(match: re.Match[str], text: str) -> bool:
+    """Say whether a match is a month: "may" and "march" are one only next to a day, or after "in" or "of"."""
     if match["month"].lower() not in _VERBS_TOO or match["day_before"] or match["day_behind"]:
         return True
     return bool(_BEFORE_MONTH.search(text, max(0, match.start() - 4), match.start()))

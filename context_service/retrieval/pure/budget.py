@@ -7,17 +7,17 @@ from typing import NamedTuple, TypeVar
 
 _T = TypeVar("_T")
 
-SAME_SHARE = 0.9  # of the terms of two texts that both have: more, and one says what the other does
-_SAME_TERMS_MIN = 4  # shorter texts ("yes, please") are the same only if they are equal
+SAME_SHARE = 0.9  # two texts say the same if they share at least this share of all their terms
+_SAME_TERMS_MIN = 4  # texts that share fewer terms ("yes, please") say the same only if they are equal
 _RESULTS_SHARE = 3  # one item in this many may be the result of a tool
 
 
 class Item(NamedTuple):
     """A text that may be put into a prompt."""
 
-    tokens: int  # with all that the prompt says around it
-    is_result: bool  # a tool's
-    terms: Sequence[str]  # of its text, for what it repeats
+    tokens: int  # the tokens of the text and of the lines that the prompt adds to it
+    is_result: bool  # the text is the result of a tool
+    terms: Sequence[str]  # the terms of the text, by which near-duplicates are found
 
 
 def within_budget(items: Iterable[Item], *, tokens_max: int, items_max: int) -> list[int]:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-TOKENS_MAX = 256  # of a passage
+TOKENS_MAX = 256  # the most tokens of a passage
 
-# The ends of a paragraph, a line and a sentence, with the space after them. A run of points or spaces is read once.
+# The ends of a paragraph, a line and a sentence, with the space after them. Possessive quantifiers (`++`) keep the
+# search from reading a run of points or spaces more than once.
 _ENDS, _CLOSING = ".!?\u2026", "\"'\u201d\u2019\xbb)\\]"
 _WIDE_ENDS, _WIDE_CLOSING = "\u3002\uff01\uff1f", "\u300d\u300f\u201d\u2019\uff09"  # no space follows these
 _BORDER = re.compile(
@@ -22,10 +23,10 @@ _BORDER = re.compile(
     rf"|(?<![{_WIDE_ENDS}])[{_WIDE_ENDS}]++[{_WIDE_CLOSING}]*+"
 )
 _HARD, _SENTENCE, _LINE, _PARAGRAPH = range(4)
-_SEARCHED_CHARS = 16 * 1024  # at once: a search that finds nothing lets no other thread run
-_UNIT_CHARS_MIN = 40  # shorter sentences count with the next one: "a. b. c." would be as many calls of the tokenizer
-_UNIT_CHARS_MAX = 1_000
-_WHOLE_CHARS = 6  # for a token: of a longer text it is not asked whether it may stay whole
+_SEARCHED_CHARS = 16 * 1024  # searched by one call of `re`, which lets no other thread run before it returns
+_UNIT_CHARS_MIN = 40  # a shorter sentence is joined with the next one, since each unit is a call of the tokenizer
+_UNIT_CHARS_MAX = 1_000  # a longer sentence is split before its tokens are counted
+_WHOLE_CHARS = 6  # characters of a token: a text with more of them than `tokens_max` allows is not counted as a whole
 
 
 class TextSpan(NamedTuple):
@@ -40,7 +41,7 @@ class _Unit(NamedTuple):
 
     end: int
     tokens: int
-    border: int  # what it ends with
+    border: int  # how it ends, such as `_SENTENCE`; a higher number is a better place to cut
 
 
 def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX) -> list[TextSpan]:
@@ -58,16 +59,16 @@ def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX)
     if len(text) * 4 <= tokens_max or len(text.encode(errors="replace")) <= tokens_max:
         return [TextSpan(0, len(text))]  # no token is shorter than a byte
     if len(text) <= _WHOLE_CHARS * tokens_max and count(text) <= tokens_max:
-        return [TextSpan(0, len(text))]  # as most messages are: nothing looks for their sentences
+        return [TextSpan(0, len(text))]  # this is so for most messages, which saves the search for sentences
     ends, tokens = [0], 0
     units: list[_Unit] = []
     for unit in _units(text, count, tokens_max):
-        if units and tokens + unit.tokens > tokens_max:
+        if units and tokens + unit.tokens > tokens_max:  # the passage is full: end it at the best border so far
             taken = _best(units, tokens_max)
             ends.append(units[taken - 1].end)
             units = units[taken:]
             tokens = sum(left.tokens for left in units)
-            if tokens + unit.tokens > tokens_max and units:
+            if tokens + unit.tokens > tokens_max and units:  # the rest and the new unit do not fit into one passage
                 ends.append(units[-1].end)
                 units, tokens = [], 0
         units.append(unit)
@@ -88,6 +89,7 @@ def _best(units: list[_Unit], tokens_max: int) -> int:
 
 
 def _units(text: str, count: Callable[[str], int], tokens_max: int) -> Iterator[_Unit]:
+    """Yield the units of a text: short sentences are joined with the next one, and long ones are split."""
     start = 0
     for end, border in _borders(text):
         if end - start < _UNIT_CHARS_MIN and border == _SENTENCE:

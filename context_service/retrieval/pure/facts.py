@@ -14,7 +14,7 @@ from functools import lru_cache
 from context_service.retrieval.pure.terms import STOP_WORDS, asked_terms, stems
 
 _STEMS_KEPT = 16 * 1024
-TERMS_MIN = 3  # of a text that is a fact by itself: "Yes." is none
+TERMS_MIN = 3  # a text with fewer terms, such as "Yes.", states no fact by itself
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _MONTHS = {
@@ -47,13 +47,13 @@ _DATE = re.compile(
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _YEAR = re.compile(r"\d{4}")
 _LETTERS, _DIGITS = re.compile(r"[a-z]+"), re.compile(r"\d+")
-_YEAR_DIGITS = 4  # a number of as many may be of a date
-_GROUPS = re.compile(r"\d,\d")  # of thousands
+_YEAR_DIGITS = 4  # a number with this many digits or more may be a year of a date
+_GROUPS = re.compile(r"\d,\d")  # a comma between groups of digits, as in 1,000
 _NUMBER = r"\d+(?:[.:/-]\d+)*"
 _NOT = re.compile(r"\b(?:can(?=not\b)|(?:ca(?=n['\u2019]t\b)))|n['\u2019]t\b")
 _WORDS = {"ca": "can", "wo": "will", "sha": "shall"}  # before n't
-# What says nothing of whether two texts are one: months are numbers elsewhere, 3rd is 3, and words before n't are cut
-# otherwise.
+# Words that `look_of` ignores, because texts with the same statement may differ in them: a month may be written as a
+# number, "3rd" as "3", and "cannot" and words before "n't" may be split in another way.
 _BEFORE_NOT = frozenset({"cannot", "dare", "daren", "need", "mightn", "mayn", "oughtn", "shan", "ca", "wo", "sha"})
 _OF_ANY_LOOK = frozenset(stems(_MONTHS)) | {"st", "nd", "rd", "th"} | _BEFORE_NOT
 # A number as a whole, with its sign; a word; a sign that means something.
@@ -65,7 +65,7 @@ def fact_of(text: str) -> tuple[str, ...]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     plain = " ".join(text.lower().split())
-    # Each of these is looked for only in a text that can have it.
+    # Each of these patterns is slow, so it is tried only if a cheap test says that the text may match it.
     if _YEAR.search(plain):
         plain = _DATE.sub(_iso, plain)
     if "," in plain:
@@ -107,7 +107,7 @@ def look_of(text: str, terms: Iterable[str]) -> object:
             if mixed.isascii() and not mixed.isdigit():
                 words.update(_LETTERS.findall(mixed))
     if digits and (max(map(len, digits)) >= _YEAR_DIGITS or ("," in text and _GROUPS.search(text))):
-        digits = []  # they may be written otherwise
+        digits = []  # numbers of dates and thousands can be written in several ways, so they cannot be compared here
     return tuple(digits), frozenset(words - _OF_ANY_LOOK)
 
 
@@ -124,9 +124,11 @@ def _means(sign: str) -> bool:
 
 
 def _spelled_out(match: re.Match[str]) -> str:
+    """Return "not" for a contraction such as "n't", with a space where it was joined to "can"."""
     return " not" if match[0].startswith("n") else match[0] + (" " if match[0] == "can" else "")
 
 
 def _iso(match: re.Match[str]) -> str:
+    """Return a date as year, month and day in digits."""
     month, day, year = (match[f"{name}1"] or match[f"{name}2"] for name in ("month", "day", "year"))
     return f"{year}-{_MONTHS[month]:02}-{int(day):02}"

@@ -1,7 +1,7 @@
 """Features of each candidate for an answer, computed from rows alone.
 
 The candidates are the rows that have a term of the question, and the rows directly after them, since an answer seldom
-repeats the words of its question. Each feature is a number for each, nearly all of them between 0 and 1.
+repeats the words of its question. Each feature gives each candidate a number, which is nearly always between 0 and 1.
 
 BM25 counts how often terms occur in a document. A document is a passage (`turn`), a passage with the one before it
 (`prev`), with both neighbours (`win`), or a session (`sess`). The totals of a scope, and the number of documents with
@@ -22,18 +22,21 @@ from context_service.retrieval.pure.marks import NUMBER, PLACE, QUESTION, TIME
 from context_service.retrieval.pure.rows import Matching, Row
 from context_service.retrieval.pure.terms import terms_of
 
-# BM25: how soon more of a term counts no more, and how much a long document has against it.
+# The parameters of BM25: the higher `_K1`, the more each further occurrence of a term adds; the higher `_B`, the more a
+# long document loses.
 _K1, _B = 1.2, 0.75
-# Shares of the values one and two places away.
+# The shares of a neighbour's value that a candidate gets, from one place and from two places away.
 _NEIGHBOUR, _NEIGHBOUR_2 = 0.3, 0.1
-_BIGRAM_TERMS = 2  # farther apart, terms are no phrase
-_BIGRAMS_MAX = 2
-_SESSION_PLACES = 20  # from here on all places count as late
+_BIGRAM_TERMS = 2  # two terms of a pair may be at most this many terms apart
+_BIGRAMS_MAX = 2  # more pairs than this count no more
+_SESSION_PLACES = 20  # all places from this one on count as late in their session
 
-# Positions of candidates on one number line: sessions and unspoken passages are far apart, so they have no neighbours.
+# All candidates stand on one number line, where neighbours are 1 apart. Passages of other sessions, and passages that
+# were not spoken (such as calls of tools), stand so far apart that they are never neighbours.
 _SESSION_STEP, _UNSAID, _UNSAID_STEP = 10**9, 5 * 10**8, 3
 
-_COUNTED_ONE_BY_ONE = 16  # terms found in a passage: a `Counter` begins late and counts ten times as fast
+# Up to this many terms are counted in a loop. A `Counter` takes longer to begin, but counts ten times as fast.
+_COUNTED_ONE_BY_ONE = 16
 
 _Counts = Mapping[int, int]  # how often each term is there, by its number
 
@@ -42,6 +45,11 @@ class Candidates:
     """The candidates of a query, and the values that features are computed from.
 
     Each list has one value for each candidate.
+
+    Args:
+        question: The analyzed query.
+        matching: The rows that were found, and the totals of their scope (passages that are searched together).
+        cosines: Similarity to the query by `seq` and `ordinal`: of the passage, and of it with the one before.
     """
 
     def __init__(
@@ -484,7 +492,7 @@ def _both(one: _Counts, other: _Counts) -> _Counts:
 
 
 def _scaled(values: Sequence[float], least: float) -> list[float]:
-    """Return values scaled to their range, from 0 for the least to 1 for the most; 0 if all are the same."""
+    """Return values scaled so that `least` becomes 0 and the largest value 1; all are 0 if none is above `least`."""
     span = max(values, default=0.0) - least
     if span <= 0:
         return [0.0] * len(values)

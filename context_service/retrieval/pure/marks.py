@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-QUESTION = 1  # it asks something
+QUESTION = 1  # the text has a question mark
 TIME = 2  # it has a word of time, or a digit
-NUMBER = 4
-PLACE = 8  # a name after "in", "at", "to", "from", "near"
+NUMBER = 4  # it has a number as a word, or a digit
+PLACE = 8  # it has a capital letter after "in", "at", "to", "from" or "near", which may be the name of a place
 
 _OF_TIME = (
     "yesterday today tonight tomorrow ago last next week weekend weeks month months year years day days morning evening"
@@ -23,7 +23,8 @@ _NUMBER = re.compile(rf"\b(?:{_OF_NUMBER.replace(' ', '|')})\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:[Ii]n|[Aa]t|[Tt]o|[Ff]rom|[Nn]ear)\s{1,4}[A-Z]")
 
 
-# The same of ASCII, in a third of the time: such an expression tries each of its words wherever one begins.
+# For ASCII texts, sets of words do the same in a third of the time, because the expressions above try each of their
+# words wherever a word begins.
 _WORD = re.compile(r"\w+")
 _TIME_WORDS = frozenset(f"{word}{ending}" for word in _OF_TIME.split() for ending in ("", "day"))
 _NUMBER_WORDS = frozenset(_OF_NUMBER.split())

@@ -9,11 +9,12 @@ import orjson
 
 from context_service.kernel.parts import Part
 
-RECORD = "record"  # that a part refers to; its text is read after the message is written
+RECORD = "record"  # the kind of a record that a part refers to; its text is read after the message is written
 KINDS = ("text", "data", "tool_call", "tool_result", "file", RECORD)
 
-_PATH_CHARS_MAX = 200  # of a line; of a longer path, its end
-# Characters of all paths together: in a nested document each leaf would repeat its whole path.
+_PATH_CHARS_MAX = 200  # a line shows only the end of a longer path
+# All paths of a document together may have this many characters, or this multiple of the document's length if that is
+# more. Without a limit, each leaf of a deeply nested document would repeat a long path.
 _PATHS_CHARS_MIN = 4_096
 _PATHS_SHARE = 2
 
@@ -93,6 +94,7 @@ def _lines(document: Any, paths_chars: int) -> Iterator[str]:
 
 
 def _path(path: str, name: str, paths_chars: int) -> str:
+    """Return the path of a nested value, or only its own name once the paths together are long enough."""
     if paths_chars <= 0:
         return name
     longer = f"{path}{name}" if name.startswith("[") or not path else f"{path}.{name}"

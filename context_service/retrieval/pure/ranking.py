@@ -21,7 +21,7 @@ class Ranked(NamedTuple):
 
     row: Row
     score: float
-    features: Mapping[str, float]  # their shares of the score; empty unless requested
+    features: Mapping[str, float]  # by the name of a feature: its share of the score; empty unless requested
     cosine: float | None = None  # cosine similarity to the question; None if either has no embedding
 
 

@@ -14,8 +14,8 @@ from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.terms import terms_of
 from context_service.retrieval.pure.text_pieces import TextPiece, pieces
 
-HEADING_CHARS_MAX = 200  # of a heading with those above it; more is cut
-BETWEEN = " > "
+HEADING_CHARS_MAX = 200  # a heading, together with the headings above it, is cut to this length
+BETWEEN = " > "  # stands between a heading and the heading above it
 
 _LEVEL_MAX = 6
 _INDENT_MAX = 3  # spaces; a line with more is code
@@ -25,9 +25,9 @@ _FENCE_CHARS_MIN = 3
 class Section(NamedTuple):
     """The text below a heading, up to the next one."""
 
-    heading: str  # with those above it; empty before the first heading
+    heading: str  # the heading after the headings above it; empty before the first heading
     text: str
-    start: int = 0  # where that begins in the whole, in characters
+    start: int = 0  # where the section begins in the whole text, in characters
 
 
 class PagePiece(NamedTuple):
@@ -39,7 +39,7 @@ class PagePiece(NamedTuple):
 
 def sections(markdown: str) -> Iterator[Section]:
     """Yield the sections of a text, in order. The first is the text above all headings, and may be empty."""
-    above: list[tuple[int, str]] = []  # levels that grow
+    above: list[tuple[int, str]] = []  # the current heading and those above it: level and text, by increasing level
     lines: list[str] = []
     heading, fence, start, end = "", "", 0, 0
     for line in markdown.splitlines(keepends=True):
@@ -67,7 +67,7 @@ def sections(markdown: str) -> Iterator[Section]:
 def cut(
     title: str, aliases: Sequence[str], parts: Sequence[Section], *, count: Callable[[str], int]
 ) -> Iterator[PagePiece]:
-    """Yield the pieces by which a page is found: at least one, which the page's aliases also find.
+    """Yield the pieces by which a page is found: at least one. The first piece also has the terms of the aliases.
 
     Args:
         title: The title of the page.

@@ -14,16 +14,16 @@ import string
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 
-CHARS_MIN = 4  # of a word that is looked for by others
-_ROW_CHARS_MIN = 6  # of one with digits
-_FIRST_TOO_CHARS_MIN = 6
-_TWO_SLIPS_CHARS_MIN = 8
-_PREFIX_SHARE = 0.6  # of a longer word, that a word which is its beginning has at least
-RELATIVES_MAX = 3
-WORDS_MAX = 20_000  # of a vocabulary
-# Words of one first letter and nearly one length: of 20,000 English words 1,500 at most.
-LOOKED_AT_MAX = 2_000  # whose letters are looked at: 1 us each
-COMPARED_MAX = 500  # that are compared: 8 us each
+CHARS_MIN = 4  # shorter words are never replaced by similar ones
+_ROW_CHARS_MIN = 6  # the same for words with digits, such as commit ids
+_FIRST_TOO_CHARS_MIN = 6  # in words of this length, the first letter may be the wrong one
+_TWO_SLIPS_CHARS_MIN = 8  # words of this length may have two typing errors, shorter ones only one
+_PREFIX_SHARE = 0.6  # a prefix stands for a longer word only if it has at least this share of the word's letters
+RELATIVES_MAX = 3  # the most words that may replace one word
+WORDS_MAX = 20_000  # the most words of a vocabulary
+# Among 20,000 English words, at most 1,500 have the same first letter and nearly the same length.
+LOOKED_AT_MAX = 2_000  # the most words whose sets of letters are compared, which takes 1 us each
+COMPARED_MAX = 500  # the most words that are compared letter by letter, which takes 8 us each
 
 
 def is_tried(word: str) -> bool:
@@ -67,7 +67,8 @@ def relatives(word: str, vocabulary: Vocabulary) -> list[str]:
 
     Args:
         word: The unknown word, in lower case, for which `is_tried` is true.
-        vocabulary: The known words. Of very many similar ones, only `LOOKED_AT_MAX` and `COMPARED_MAX` are compared.
+        vocabulary: The known words. If many have the same first letter and nearly the same length, only the first
+            `LOOKED_AT_MAX` are considered, and at most `COMPARED_MAX` of them are compared letter by letter.
     """
     is_row = any(letter.isdigit() for letter in word)
     slips_max = 0 if is_row else 2 if len(word) >= _TWO_SLIPS_CHARS_MIN else 1
@@ -129,6 +130,7 @@ def _by_beginning(word: str, vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def _is_beginning(part: str, whole: str) -> bool:
+    """Say whether a word is a prefix of another one and long enough to stand for it."""
     return len(part) >= _PREFIX_SHARE * len(whole) and is_tried(part) and whole.startswith(part)
 
 
@@ -143,7 +145,7 @@ def _by_slips(word: str, vocabulary: Vocabulary, slips_max: int) -> Iterator[tup
         for other in vocabulary.alike(word[0], length)
         if other != word
     )
-    # A slip adds a letter and takes one at most.
+    # A typing error adds at most one letter to the set of a word's letters, and removes at most one.
     near = (
         word_letters
         for word_letters in islice(alike, LOOKED_AT_MAX)

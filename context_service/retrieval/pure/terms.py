@@ -17,21 +17,25 @@ from uuid import UUID
 
 import Stemmer
 
-_STEMS_KEPT = 16 * 1024
-WORD_CHARS_MAX = 64  # of a word that are looked at: a hash is whole, a MiB without a space is one short term
+_STEMS_KEPT = 16 * 1024  # words whose stems are cached
+# Only the first characters of a word count. A hash still fits, and a mebibyte without a space is only one short term.
+WORD_CHARS_MAX = 64
 MASK_BITS = 19
 
-# CRC is linear: of words that differ in a digit or two, such as numbers, ten times as many share a few of its bits as
-# would by chance. A product by an odd number (2**32 by the golden ratio) spreads them to its upper bits.
+# CRC is linear. So words that differ in a digit or two, such as numbers, share some of its bits ten times as often as
+# by chance. A product with an odd number (2**32 divided by the golden ratio) spreads them over its upper bits.
 _SPREAD = 0x9E3779B1
 _SHIFT = 32 - MASK_BITS
 
-# A row of marks on one letter takes the square of its length to normalise; Unicode's own limit for streams (UAX 15).
+# The time to normalise a letter grows with the square of the number of its marks (accents), so further marks are
+# removed. Unicode has the same limit for streams (UAX 15).
 _MARKS_MAX = 30
-_MARKS_END = 0x1F000  # above it are variation selectors
+_MARKS_END = 0x1F000  # no mark has a higher code, except variation selectors
 
 _FORMULAS = (
-    "\ufdfa\ufdfb"  # whole sentences, as one sign: of a text of them eighteen times as much would be gone through
+    # Each of these characters stands for a whole Arabic sentence. They are replaced by a space, because normalisation
+    # would make a text of them eighteen times as long.
+    "\ufdfa\ufdfb"
 )
 
 # Letters of scripts that put no spaces between words: Chinese, Japanese, Korean as in the search of records
@@ -42,12 +46,14 @@ _PAIRED = (
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
 )
 _PICTURES = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
-# Soft hyphen, what joins and parts letters of one word, and what chooses how a letter looks.
+# Characters within a word that are removed: the soft hyphen, joiners and non-joiners, and variation selectors.
 _JOINERS = "\u00ad\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"
-# Capitals become small, and characters that are neither letters nor digits separate words: faster than a pattern.
+# A translation of ASCII texts, which is faster than a regular expression: capitals become lower case, and characters
+# that are neither letters nor digits become spaces.
 _ASCII_LETTERS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 
-# By what they do in a sentence. Questions hold them as often as answers do, so they tell neither from the other.
+# The stop words, by their role in a sentence. They are as frequent in questions as in answers, so they do not help to
+# find an answer.
 _GRAMMAR = {
     "articles": "a an the this that these those some any each every all both either neither such same other another",
     "persons": "i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself"
@@ -155,6 +161,7 @@ def _may_be_word(letter: str) -> bool:
 
 
 def _stemmed(words: list[str]) -> list[str]:
+    """Return the stem of each word, in order; stop words are left out."""
     return list(filter(None, map(_known.__getitem__, words)))
 
 
@@ -162,12 +169,14 @@ class _Stems(dict[str, str]):
     """A cache of the stems of recent words; the stem of a stop word is empty."""
 
     def __missing__(self, word: str) -> str:
-        # One a thread: a stemmer works in a buffer of its own. It keeps nothing, since this does.
+        """Compute and cache the stem of a word that is not in the cache."""
+        # Each thread has its own stemmer, because a stemmer writes to a buffer. The stemmer has no cache (0), because
+        # this dict is the cache.
         stemmer: Stemmer.Stemmer | None = getattr(_stemmers, "english", None)
         if stemmer is None:
             stemmer = _stemmers.english = Stemmer.Stemmer("english", 0)
         stem: str = "" if word in STOP_WORDS else stemmer.stemWord(word)
-        if len(self) >= _STEMS_KEPT:  # the common ones are back at once
+        if len(self) >= _STEMS_KEPT:  # a full cache is emptied; common words soon return to it
             self.clear()
         self[word] = stem
         return stem
@@ -193,7 +202,7 @@ class _Patterns:
 
 
 def _class_of(codes: Iterable[int]) -> str:
-    """Return the ranges of a regular expression's brackets."""
+    """Return character codes as ranges, in the form that the brackets of a regular expression take."""
     ranges: list[list[int]] = []
     for code in codes:
         if ranges and ranges[-1][1] == code - 1:

@@ -33,8 +33,8 @@ class Best:
     """The ranked passages, best first, and whether embeddings were compared."""
 
     ranked: Sequence[Ranked]
-    by_meaning: bool  # else by words alone
-    error: str  # why, where there is an embedder
+    by_meaning: bool  # whether embeddings were compared; if not, the passages are ranked by words alone
+    error: str  # why they were not compared, although an embedder is configured; else empty
 
 
 async def best(
@@ -110,10 +110,10 @@ async def best(
 
 
 def _replies(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
-    """Return the places after questions that share a term: "Rex." answers a question about the dog without its words.
+    """Return the places directly after passages that ask something and have a term of the query.
 
-    Other neighbours of a match count for the ranking, but are not returned: they would fill the budget with small
-        talk.
+    Such a reply may have none of the query's words: "Rex." may follow "What is the dog called?". Other neighbours of a
+    match count for the ranking, but are not returned, because they would fill the budget with small talk.
     """
     return {
         (row.session, row.place + 1) for row in rows if row.found and row.place is not None and row.marks & QUESTION

@@ -32,11 +32,11 @@ from service_runtime.postgres import Database, Tenant, Transaction
 
 _log = logging.getLogger("embedding")
 
-BATCH = 16  # texts of a request
-DELAY_S = 1.0  # after a first failure; then twice as long each time
-DELAY_S_MAX = 3600.0  # of one text
-PAUSE_S_MAX = 60.0  # of a worker whose endpoint does not answer
-FAILED_ATTEMPTS = 5  # after as many failures an owner is FAILED; it is still retried
+BATCH = 16  # texts in one request to the embedder
+DELAY_S = 1.0  # how long work waits after its first failure; each further failure doubles the delay
+DELAY_S_MAX = 3600.0  # the longest delay of one text
+PAUSE_S_MAX = 60.0  # the longest pause of a worker whose embedder does not answer
+FAILED_ATTEMPTS = 5  # after this number of failures the state of an owner is FAILED, but it is still retried
 
 
 class Worker(ABC):
@@ -121,7 +121,7 @@ class VectorMaking(Worker):
                 await self._tell(tenant, owed, str(error), failed=failed, delay_s=delay_s)
             raise
         except TextRefused as error:
-            if len(claimed) > 1:  # whose it is, each alone will tell
+            if len(claimed) > 1:  # one of the texts was refused: embed the texts of each owner alone to find it
                 return sum([await self._make(tenant, [owed]) for owed in claimed])
             await self._tell(tenant, claimed[0], str(error), failed=True, delay_s=DELAY_S_MAX)
             return 0

@@ -39,12 +39,13 @@ from contextkeep.errors import NotFound
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
 
-_SCOPES = 500  # that are listed at once
-_KEPT = 1_000  # differences that are listed one by one
-_BEFORE = -(2**63)
+_SCOPES = 500  # scopes that one statement lists
+_KEPT = 1_000  # the report lists only the first differences one by one, and counts the others
+_BEFORE = -(2**63)  # a number before the `seq` of any passage
 
 
-# After the deletion: vectors of texts that were removed or changed while it waited.
+# Run after `DELETE`, which may wait for another writer: that writer may have changed texts and so made their vectors
+# wrong.
 _DELETE_VECTORS = DELETE.replace("context.passage\n", "context.passage_vector\n")
 
 
@@ -64,17 +65,17 @@ class Difference:
 class Verified:
     """The comparison so far, and the corrections of a rebuild."""
 
-    to_do: int = 0  # scopes with an owner
-    scopes: int = 0  # of them, done
-    passages: int = 0  # that there should be
-    missing: int = 0
-    extra: int = 0
-    different: int = 0
-    sessions_different: int = 0  # of `passage_session`
-    totals_different: int = 0  # of `passage_scope`
-    strays: int = 0  # scopes without an owner
-    differences: list[Difference] = field(default_factory=list)  # the first
-    databases_away: tuple[str, ...] = ()  # that do not answer; their rows were not compared
+    to_do: int = 0  # scopes that have an owner, such as a context
+    scopes: int = 0  # the number of these scopes that were compared
+    passages: int = 0  # passages that the index should have
+    missing: int = 0  # passages that the index lacks
+    extra: int = 0  # passages that the index should not have
+    different: int = 0  # passages that have other values than they should
+    sessions_different: int = 0  # wrong rows of `passage_session`
+    totals_different: int = 0  # wrong rows of `passage_scope`
+    strays: int = 0  # scopes whose owner does not exist
+    differences: list[Difference] = field(default_factory=list)  # the first ones
+    databases_away: tuple[str, ...] = ()  # databases that do not answer, so that their rows were not compared
 
     @property
     def is_equal(self) -> bool:
@@ -91,12 +92,12 @@ class Verified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Session:
-    """The end of a session, after which its next passage is placed."""
+    """The end of a session (passages that follow each other), after which its next passage is placed."""
 
     session: int
-    audience: Mapping[str, object]
-    places: int = 0
-    last_length: int = 0
+    audience: Mapping[str, object]  # who may read the passages, as columns of a row
+    places: int = 0  # the number of its spoken passages
+    last_length: int = 0  # the length of the last one, in terms
 
     def as_written(self) -> dict[str, object]:
         return {"session": self.session, "places": self.places, "last_length": self.last_length, **self.audience}
@@ -107,15 +108,17 @@ class _Walked:
     """The progress of a walk through a scope."""
 
     compared_seq: int = _BEFORE  # the last seq that was compared
-    saying: _Session | None = None  # the last session with a spoken passage; it may continue
+    saying: _Session | None = None  # the last session with a spoken passage; it may continue on the next page
     compared_session: int = _BEFORE  # the last session that was compared
-    first_seq: int | None = None  # that has, or had, passages
-    last_seq: int | None = None
-    authors: tuple[str, ...] = ()
+    first_seq: int | None = None  # the first `seq` that has, or had, passages
+    last_seq: int | None = None  # the last such `seq`
+    authors: tuple[str, ...] = ()  # the authors of the passages so far
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
+    """The result of comparing one page of a source with the index."""
+
     walked: _Walked
     is_last: bool
     passages: int
@@ -167,7 +170,7 @@ class Verifying:
         on_progress(report)
         for tenant in tenants:
             async for owned, sources in self._owned(tenant, scope_id):
-                report.to_do = max(report.to_do, report.scopes + 1)  # others may begin some meanwhile
+                report.to_do = max(report.to_do, report.scopes + 1)  # new scopes may begin during the comparison
                 await self._scope(tenant, owned, sources, report, mend=mend)
                 on_progress(report)
             if scope_id is None:
@@ -179,6 +182,7 @@ class Verifying:
     async def _owned(
         self, tenant: Tenant, scope_id: UUID | None
     ) -> AsyncIterator[tuple[OwnedScope, Sequence[PassageFeed]]]:
+        """Yield the scopes of a tenant that have an owner, or the one with the given id, with the feeds of each."""
         for sources in self._by_kind.values():
             if scope_id is not None:
                 if differences := await sources[0].scope(tenant, scope_id):
@@ -193,7 +197,17 @@ class Verifying:
     async def _scope(
         self, tenant: Tenant, owned: OwnedScope, sources: Sequence[PassageFeed], report: Verified, *, mend: bool
     ) -> None:
-        """Compare one scope with its texts; if its owner is deleted meanwhile, nothing in it counts as a difference."""
+        """Compare one scope with its texts, and add the result to the report.
+
+        If the owner of the scope is deleted meanwhile, the report does not change.
+
+        Args:
+            tenant: The tenant of the scope.
+            owned: The scope and its owner.
+            sources: The feeds that make the passages of the scope again.
+            report: The report so far.
+            mend: Correct the differences.
+        """
         scope = owned.scope
         door = self._database.of(
             Principal(tenant_id=tenant.tenant_id, subject="operator", user_id=owned.owner_user_id),
@@ -236,7 +250,11 @@ class Verifying:
     async def _compare_page(
         self, source: PassageFeed, scope: PassageScope, walked: _Walked, transaction: Transaction, *, mend: bool
     ) -> _Page | None:
-        """Compare a page of a source with the index; return None if the owner is gone."""
+        """Compare a page of a source with the index; with `mend`, correct the differences.
+
+        Returns:
+            The result, and where the next page begins; None if the owner of the scope does not exist any more.
+        """
         if mend:
             await source.lock(transaction, scope)
         origins = await source.origins(transaction, scope, after=walked.compared_seq)
@@ -294,7 +312,19 @@ class Verifying:
         upto: int | None,
         mend: bool,
     ) -> int:
-        """Compare the ends of sessions, from the one after `after` up to a given one."""
+        """Compare the ends of sessions with the index; with `mend`, correct the wrong ones.
+
+        Args:
+            transaction: The transaction or snapshot of the page.
+            named: The SQL parameters that name the scope.
+            finished: The sessions as they should be.
+            after: Compare only sessions after this one.
+            upto: Compare only sessions up to this one; None compares all later ones.
+            mend: Correct the wrong sessions.
+
+        Returns:
+            The number of wrong sessions.
+        """
         rows = await transaction.query(SESSIONS, {**named, "after": after, "upto": upto})
         differences = {row.session: (row.places, row.last_length) for row in rows if row.places or row.last_length}
         wrong = [
@@ -321,7 +351,12 @@ class Verifying:
         *,
         mend: bool,
     ) -> tuple[int, int, int] | None:
-        """Count the passages that have no text, and the wrong counts of sessions and of the scope."""
+        """Compare the rows that no page of a source covers; with `mend`, correct them.
+
+        Returns:
+            The number of passages that no source has, of sessions with wrong counts, and of wrong totals of the scope;
+            None if the owner of the scope does not exist any more.
+        """
         if mend:
             await sources[0].lock(transaction, scope)
         # No row comes after the last place, so this only checks whether the owner exists.

@@ -52,36 +52,39 @@ from service_runtime.rpc.calls import give_way, in_slices
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 
-READ_WHOLE = 600  # passages of a scope that is read as it is
-WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
-_FINDING_TOGETHER = 16  # terms of hundreds
-SEARCHED_MAX = 1_000  # passages that the terms which find are in together, about; the rarest alone may be in more
-FOUND_MAX = 200  # of them that become rows, with the neighbours of each
-COMMON_SHARE = 0.3  # of a scope's passages; a more common term is not searched if there are rarer ones
-_AT_END_MARGIN = 2  # a sample may say too much, and a message have many passages
-AUTHORS_MAX = 100  # of a scope that are known by name
+READ_WHOLE = 600  # a scope with at most this many passages is read as a whole
+WORDS_FOUND_MAX = 200  # passages that are read to find words which are similar to unknown words of a query
+_FINDING_TOGETHER = 16  # terms in one array of `words_like`, whose hundreds of terms are looked up array by array
+# A search uses terms that are, together, in about this many passages at most. The rarest term may be in more.
+SEARCHED_MAX = 1_000
+FOUND_MAX = 200  # the most of these passages that become rows, each with its neighbours
+COMMON_SHARE = 0.3  # a term in a larger share of a scope's passages is not searched if there are rarer ones
+# The newest passages that are searched for a common term are this many times as many as the sample suggests. The sample
+# may overestimate the share of the term, and one message may have many passages.
+_AT_END_MARGIN = 2
+AUTHORS_MAX = 100  # the most authors of a scope whose names are kept
 
-ORDINALS = range(2**31)
+ORDINALS = range(2**31)  # all passages of a source
 
-SAMPLE = 600  # passages
-SAMPLED_MIN = 3  # passages of the sample: what fewer have is rare
-RARE_SHARE = 1 / SAMPLE  # as a term counts that is rare
-SAMPLES_MAX = 256  # that are kept, of as many scopes
-SAMPLE_GROWTH = 1.25  # of a scope, until it is sampled again
-LIKES_MAX = 1_000  # cached words, each with similar words of the scope
-LIKES_S = (
-    10.0  # of the cache, while the counters of the scope stay the same, since a correction in place may not change them
-)
-VOCABULARIES_MAX = 32  # that are kept, of as many scopes; 300 kB is much for one, and 2 MB the most
-_COLLECTING = 8  # times as long as parsing: words are found in texts
+SAMPLE = 600  # passages that a sample of a scope reads
+SAMPLED_MIN = 3  # a term in fewer passages of the sample counts as rare
+RARE_SHARE = 1 / SAMPLE  # the share of passages that a rare term is assumed to be in
+SAMPLES_MAX = 256  # the most scopes whose samples are cached
+SAMPLE_GROWTH = 1.25  # a scope is sampled again when its number of passages has grown or shrunk by this factor
+LIKES_MAX = 1_000  # the most answers of `words_like` that are cached
+# How long such an answer is cached, in seconds, while the totals of the scope stay the same. The time is short, because
+# a correction of a passage may leave the totals unchanged.
+LIKES_S = 10.0
+VOCABULARIES_MAX = 32  # the most scopes whose words are cached; the words of one take up to 2 MB, and usually 300 kB
+_COLLECTING = 8  # collecting the words of a text takes this many times as long as parsing it
 
-DROP_STEP = 2_000  # passages of a transaction
+DROP_STEP = 2_000  # passages that one transaction removes
 
-# What a statement is given, libpq copies more than once, and keeps the interpreter meanwhile: twenty mebibytes kept it
-# for 50 ms.
+# The most bytes of passages that one statement writes. libpq copies the parameters of a statement more than once and
+# holds the interpreter lock meanwhile: 20 MiB held it for 50 ms.
 _PORTION_BYTES = 1024 * 1024
-_NUMBER_BYTES = 7  # of a term's number, as JSON
-_TERM_BYTES = 64  # as many are parsed in the time that a term's number takes
+_NUMBER_BYTES = 7  # the bytes of a term's number in JSON
+_TERM_BYTES = 64  # computing the number of a term takes as long as parsing this many bytes
 
 
 class _HasTerms(Protocol):
@@ -120,8 +123,8 @@ _OF_SOURCES = SQL["of_sources"]
 _DROP_OWED = SQL["drop_owed"]
 
 
-# By where the rows are: a join with the few that a step names, planned before anybody counted the table, reads the
-# scope once for each of them.
+# The statements delete rows by their physical place (ctid). A join with the rows of a step is slow if the table has no
+# statistics yet: its plan reads the whole scope once for each row.
 _WHY_DROPPED = "removes a scope whose owner is gone; its statements name the scope and return no content"
 _DROP_TOTALS = Across(
     sql=SQL["drop_totals"],
@@ -148,7 +151,7 @@ _DROP_SESSIONS = Across(
     contexts=True,
     subjects=True,
 )
-_FIRST = -(2**63)  # before all of them
+_FIRST = -(2**63)  # a number before the `seq` of any passage
 
 
 class Dropped(NamedTuple):
@@ -164,7 +167,8 @@ class Passages:
 
     Args:
         database: The database that holds the passages.
-        embedded_kinds: The kinds of scopes whose passages are embedded: writing to them queues it (`passage_vectors`).
+        embedded_kinds: The kinds of scopes whose passages are embedded. Writing to such a scope queues the work for the
+            worker in `passage_vectors`.
     """
 
     def __init__(self, database: Database, *, embedded_kinds: Collection[str] = ()) -> None:
@@ -263,6 +267,10 @@ class Passages:
             by_index, from_end = _MATCHING_SAID, _MATCHING_SAID_AT_END
 
         async def found() -> list[Row]:
+            """Read the rows that have one of the terms in `finding`, and their neighbours.
+
+            If the terms are common, only the newest passages are read, unless too few of them match.
+            """
             named = {**searched, "finding": finding, "is_left_out": bool(left_out)}
             # Among passages with the same single term the newest are the best.
             count = SEARCHED_MAX if len(finding) > 1 or left_out else FOUND_MAX
@@ -342,7 +350,7 @@ class Passages:
         known = self._vocabularies.get(key)
         if known is None or (known.passages, known.last_seq) != (totals.passages, totals.last_seq):
             texts = await self._newest_texts(principal, scope, after=known.last_seq) if known else []
-            # Whatever else happened to the scope: its passages would be others than those and these.
+            # If the known and the new passages are not all passages of the scope, some were removed: read all again.
             if known is None or known.passages + len(texts) != totals.passages:
                 known, texts = _Words(0, 0, Vocabulary()), await self._newest_texts(principal, scope, after=_FIRST)
             known.vocabulary.add(await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts))
@@ -409,7 +417,7 @@ class Passages:
         named = _parameters(tenant_id, scope)
         await tenant.query(_DROP_TOTALS, named)
         counts: dict[Across, int] = {}
-        # Vectors after the passages: none is made any more.
+        # Vectors are removed after the passages, because no vector is made for a passage that is gone.
         for statement in (_DROP_PASSAGES, _DROP_SESSIONS, _DROP_VECTORS):
             counts[statement], is_all = await _dropped(tenant, statement, named, until)
             if not is_all:
@@ -426,10 +434,11 @@ class Passages:
         query_numbers: Sequence[int],
         parameters: Mapping[str, object],
     ) -> list[Row]:
+        """Run a statement that reads passages, and return them as rows of the ranking."""
         tenant = self._database.of(principal, context_id=scope.context_id)
         of_question = {"asked": query_numbers, "different": list(dict.fromkeys(query_numbers))}
         named = {**_parameters(principal.tenant_id, scope), **of_question}
-        # Planned for its values: not knowing the terms, Postgres would read the scope.
+        # The statement is planned for each set of values: a plan for unknown terms would read the whole scope.
         rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
         return await in_slices(_read(rows))
 
@@ -454,22 +463,28 @@ class Passages:
 
 @dataclass(slots=True)
 class _Words:
-    passages: int  # of the scope, when they were read
-    last_seq: int
+    """The cached words of a scope."""
+
+    passages: int  # how many passages the scope had when the words were read
+    last_seq: int  # the last `seq` of the scope at that time
     vocabulary: Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
 class _Likes:
-    totals: Totals  # of the scope, when they were looked for
-    at: float
-    meant: Mapping[str, Sequence[str]]
+    """A cached answer of `Passages.words_like`."""
+
+    totals: Totals  # the totals of the scope when the words were searched for
+    at: float  # the time of the monotonic clock
+    meant: Mapping[str, Sequence[str]]  # by unknown word: the similar words of the scope
 
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    passages: int  # of the scope, when it was taken
-    shares: Mapping[int, float]
+    """A cached sample of a scope."""
+
+    passages: int  # how many passages the scope had when the sample was taken
+    shares: Mapping[int, float]  # by the number of a common term: the share of the passages that have it
 
 
 def _read(rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
@@ -487,7 +502,7 @@ def _cache_key(principal: Principal, scope: PassageScope) -> _CacheKey:
 
 
 def _keep(kept: OrderedDict[_K, _T], key: _K, value: _T, *, count_max: int) -> None:
-    """Mark a cache entry as the last used."""
+    """Put an entry into a cache as the last used one, and drop the least recently used ones above `count_max`."""
     kept[key] = value
     kept.move_to_end(key)
     while len(kept) > count_max:

@@ -54,14 +54,14 @@ from service_runtime.values.ids import new_id
 
 ScopeKind = Literal["tenant", "context", "user", "graph"]
 
-BATCH_BYTES = 4 * 1024 * 1024  # of rows, in one snapshot
-AHEAD_BYTES = 2 * 1024 * 1024  # produced while others are sent
-_FIRST_BYTES = 32 * 1024 * 1024  # of a context's header and windows
-_EXPORT_BYTES = 3 * AHEAD_BYTES  # charged for each export: waiting, being sent and being produced
-_BATCH_COPIES = 2  # of its rows: as Postgres sent them, and as texts
-_GROUP_BYTES = 8 * 1024 * 1024  # of files between two positions at which an export can resume
-_SENT_MAX = 100_000  # hashes of sent files that are remembered
-_MESSAGE_BYTES = CHUNK_BYTES // 4  # smallest message
+BATCH_BYTES = 4 * 1024 * 1024  # a snapshot reads about this many bytes of rows, and then ends
+AHEAD_BYTES = 2 * 1024 * 1024  # bytes that are produced while earlier ones are sent
+_FIRST_BYTES = 32 * 1024 * 1024  # limit of a batch within a context's header and windows, which need one snapshot
+_EXPORT_BYTES = 3 * AHEAD_BYTES  # charged for each export, whose bytes wait, are being sent or are being produced
+_BATCH_COPIES = 2  # copies of a batch in memory: the rows as Postgres sent them, and the rows as texts
+_GROUP_BYTES = 8 * 1024 * 1024  # about as many bytes of files are between two positions at which an export can resume
+_SENT_MAX = 100_000  # hashes of sent files that an export remembers, to send each file once
+_MESSAGE_BYTES = CHUNK_BYTES // 4  # a message with a resume token has at least this many bytes, except the last one
 
 
 # The rows to export, by the kind of scope. Records without an owner are exported with the contexts that point at them.
@@ -99,11 +99,11 @@ class ArchiveScope:
 class _Place:
     """The position of an export, from which it can resume."""
 
-    number: int = 0  # of the next piece
-    seal: bytes = FIRST_SEAL
-    part: int = 0  # of `_PARTS`
-    at: list[Any] = field(default_factory=list)  # within the part; empty at its beginning
-    counts: dict[str, int] = field(default_factory=dict)
+    number: int = 0  # the number of the next piece
+    seal: bytes = FIRST_SEAL  # the hash over all pieces before it
+    part: int = 0  # the index of the current part in `_PARTS`
+    at: list[Any] = field(default_factory=list)  # the position within the part; empty at its beginning
+    counts: dict[str, int] = field(default_factory=dict)  # by table: rows so far, and also files and their bytes
 
     def piece(self, kind: archive.Kind, data: bytes, **says: object) -> bytes:
         """Return the bytes of the next piece, and advance the position."""
@@ -193,7 +193,10 @@ class Exporting:
     async def _with_tokens(
         self, pieces: AsyncGenerator[_Output, None], binding: tuple[object, ...], place: _Place
     ) -> AsyncGenerator[ArchiveChunk, None]:
-        """Yield pieces, each with the token that resumes after it, as long as the position is that of the piece."""
+        """Yield pieces, each with the token that resumes after it; the token is empty if an export cannot resume there.
+
+        The token is made at once, because `place` moves on when the next piece is produced.
+        """
         async with aclosing(pieces):
             async for data, goes_on in pieces:
                 yield ArchiveChunk(data, _encode(binding, place) if goes_on else "")
@@ -246,6 +249,7 @@ class Exporting:
         return {"user": {"user_id": scope.id}, "graph": {"graph_name": scope.id}}.get(scope.kind, {})
 
     async def _manifest(self, tenant: Tenant, scope: ArchiveScope, place: _Place) -> bytes:
+        """Return the first piece of an archive: its format, release, schema and scope, and when it was begun."""
         (row,) = await tenant.query(BEGUN)
         document = {
             "format": FORMAT,
@@ -266,7 +270,7 @@ class Exporting:
         parameters: Mapping[str, Any],
         place: _Place,
     ) -> AsyncGenerator[_Output, None]:
-        """Yield tables one after the other; the position is the table and the key of the last row."""
+        """Yield the rows of tables, table by table; the position is the table and the key of the last row."""
         number, after = place.at or (0, [])
         rows_max = 50
         while number < len(tables):
@@ -342,8 +346,8 @@ class Exporting:
 
             page, files = await tenant.snapshot(read, across=ALL)
             is_last = page.is_last
-            group: list[str] = []
-            plain: list[str] = []
+            group: list[str] = []  # ids of records whose other rows, such as actions, are not sent yet
+            plain: list[str] = []  # records of the group that have no file
             group_bytes = 0
             for line, (record_id,) in zip(page.lines, page.keys, strict=True):
                 file = files.get(record_id)
@@ -366,6 +370,7 @@ class Exporting:
                 yield place.rows(RECORDS.name, [line], blob=document), False
                 group.append(record_id)
                 if group_bytes >= _GROUP_BYTES:
+                    # Enough files were sent: complete the rows of these records, so that the export can resume here.
                     async for made_rest in self._end_group(tenant, columns, plain, group, place):
                         yield made_rest, False
                     place.at = [record_id]
@@ -440,7 +445,7 @@ class Exporting:
         place: _Place,
         charge: CallBytes,
     ) -> AsyncGenerator[_Output, None]:
-        """Yield contexts by id; the position is that of `_Reading`."""
+        """Yield contexts in the order of their ids, each with all its rows; `_Reading.at` describes the position."""
         at = place.at or ["", -1, [], 0, ""]
         reading = _Reading(known=columns, where=where, parameters=parameters, at=at, charge=charge)
 
@@ -485,12 +490,13 @@ class _Reading:
     known: Columns
     where: str
     parameters: Mapping[str, Any]
-    # The context; how many of its tables are done, -1 before and after it; the key of the last row; the `last_seq` of
-    # the header; and a hash of its windows when they were read.
+    # The position: the id of the context; how many of its tables are done, or -1 if the next context comes next; the
+    # key of the last row that was read; the `last_seq` of the header; and a hash of its windows' state when the header
+    # was read.
     at: list[Any]
     charge: CallBytes
-    is_last: bool = False
-    size_bytes: int = 0  # of the batch that was read last
+    is_last: bool = False  # no context is left
+    size_bytes: int = 0  # the size of the batch that was read last
 
     @property
     def is_within_first(self) -> bool:
@@ -559,6 +565,7 @@ class _Reading:
         return pieces
 
     async def _windows_now(self, transaction: Transaction, context_id: str) -> str:
+        """Return a hash of the state of a context's windows, which differs after each change of a window."""
         (row,) = await transaction.query(WINDOWS_NOW, (transaction.tenant_id, context_id))
         state: str = row.state
         return state
@@ -569,6 +576,10 @@ def _text(time: datetime) -> str:
 
 
 def _where_of(table: Table) -> str:
+    """Return the SQL condition for the rows of one context in a table.
+
+    Messages after the header's `last_seq` are left out: they arrived after the header was read.
+    """
     if table.name.startswith("passage"):
         bound = " AND t.seq <= %(last_seq)s" if table.name in ("passage", "passage_vector") else ""
         return f"t.scope_id = %(context_id)s::uuid AND t.scope_kind = 'context'{bound}"

@@ -42,7 +42,7 @@ class IncomingFile:
         size_bytes_max: int,
     ) -> None:
         self.sha256, self.size_bytes = file_of(first)
-        self.is_here = False  # a live blob has the same content: nothing is written
+        self.is_here = False  # whether a live blob has the same content, so that nothing needs to be written
         self._last = first
         self._was_read = asyncio.Event()
         self._is_kept = asyncio.Event()
@@ -54,7 +54,7 @@ class IncomingFile:
 
         Raises:
             ArchiveRefused: the file is incomplete.
-            Errors of the write so far.
+            Errors of `written`: storing the file has already failed.
         """
         await self._was_read.wait()
         if self._task.done():
@@ -65,7 +65,9 @@ class IncomingFile:
 
         Raises:
             ArchiveRefused: its bytes do not have the declared size and hash.
-            StorageFull, Unavailable, UploadExpired: as of any upload.
+            StorageFull: the storage provider has no room for the file.
+            Unavailable: the storage provider or Postgres does not answer.
+            UploadExpired: the lease of the file ended, and the sweeper removed its bytes.
         """
         await asyncio.wait((self._durable, self._task), return_when=asyncio.FIRST_COMPLETED)
         if not self._durable.done():

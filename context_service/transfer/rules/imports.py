@@ -68,18 +68,18 @@ from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("transfer")
 
-TOGETHER_BYTES = 1024 * 1024  # of the pieces of one transaction
-_TOGETHER = 100
-FILES_TOGETHER_BYTES = 8 * 1024 * 1024
-_FILES_TOGETHER = 16
-_LARGE_BYTES = archive.PIECE_BYTES  # a larger piece is read when no other is in memory
-_COPIES = 2  # of pieces that wait for their transaction
-# Of a larger one: as it came, its row, which takes four times as much with one sign outside of the usual ones, and what
-# is sent to Postgres.
+TOGETHER_BYTES = 1024 * 1024  # the pieces of one transaction have at most about this many bytes
+_TOGETHER = 100  # pieces of one transaction
+FILES_TOGETHER_BYTES = 8 * 1024 * 1024  # the files of one transaction have at most this many bytes together
+_FILES_TOGETHER = 16  # files of one transaction
+_LARGE_BYTES = archive.PIECE_BYTES  # a larger piece is read only while no other piece is in memory
+_COPIES = 2  # a waiting piece is charged with this multiple of its size
+# A large piece is charged with this multiple of its size. It is in memory as it arrived, as a parsed row, and as the
+# text that is sent to Postgres; Python stores a text with four bytes a character if one character needs as many.
 _LARGE_COPIES = 10
-WRITING = 2  # imports that write at the same time: a mebibyte of rows takes up to 40 in a transaction
+WRITING = 2  # imports that may write at the same time: a mebibyte of rows needs up to 40 MiB during its transaction
 _WRITING_SHARES = Shares(of_tenant=0.5, of_key=0.5)
-_CONTAINERS_MAX = 4 * CONTAINERS_MAX  # lists and objects of one of our own documents
+_CONTAINERS_MAX = 4 * CONTAINERS_MAX  # lists and objects in one document that the service itself made
 CONFLICTS_REPORTED = 100
 _OF_CONTEXT = frozenset(table.name for table in CONTEXT_ROWS)
 _UNCHECKED = frozenset(table.name for table in FIRST)  # their documents are made by the service, and large
@@ -96,10 +96,11 @@ class Importing:
         provider: The storage provider that gets the files.
         graph: The client of the Entity Service, which imports the graphs.
         limits: The limits of tenants, such as the number of records.
-        owed: Queues the work that follows from written rows.
+        owed: Queues the work that follows from written rows, such as embedding.
         mend: Rebuilds the index of all users' data, or of one user's.
         nesting_max: The deepest nesting that a JSON document may have.
-        charge: Is charged for pieces that are not written yet.
+        checks: Checks imported rows as the calls that write such rows do.
+        charge: Limits the bytes in memory; it is charged for pieces that are not written yet.
     """
 
     def __init__(
@@ -156,7 +157,10 @@ class Importing:
             PermissionDenied: the key is bound, so it sees only a part of the tenant.
             ImportMoved: the import has reached another byte than `offset_bytes`.
             ArchiveRefused: a piece is malformed, or has values that cannot be stored.
-            LimitExceeded, BlobTooLarge, StorageFull: as of any write. After `queued_items` the import can resume.
+            LimitExceeded: the tenant has no room for a row or a file. If the limit is `queued_items`, the import can
+                resume when the queue of the tenant is shorter.
+            BlobTooLarge: a file is larger than the tenant may store.
+            StorageFull: the storage provider has no room for a file.
             HeldBytesExceeded: the service holds too many bytes for the caller, or a row is too large.
         """
         check_unbound(principal)
@@ -206,7 +210,7 @@ class Importing:
             try:
                 await self._take(work, coming)
             except ContextKeepError:
-                await work.write()  # the complete pieces before the error
+                await work.write()  # writes the complete pieces before the error, so that the import resumes after them
                 raise
             finally:
                 await work.close()
@@ -221,12 +225,17 @@ class Importing:
             scope = work.run.manifest["scope"]
             if scope["kind"] in ("tenant", "user"):
                 await self._mend(tenant, scope["id"] if scope["kind"] == "user" else "")
-            if "definition" in work.run.report["rows"]:  # as after an approval: compiles their pages
+            if "definition" in work.run.report["rows"]:  # definitions arrived: start what compiles pages by them
                 await self._graph.start_changes()
             await work.finish()
         return work.run
 
     async def _take(self, work: _Import, coming: AsyncGenerator[ArchivePiece, None]) -> None:
+        """Read all pieces of the archive and hand each to `work`, by its kind; then write the pieces that still wait.
+
+        Raises:
+            ArchiveRefused: a piece comes after the end of the archive, or is refused for its content.
+        """
         async for piece in coming:
             if work.run.report.get("ended") or work.has_end:
                 raise piece.refused("the archive continues after its end")
@@ -253,7 +262,18 @@ class Importing:
         await work.add(piece, counts)
 
     async def _file(self, work: _Import, first: ArchivePiece, coming: AsyncGenerator[ArchivePiece, None]) -> None:
-        """Store a file and take its record, for one transaction, as an upload does."""
+        """Store the bytes of a file, and add its record to the waiting pieces, so that one transaction writes both.
+
+        A dry run reads the bytes without storing them.
+
+        Args:
+            work: The import.
+            first: The first piece of the file.
+            coming: The pieces after it: the rest of the file, and then its record.
+
+        Raises:
+            ArchiveRefused: the file is at a wrong place, or the piece after it is not its record.
+        """
         _, size_bytes = file_of(first)
         if work.is_in_context or not work.has_manifest:
             raise first.refused("a file must come after the manifest, and outside of a context")
@@ -285,7 +305,7 @@ class Importing:
         await work.add(piece, file=file)
 
     async def keep_clearing(self, interval_s: float) -> None:
-        """Give up abandoned imports, again and again until cancelled."""
+        """Remove the unfinished contexts of abandoned imports, pass after pass, until cancelled."""
         while True:
             await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
             try:
@@ -312,8 +332,8 @@ class _Waiting:
     """A piece that is read and waits to be written in the next transaction."""
 
     piece: ArchivePiece
-    counts: Mapping[str, tuple[int, int]]  # of the lines of a graph
-    file: IncomingFile | None  # of the records
+    counts: Mapping[str, tuple[int, int]]  # for lines of a graph: by kind, how many were written and how many existed
+    file: IncomingFile | None  # the file of the record in the piece; None for other pieces
 
 
 class _Import:
@@ -326,11 +346,12 @@ class _Import:
         limits: The limits of the tenant.
         imported_by: The subject of the caller.
         provider: The storage provider that gets the files.
-        owed: Queues the work that follows from written rows.
+        owed: Queues the work that follows from written rows, such as embedding.
         nesting_max: The deepest nesting that a JSON document may have.
+        checks: Checks imported rows as the calls that write such rows do.
         charge: Is charged for pieces until they are written.
-        turn: Makes the turn that a transaction waits for.
-        take_over: Removes the rows that other imports have begun to write of a context.
+        turn: Makes a turn of the fair queue. Each transaction waits for one, since few imports may write at a time.
+        take_over: Removes the rows of a context that another import has begun to write.
     """
 
     def __init__(
@@ -349,10 +370,11 @@ class _Import:
         turn: Callable[[], Turn],
         take_over: Callable[[str], Awaitable[None]],
     ) -> None:
-        self.run = run  # as far as it is written
+        self.run = run  # the progress up to the last written piece
         self.tenant = tenant
         self.limits = limits
-        self.has_manifest = bool(run.manifest)  # these three: as far as it is read
+        # These three describe the position up to the last piece that was read, which may not be written yet.
+        self.has_manifest = bool(run.manifest)
         self.is_in_context = run.open_context is not None
         self.has_end = False
         self._known = columns
@@ -362,22 +384,26 @@ class _Import:
         self._nesting_max = nesting_max
         self._checks = checks
         self._held = charge
-        self._incoming_bytes = 0  # charged for the piece that came last, unless it waits
-        self._waiting_bytes = 0  # charged for those that wait
-        self._writing_bytes = 0  # and for those whose transaction is under way
+        self._incoming_bytes = 0  # charged for the piece that is being read
+        self._waiting_bytes = 0  # charged for the pieces that wait for the next transaction
+        self._writing_bytes = 0  # charged for the pieces whose transaction is under way
         self._turn = turn
         self._take_over = take_over
         self._waiting: list[_Waiting] = []
-        self._writing: asyncio.Task[None] | None = None  # what waited before
-        self._files: set[IncomingFile] = set()  # that are not kept yet
-        self._erasures: list[tuple[UUID, bytes]] | None = None  # of subjects, since the archive was begun
-        self._erased: dict[str, bool] = {}  # by owners
+        self._writing: asyncio.Task[None] | None = None  # the transaction under way
+        self._files: set[IncomingFile] = set()  # files whose record is not written yet
+        # Erasures of subjects since the archive was begun, each as its id and the subject's hash; None until read.
+        self._erasures: list[tuple[UUID, bytes]] | None = None
+        self._erased: dict[str, bool] = {}  # by owner: whether the owner was erased
 
     async def room(self, size_bytes: int) -> None:
-        """Wait until a piece of this size may be read, and charge for its memory; raises the errors of `write`, too.
+        """Wait until a piece of this size may be read, and charge for its memory.
+
+        All waiting pieces are written before a large piece is read, so that it is alone in memory.
 
         Raises:
             HeldBytesExceeded: the bytes exceed a limit.
+            Errors of `write`: a large piece came, and a piece before it could not be written.
         """
         is_large = size_bytes > _LARGE_BYTES
         if is_large:
@@ -389,9 +415,10 @@ class _Import:
         self._held.set(self._incoming_bytes + self._waiting_bytes + self._writing_bytes)
 
     async def begin_file(self, size_bytes: int, begin: Callable[[], IncomingFile]) -> IncomingFile:
-        """Begin to store a file.
+        """Begin to store a file, and return it.
 
-        If the waiting files together would be too large, the waiting pieces are written first; raises as `write`.
+        If the waiting files together would be too large, this first begins to write the waiting pieces. So it may
+        raise the errors of `write`, from the transaction before that one.
         """
         files = [item.file.size_bytes for item in self._waiting if item.file]
         if self._waiting and sum(files) + size_bytes > FILES_TOGETHER_BYTES:
@@ -432,7 +459,7 @@ class _Import:
             await self._hand_over()
 
     async def write(self) -> None:
-        """Write all waiting pieces; if one is refused, only those before it.
+        """Write all waiting pieces; if one is refused, write only the pieces before it.
 
         Raises:
             ArchiveRefused, LimitExceeded: the first piece that is refused, and why.
@@ -449,7 +476,7 @@ class _Import:
             await file.drop()
 
     async def _hand_over(self) -> None:
-        """Begin to write the waiting pieces, in one transaction after the previous one."""
+        """Wait for the transaction under way, and begin one that writes the waiting pieces."""
         await self._settled()
         waiting, self._waiting = self._waiting, []
         self._writing_bytes, self._waiting_bytes = self._waiting_bytes, 0
@@ -471,7 +498,12 @@ class _Import:
             self._charge()
 
     async def _write(self, waiting: Sequence[_Waiting]) -> None:
-        """Write waiting pieces in one transaction; if one is refused or its file fails, the pieces before it."""
+        """Write waiting pieces in one transaction; if a piece is refused or its file fails, only the pieces before it.
+
+        Raises:
+            ArchiveRefused, LimitExceeded: a piece is refused.
+            Errors of `IncomingFile.written`: the file of a piece could not be stored.
+        """
         count, failure = await _durable_count(waiting)
         refused: list[int] = []
 
@@ -489,11 +521,16 @@ class _Import:
                     refused.append(place)
                     raise
             if live_ids:
-                await blob_rows.release(transaction, live_ids, grace_s=0)  # unless a record points to it by now
+                # The sweeper removes those of the new files that no record points to, because the record existed.
+                await blob_rows.release(transaction, live_ids, grace_s=0)
             await self._save(transaction, run)
             return run
 
         async def written(count: int) -> None:
+            """Write the first `count` pieces, and keep their files.
+
+            If another import holds a context of these pieces, remove that import's rows of it first, and try again.
+            """
             while count:
                 try:
                     self.run = await blob_rows.publishing(
@@ -534,7 +571,7 @@ class _Import:
 
         async def work(transaction: Transaction) -> Run:
             manifest = self.run.manifest
-            if manifest["scope"]["kind"] == "user":  # the name of the user is not kept
+            if manifest["scope"]["kind"] == "user":  # the row of a finished import must not keep the user's id
                 manifest = {**manifest, "scope": {"kind": "user", "id": ""}}
             run = replace(self.run, state="DONE", manifest=manifest)
             await self._save(transaction, run, pieces_before=self.run.pieces)
@@ -601,7 +638,8 @@ class _Import:
         only = run.import_id is None or run.is_there == "there"
         if table.name == RECORDS.name:
             await self._room(transaction, batch.rows, batch.fixed_values)
-        if run.import_id is None and table.name in _OF_CONTEXT and not run.is_there:  # none of its rows can exist
+        # In a dry run, the rows of a new context need no comparison: a context that does not exist has no rows.
+        if run.import_id is None and table.name in _OF_CONTEXT and not run.is_there:
             _count(run, table.name, written=len(batch.rows))
             return
         result = await self._put(transaction, run, batch, compare_only=only)
@@ -615,7 +653,14 @@ class _Import:
             await self._follow_up(transaction, run, batch)
 
     async def _batch(self, transaction: Transaction, run: Run, piece: ArchivePiece, table: Table) -> _Batch | None:
-        """Return the rows of a piece with their values here; None if the owners of all rows were erased."""
+        """Parse the rows of a piece, and add the values that they have in this tenant, such as the id of a blob.
+
+        Returns:
+            The rows; None if the owners of all rows were erased here.
+
+        Raises:
+            ArchiveRefused: a row is malformed, or the file of a record is not stored.
+        """
         names, parsed = await beside_the_loop(len(piece.data), self._parsed, piece, table)
         is_of_context = table.name in _OF_CONTEXT
         if not is_of_context and "owner_user_id" in names:
@@ -706,7 +751,21 @@ class _Import:
         fixed_values: Mapping[str, Any],
         result: rows.Put,
     ) -> rows.Put:
-        """Write rows whose number is taken or too high, with the next numbers of the tenant."""
+        """Write again the rows whose `seq` is taken or too high; the tenant's next numbers replace it.
+
+        Args:
+            transaction: The transaction of the first attempt.
+            run: The progress, whose report gets an entry for each renumbered row.
+            piece: The piece that has the rows.
+            table: The table of the rows.
+            names: The names of the members of each row.
+            parsed: All rows of the piece.
+            fixed_values: The values for columns that the rows do not have.
+            result: The result of the first attempt.
+
+        Returns:
+            The result of both attempts together.
+        """
         taken_rows = [place for place, why in result.conflicts if why == "taken"]
         if not taken_rows:
             return result
@@ -739,7 +798,9 @@ class _Import:
         rows_found: list[dict[str, Any]] = []
         names: list[str] = []
         for number, line in enumerate(archive.lines_of(piece), 1):
-            if line.count(b"[") + line.count(b"{") > CONTAINERS_MAX:  # a row itself has a few, its documents are texts
+            # A valid row has few lists and objects, since its documents are JSON inside of strings. Counting brackets
+            # is cheap; only a line with many of them is checked exactly.
+            if line.count(b"[") + line.count(b"{") > CONTAINERS_MAX:
                 check_containers(f"line {number}", line.decode(errors="replace"))
             try:
                 row = orjson.loads(line)
@@ -791,7 +852,7 @@ class _Import:
                 )
                 if check := table.forms.get(item.name):
                     check(document)
-        except (ValueError, InvalidArgument, LimitExceeded) as error:  # of orjson, too
+        except (ValueError, InvalidArgument, LimitExceeded) as error:  # `orjson.JSONDecodeError` is a ValueError
             raise piece.refused(f"{item.name} is not a valid document: {error}", line=line) from None
 
     async def _begin_context(self, transaction: Transaction, run: Run, piece: ArchivePiece) -> None:
@@ -1009,6 +1070,7 @@ def _check_header(piece: ArchivePiece, header: Mapping[str, Any]) -> None:
 
 
 def _fixed_values(run: Run) -> dict[str, Any]:
+    """Return the values that rows of the open context take from its header: its id, its ancestors and its owner."""
     assert run.open_context is not None, "rows of a context have its header"
     header = run.open_context
     return {
@@ -1019,6 +1081,11 @@ def _fixed_values(run: Run) -> dict[str, Any]:
 
 
 def _omissions(piece: ArchivePiece) -> list[str]:
+    """Return the notes in the end of an archive that say which data the archive does not have.
+
+    Raises:
+        ArchiveRefused: the end is malformed.
+    """
     try:
         document = orjson.loads(piece.data)["left_out"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
@@ -1033,6 +1100,11 @@ def _omissions(piece: ArchivePiece) -> list[str]:
 
 
 def _number(piece: ArchivePiece, row: Mapping[str, Any]) -> int:
+    """Return the `seq` of a row.
+
+    Raises:
+        ArchiveRefused: it is not a whole number in the allowed range.
+    """
     seq = row["seq"]
     if type(seq) is not int or not 0 < seq <= rows.NUMBER_MAX:
         raise piece.refused(f"seq must be a whole number from 1 to {rows.NUMBER_MAX:,}")
@@ -1040,17 +1112,20 @@ def _number(piece: ArchivePiece, row: Mapping[str, Any]) -> int:
 
 
 def _count(run: Run, table: str, *, written: int = 0, present: int = 0, conflicts: int = 0) -> None:
+    """Add to the report's counts of written, present and conflicting rows of a table."""
     counts = run.report["rows"].setdefault(table, [0, 0, 0])
     for place, more in enumerate((written, present, conflicts)):
         counts[place] += more
 
 
 def _conflict(run: Run, piece: ArchivePiece, table: Table, row: Mapping[str, Any], why: str) -> None:
+    """Count a row as a conflict, and report it."""
     _count(run, table.name, conflicts=1)
     _report_conflict(run, piece, table, row, why)
 
 
 def _report_conflict(run: Run, piece: ArchivePiece, table: Table, row: Mapping[str, Any], why: str) -> None:
+    """Add a conflict to the report, with the key of the row and the reason, unless the report has enough of them."""
     if len(run.report["conflicts"]) < CONFLICTS_REPORTED:
         key = {name: row[name] for name in (*table.key, "context_id") if name in row}
         if run.context_id:

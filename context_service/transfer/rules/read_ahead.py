@@ -12,7 +12,7 @@ from service_runtime.background_work import background
 
 
 class ArchiveChunk(NamedTuple):
-    """Bytes of an archive, and the token that resumes after them; empty if there is none."""
+    """Bytes of an archive, and the token that resumes after them; it is empty if no export can resume there."""
 
     data: bytes
     resume_token: str
@@ -33,6 +33,7 @@ async def ahead(chunks: AsyncGenerator[ArchiveChunk, None], *, bytes_max: int) -
     has_room, there = asyncio.Event(), asyncio.Event()
 
     async def make() -> None:
+        """Move chunks from the generator to `waiting`, and pause while too many bytes wait."""
         nonlocal held_bytes
         async with aclosing(chunks):
             async for chunk in chunks:

@@ -1,7 +1,7 @@
-"""Limits of imported rows: those of the calls that write such rows.
+"""Checks imported rows against the limits that the calls have which write such rows.
 
-Messages, artifacts, tasks and records pass the checks of their calls as a whole. Rows of other tables have limits by
-column.
+Messages, artifacts, status messages of tasks, metadata of contexts, and records pass the same checks as in those calls.
+For other tables, `COLUMNS` has limits by column.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from service_runtime.values.checks import check_count, check_size, check_text, u
 class Column(NamedTuple):
     """The limits of a column's values; for a list, of each text in it."""
 
-    chars: int = 0
-    size_bytes: int = 0
-    items: int = 0  # of a list
+    chars: int = 0  # the most characters of a text; 0 sets no limit
+    size_bytes: int = 0  # the most bytes of a text; 0 sets no limit
+    items: int = 0  # the most items of a list; 0 sets no limit
 
 
 COLUMNS: Mapping[str, Mapping[str, Column]] = {
@@ -146,18 +146,23 @@ class RowChecks:
             raise InvalidArgument("a value does not have the type of its column") from error
 
     def _check_message(self, message: MessageInput) -> None:
-        if message.content or message.parts:  # neither, where it was taken away
+        if message.content or message.parts:  # a message whose content was erased has neither, which is valid here
             checks = replace(self.messages, parts_max=max(artifacts.PARTS_MAX, self.messages.parts_max))
             checks.check_message(message, size_of(message), path="message")
 
 
 def _check_column(name: str, value: object, column: Column) -> None:
+    """Check a value, or each text of a list, against the limits of its column.
+
+    Raises:
+        LimitExceeded: a text or a list is too large.
+    """
     values = value if isinstance(value, list) else [value]
     if column.items:
         check_count(name, len(values), column.items)
     for text in values:
         if not isinstance(text, str):
-            continue  # Postgres knows the types
+            continue  # Postgres refuses a value of a wrong type
         if column.chars:
             check_text(name, text, chars_max=column.chars)
         elif column.size_bytes and utf8_bytes(text) > column.size_bytes:
@@ -165,6 +170,7 @@ def _check_column(name: str, value: object, column: Column) -> None:
 
 
 def _message(row: Mapping[str, Any]) -> MessageInput:
+    """Return the parts of a row of a message or an artifact that the checks of messages read."""
     return MessageInput(
         message_id=row.get("message_id", ""),
         role="",
@@ -177,6 +183,7 @@ def _message(row: Mapping[str, Any]) -> MessageInput:
 
 
 def _record(row: Mapping[str, Any]) -> RecordInput:
+    """Return the parts of a row of a record that the checks of records read."""
     names = ("memory_type", "subtype", "semantic_purpose", "name", "description", "reasoning", "content_type")
     texts: dict[str, Any] = {name: row.get(name) or "" for name in (*names, "graph_name", "agent_bundle_id", "app_id")}
     return RecordInput(

@@ -28,7 +28,7 @@ _OWE_DOCUMENTS = SQL.filled("owe", table="knowledge_document", id="document_id",
 
 
 class ImportFollowups:
-    """Queues the work that imported rows need, and writes the data that belongs to them.
+    """Queues the work that imported rows need, and writes the counts and names that follow from them.
 
     Args:
         embeds_texts: An embedder is configured here, so texts are queued for it.
@@ -43,7 +43,9 @@ class ImportFollowups:
         self._records_of_messages = queue_of_pointed_records(queued_max)
 
     async def prepare(self, transaction: Transaction, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-        """Set the states of rows to the work that is still to be done here, and check that the queues have room.
+        """Set in rows the states that say which work is still to be done here, and check that the queues have room.
+
+        The rows are changed in place, before they are written.
 
         Raises:
             LimitExceeded: too much work of the tenant is queued already.

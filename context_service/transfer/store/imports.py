@@ -17,10 +17,10 @@ from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied
 
-GIVEN_UP = timedelta(days=7)  # without progress
-KEPT = timedelta(days=30)
-_STEP_ROWS = 1_000
-CLEAR_S = 1.0  # for a tenant's imports before the next tenant's turn
+GIVEN_UP = timedelta(days=7)  # an import without progress for this time is abandoned
+KEPT = timedelta(days=30)  # how long the row of an import is kept
+_STEP_ROWS = 1_000  # rows that one statement removes
+CLEAR_S = 1.0  # seconds that a pass spends on the imports of one tenant before it goes on to the next tenant
 
 SQL = SqlFile.of(__file__)
 _START = SQL["start"]
@@ -54,12 +54,14 @@ class Run:
     report: dict[str, Any] = field(default_factory=dict)
     created_at: datetime | None = None
     updated_at: datetime | None = None
-    open_context: dict[str, Any] | None = None  # the header of the context that is being read
-    is_there: str = ""  # "there" or "erased" if that context exists or was erased: then its rows are not written
+    open_context: dict[str, Any] | None = None  # the header of the context whose rows are being read
+    # "there" if the context existed here before the import, "erased" if it was erased here, else empty. Its rows are
+    # written only if this is empty.
+    is_there: str = ""
 
     @property
     def context_id(self) -> str:
-        """The context that is being read."""
+        """The id of the context whose rows are being read; empty outside of contexts."""
         return str(self.open_context["context_id"]) if self.open_context else ""
 
 
@@ -92,7 +94,7 @@ async def save(transaction: Transaction, run: Run, *, pieces_before: int) -> boo
     Raises:
         ContextHeld: another import has begun to write the same context.
     """
-    # Any number of imports may compare an existing context.
+    # Only one import may write a context at a time, but any number may compare an existing one.
     writes = run.open_context is not None and not run.is_there
     open_context = {"header": run.open_context, "is_there": run.is_there} if run.open_context else None
     parameters = {
@@ -138,6 +140,12 @@ async def agree(transaction: Transaction, context_id: str) -> None:
 
 
 def _removing(table: str, whose: str) -> Across:
+    """Return the statement that removes some rows of a context from a table, regardless of their owner.
+
+    Args:
+        table: The name of the table.
+        whose: The name of its column that has the id of the context.
+    """
     return Across(
         sql=SQL.filled("removing", table=table, whose=whose),
         contexts=True,

@@ -26,8 +26,8 @@ ALL = Across(
 )
 
 PAGE_BYTES = 1024 * 1024
-_ROWS_MAX = 2_000  # of a page
-_ROWS_FIRST = 50
+_ROWS_MAX = 2_000  # the most rows of a page
+_ROWS_FIRST = 50  # rows of the first page of a table, before the size of its rows is known
 # Columns that name the author of a row. The author in an archive is only a claim: it is kept in `imported`, and these
 # columns name the caller of the import. A row that is exported, or compared with an archive, has the claimed author.
 AUTHORS = frozenset({"approved_by", "created_by", "principal", "search_safe_recorded_by", "updated_by"})
@@ -44,10 +44,10 @@ WHERE n.nspname = 'context' AND c.relname = ANY (%s) AND a.attnum > 0 AND NOT a.
 ORDER BY c.relname, a.attnum
 """
 _NUMBER_AFTER = "SELECT context.number_behind(%s, %s)"
-NUMBER_MAX = 2**52  # of a row in an archive: a whole number of any client
-# A higher number that is not in the key of its row is replaced, so that the tenant's own numbers stay far below the
-# limit of the next import.
-NUMBER_KEPT_MAX = 2**48  # as of `context.number_behind`
+NUMBER_MAX = 2**52  # the highest `seq` that an archive may have; every client can represent it as a whole number
+# If a row has a higher `seq` than this and its key does not contain it, the row gets another `seq`. So the tenant's own
+# numbers stay far below `NUMBER_MAX`. The SQL function `context.number_behind` has the same limit.
+NUMBER_KEPT_MAX = 2**48
 
 
 class Column(NamedTuple):
@@ -89,9 +89,9 @@ class ImportOrigin(NamedTuple):
 class Put:
     """The result of a write of rows."""
 
-    written: int
-    present: int
-    conflicts: list[tuple[int, str]]  # the number of the row, from 1, and the reason
+    written: int  # rows that did not exist, and were written
+    present: int  # rows that exist already and are equal
+    conflicts: list[tuple[int, str]]  # the number of the row, from 1, and the reason: "different" or "taken"
 
 
 async def columns(tenant: Tenant) -> Columns:
@@ -163,7 +163,7 @@ def _page_sql(table: Table, columns: tuple[Column, ...], where: str, goes_on: bo
         after = f" AND ({order}) > ({fixed_values})"
     places = ", ".join(f"k{place}" for place in range(len(key)))
     keys = ", ".join(f"t.{column} AS k{place}" for place, column in enumerate(key))
-    # Not as they are called below: the rows would be in the order of the texts.
+    # The texts of the keys must not have the names k0, k1, ... of the keys: ORDER BY would sort by the texts.
     texts = ", ".join(f"k{place}::text AS key{place}" for place in range(len(key)))
     return f"""
         SELECT looked_at, line, {texts}
@@ -214,7 +214,8 @@ async def put(
     """
     row_columns = tuple(column for column in columns[table.name] if column.name in set(names))
     parameters = {**fixed_values, **source._asdict(), "tenant_id": transaction.tenant_id}
-    parameters["rows"] = Json(rows, dumps=bytes)  # as it is: a text takes up to four times as much memory
+    # The bytes are passed unchanged, because a `str` of them would take up to four times as much memory.
+    parameters["rows"] = Json(rows, dumps=bytes)
     written = 0
     if not compare_only:
         (row,) = await transaction.query(_put_sql(table, row_columns), parameters)
@@ -233,6 +234,7 @@ async def put(
 
 
 def _recordset(columns: tuple[Column, ...]) -> str:
+    """Return the SQL that reads the archived rows from the parameter `rows`, as `g` with the number of each row."""
     types = ", ".join(f"{column.name} {'text' if column.is_text else column.type}" for column in columns)
     names = ", ".join(column.name for column in columns)
     return f"ROWS FROM (json_to_recordset(%(rows)s::json) AS ({types})) WITH ORDINALITY g ({names}, row_place)"
@@ -243,13 +245,15 @@ def _cast(column: Column) -> str:
 
 
 def _stored_column(column: Column) -> str:
-    if column.name in AUTHORS:  # another author may have written since
+    """Return the SQL of a stored column's value, in the form that an archive has."""
+    if column.name in AUTHORS:  # show the claimed author, unless another one has changed the row since the import
         claimed = f"t.{_IMPORTED} ->> '{column.name}'"
         return f"CASE WHEN t.{column.name} = t.{_IMPORTED} ->> 'imported_by' THEN {claimed} ELSE t.{column.name} END"
     return f"t.{column.name}::text" if column.is_text else f"t.{column.name}"
 
 
 def _column_value(column: Column) -> str:
+    """Return the SQL of a column's value; a column that names an author gets the caller of the import instead."""
     return (
         f"CASE WHEN g.{column.name} <> '' THEN %(imported_by)s ELSE g.{column.name} END"
         if column.name in AUTHORS
@@ -295,7 +299,8 @@ def _compare_sql(table: Table, row_columns: tuple[Column, ...]) -> str:
         f"t.{column} = {_cast(by_name[column]) if column in by_name else table.fixed_values[column]}"
         for column in table.key
     )
-    aside = table.changing | set(table.key) | ({"seq"} if table.numbered else set())  # a number may be another here
+    # `seq` is not compared, since an import may have given the row another number.
+    aside = table.changing | set(table.key) | ({"seq"} if table.numbered else set())
     compared = [column for column in row_columns if column.name not in aside]
     ours = ", ".join(f"t.{column.name}" if column.type == "jsonb" else _stored_column(column) for column in compared)
     theirs = ", ".join(

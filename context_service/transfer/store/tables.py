@@ -1,7 +1,8 @@
 """The catalogue of tables: which tables an archive has, the keys of their rows, and columns that are left out.
 
-Every table of the schema is listed here once: exported, or left out with a reason. The columns of a table are read from
-Postgres, so a column that a migration adds is exported automatically; columns that must not be are named here.
+Every table of the schema is listed here once, either as exported or in `LEFT_OUT` with a reason. The columns of a table
+are read from Postgres, so a column that a migration adds is exported automatically. Columns that must not be exported
+are named here.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ class Table:
     """A table whose rows are exported and imported."""
 
     name: str  # in the schema `context`
-    key: tuple[str, ...]  # of its primary key, without the tenant
+    key: tuple[str, ...]  # the columns of its primary key, without the tenant
     # Columns that no archive has: secrets, values of this installation, and values that follow from other columns.
     left_out: frozenset[str] = frozenset()
-    # Columns whose values are not in the rows, as SQL over the parameters and `r`.
+    # Columns whose values are not in the archived rows, each with the SQL that computes its value. The SQL may use the
+    # parameters of the statement, the archived row `g`, and the row `r` of `joined`.
     fixed_values: Mapping[str, str] = field(default_factory=dict)
-    unless: str = ""  # SQL over `g`: rows for which it is true are not written
-    joined: str = ""  # SQL of a join that gives `r`: rows without an `r` are not written
-    changing: frozenset[str] = frozenset()  # columns that background work changes: equal rows may differ in them
+    # SQL condition over the archived row `g`: a row for which it is true does not keep its `seq`, see `rows.put`.
+    unless: str = ""
+    joined: str = ""  # SQL of a join with a row `r` that must exist here: archived rows without one are not written
+    changing: frozenset[str] = frozenset()  # columns that background work changes, so a comparison ignores them
     # Documents of a fixed form: each check raises ValueError for another form.
     forms: Mapping[str, Callable[[object], None]] = field(default_factory=dict)
-    is_view: bool = False  # derived from other rows, so never compared
-    numbered: bool = False  # `seq` is a number of the tenant's sequence
+    is_view: bool = False  # the rows are derived from rows of other tables, so they are never compared
+    numbered: bool = False  # the column `seq` has a number of the tenant's sequence
 
     @property
     def is_renumbered(self) -> bool:
@@ -58,8 +61,9 @@ def _of_context(name: str, *key: str, changing: frozenset[str] = frozenset()) ->
 
 
 def _passages(name: str, *key: str) -> Table:
+    """Return a table of the search index, which consists of passages (chunks of text), for the passages of contexts."""
     fixed_values = {**_PASSAGE_VALUES, **_GRAPH_OF_PASSAGES}
-    if name == "passage_scope":  # one row of a context, since all of it is one audience's
+    if name == "passage_scope":  # a context has one such row, since the same readers see all of its passages
         return Table(name=name, key=("scope_id", "first_seq"), fixed_values=fixed_values, is_view=True)
     return Table(name=name, key=("scope_id", "scope_kind", *key), fixed_values=fixed_values, is_view=True)
 
@@ -99,8 +103,7 @@ _CONTENT = "coalesce(g.content, g.content_text)"
 RECORDS = Table(
     name="wm_record",
     key=("id",),
-    # The place of its file belongs to this installation; a trigger makes the search column.
-    left_out=frozenset({"search"}),
+    left_out=frozenset({"search"}),  # a trigger computes this column
     fixed_values={
         "blob_id": "NULL::uuid",
         "provider": f"CASE WHEN {_CONTENT} IS NULL THEN '' ELSE 'postgres' END",

@@ -29,9 +29,9 @@ from service_runtime.rpc.calls import hold_bytes
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.checks import check_between
 
-CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one response; its record fits into the fourth MiB
-URL_LIFETIME_S = 900
-URL_LIFETIME_S_MAX = 7 * 24 * 3600  # what all three clouds sign at the most
+CONTENT_BYTES_MAX = 3 * 1024 * 1024  # the most content of a response of 4 MiB; the rest is for the record
+URL_LIFETIME_S = 900  # the default lifetime of a download URL
+URL_LIFETIME_S_MAX = 7 * 24 * 3600  # the longest lifetime of a URL that all three clouds can sign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,8 @@ class RecordReader:
         """Return a record with its inline content.
 
         Raises:
-            RecordNotFound: no record has this name.
-            RecordArchived: the record is archived or expired.
+            RecordNotFound: no record has this id.
+            RecordArchived: the record is archived or has expired, and `include_archived` is not set.
         """
         record, _ = await self._find(
             RecordName(record_id=record_id),
@@ -94,8 +94,9 @@ class RecordReader:
             with_content: Return the inline contents of the records too.
 
         Raises:
-            InvalidPageToken: the token is of another query.
-            InvalidArgument, LimitExceeded: a filter is malformed.
+            InvalidPageToken: the token belongs to another query.
+            InvalidArgument: a filter is malformed.
+            LimitExceeded: a filter is too long.
         """
         self._checks.check_filter(which)
         query = (rpc, principal.tenant_id, *dataclasses.astuple(which))
@@ -125,9 +126,14 @@ class RecordReader:
             include_archived: Also read archived and expired records.
 
         Raises:
-            RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, RangePastEnd: at once.
-            BlobCorrupted, ProviderNotConfigured, Unavailable: from the chunks.
-            HeldBytesExceeded: from the chunks; the service holds too many bytes for the caller.
+            RecordNotFound, BlobNotFound: no record has this id, or no blob has this key.
+            RecordArchived: the record is archived or has expired, and `include_archived` is not set.
+            RecordHasNoBlob: the content of the record is inline, or it has none.
+            RangePastEnd: `start_bytes` is past the end of the blob.
+            BlobCorrupted: raised by the chunks; the stored bytes are damaged.
+            ProviderNotConfigured: raised by the chunks; the settings have no provider of the kind that holds the blob.
+            Unavailable: raised by the chunks; the storage provider does not answer.
+            HeldBytesExceeded: raised by the chunks; the service holds too many bytes for the caller.
         """
         record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
         if stored is None:
@@ -149,7 +155,8 @@ class RecordReader:
 
         Raises:
             AnswerTooLarge: the blob does not fit one answer.
-            RecordNotFound, BlobNotFound, RecordArchived, BlobCorrupted, ProviderNotConfigured, Unavailable: see above.
+            RecordNotFound, BlobNotFound, RecordArchived, BlobCorrupted, ProviderNotConfigured, Unavailable: as in
+                `open_blob`.
         """
         record, stored = await self._find(
             name, principal=principal, include_archived=include_archived, with_content=True, with_blob=True
@@ -184,7 +191,8 @@ class RecordReader:
         Raises:
             InvalidArgument: the lifetime is negative, or too long.
             NoDownloadUrl: the provider, or its credentials, cannot sign one.
-            RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, ProviderNotConfigured, Unavailable: as above.
+            RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, ProviderNotConfigured, Unavailable: as in
+                `open_blob`.
         """
         check_between("lifetime_s", lifetime_s, 0, URL_LIFETIME_S_MAX)
         record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)

@@ -32,7 +32,8 @@ RECORDS_MAX = 1000
 GROUPS_MAX = 1000  # memory types of one entity
 
 _EDGE_TYPE_CHARS_MAX = 128
-# Bytes of a message: those of a group and of an entity without their texts, and those of an id on a path.
+# Estimates of the bytes that a response needs: for a group and for an entity, both without their texts, and for an id
+# on the path of an entity.
 _GROUP_BYTES, _ENTITY_BYTES, _STEP_BYTES = 40, 200, 40
 
 
@@ -41,10 +42,10 @@ class ManifestQuestion:
     """A page of a manifest, as the request names it."""
 
     which: RecordFilter  # its entity is the root
-    edge_types: Sequence[str]  # empty: `EDGE_TYPES`
-    depth_max: int  # 0: the default
+    edge_types: Sequence[str]  # the edges to follow; empty means `EDGE_TYPES`
+    depth_max: int  # how far to follow them; 0 means `DEPTH_DEFAULT`
     counts_only: bool
-    records_max: int  # of one entity and memory type; 0: the default
+    records_max: int  # the most records of one entity and memory type; 0 means `RECORDS_DEFAULT`
     page_size: int
     page_token: str
 
@@ -88,8 +89,9 @@ class Manifests:
         """Return a page of a manifest, and the token of the next one, empty at the end.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field is malformed.
-            InvalidPageToken: the token is of another manifest.
+            InvalidArgument: a field is malformed.
+            LimitExceeded: a field is too long or too large.
+            InvalidPageToken: the token belongs to another manifest.
             NodeBudgetExceeded: there are too many entities below the root.
             AnswerTooLarge: one entity has more memory types than an answer takes.
             Unavailable: the Entity Service does not answer.
@@ -132,6 +134,7 @@ class Manifests:
         return query, edge_types, depth_max, records_max
 
     async def _tree(self, root_id: str, edge_types: Sequence[str], depth_max: int) -> list[TreeNode]:
+        """Return the nodes below a root, and the root itself, even if the node does not exist yet."""
         try:
             return await self._graph.tree(root_id, edge_types=edge_types, depth_max=depth_max)
         except NodeNotFound:  # a record may be written before its node
@@ -140,6 +143,7 @@ class Manifests:
     async def _rows(
         self, tenant: Tenant, nodes: Sequence[TreeNode], which: RecordFilter, *, entities_max: int, records_max: int
     ) -> list[Row]:
+        """Read the records and counts of a page of entities: the first `entities_max` that have records."""
         parameters = {
             **filter_parameters(which),
             "entity_node_ids": [UUID(node.node_id) for node in nodes],
@@ -185,11 +189,13 @@ def _entities(rows: Sequence[Row], by_id: Mapping[str, TreeNode]) -> list[Manife
 
 
 def _entity_bytes(node: TreeNode) -> int:
+    """Estimate the bytes that an entity needs in the response, with its path and its texts."""
     chars = len(node.name) + len(node.type) + len(node.edge_type)
     return _ENTITY_BYTES + (node.depth + 1) * _STEP_BYTES + 4 * chars
 
 
 def _path(node: TreeNode, by_id: Mapping[str, TreeNode]) -> list[str]:
+    """Return the ids of the nodes from the root to a node, both included."""
     path = [node.node_id]
     while node.depth:
         path.append(node.parent_id)

@@ -29,11 +29,11 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.values.copying import copied
 
 FILES_COUNTED = file_passages.FILES_COUNTED
-NODES_MAX = 20  # that a caller may name
-PASSAGES_MAX = 2  # of one record
-EXCERPT_CHARS = 1_200  # of a record without passages, whose text fits its column
-_PLACES_MAX = 20  # occurrences of a word that an excerpt may begin at
-_SEARCHED_BYTES = 4  # cost of a searched character, for `beside_the_loop`
+NODES_MAX = 20  # the most nodes that a caller may name
+PASSAGES_MAX = 2  # the most passages of one record in an answer
+EXCERPT_CHARS = 1_200  # the length of an excerpt, which stands for a record that has no passages
+_PLACES_MAX = 20  # the most occurrences of a word that are tried as the beginning of an excerpt
+_SEARCHED_BYTES = 4  # searching a character takes as long as parsing this many bytes (for `beside_the_loop`)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +201,7 @@ def excerpt(text: str, words: Sequence[str]) -> str:
     """
     if len(text) <= EXCERPT_CHARS:
         return text
+    # A few characters have a lower case of another length, which would shift all positions: then match case exactly.
     small = text.lower() if len(text.lower()) == len(text) else text
     places = sorted({place for word in words for place in _places(small, word)})
     best, most_words = 0, 0

@@ -24,7 +24,7 @@ from service_runtime.values.checks import check_count, check_text
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1000
 ANSWER_BYTES_MAX = 3 * 1024 * 1024
-COLUMNS_MAX = 50  # of each list
+COLUMNS_MAX = 50  # columns in each of the lists `select`, `group_by` and `order_by`
 
 _COLUMN_CHARS_MAX = 1000
 _AGGREGATES = ("avg", "count", "max", "min", "sum")
@@ -50,7 +50,7 @@ class RecordQuery:
     where_json: str
     group_by: Sequence[str]
     order_by: Sequence[Order]
-    limit: int  # 0: the default
+    limit: int  # the most rows; 0 means `LIMIT_DEFAULT`
     include_archived: bool
 
 
@@ -59,7 +59,7 @@ class RecordRows:
     """Rows as JSON objects, their columns in the order of `select`."""
 
     rows_json: list[str]
-    has_more: bool  # the limit cut it
+    has_more: bool  # whether there are more rows than the limit
 
 
 class RecordQueries:
@@ -101,7 +101,7 @@ class _Column:
     """A column of the answer: a field, or an aggregate of a field."""
 
     name: str  # as the caller wrote it
-    function: str  # empty: the field itself
+    function: str  # the name of the aggregate; empty for the field itself
     sql: str
     type: FieldType
 
@@ -208,6 +208,11 @@ class _Statement:
         )
 
     def _group(self, name: str, at: str) -> _Column:
+        """Return the SQL of a field to group by.
+
+        Raises:
+            InvalidArgument: the column is an aggregate, or is unknown.
+        """
         column = self._column(name, at)
         if column.function:
             raise InvalidArgument(f"{at} is an aggregate; group by a field instead", field=at)
@@ -226,7 +231,18 @@ class _Statement:
 
 
 def _aggregate(function: str, sql: str, field_type: FieldType) -> str | None:
-    """Return the SQL of an aggregate, null where the field is missing; None if it does not fit the field's type."""
+    """Return the SQL of an aggregate over a field.
+
+    The aggregate ignores rows without the field. In a JSON field, sums and averages ignore values that are no numbers.
+
+    Args:
+        function: One of `_AGGREGATES`.
+        sql: The SQL of the field.
+        field_type: The type of the field.
+
+    Returns:
+        The SQL; None if the aggregate cannot be computed for a field of this type.
+    """
     numbers = f"CASE jsonb_typeof({sql}) WHEN 'number' THEN {sql}::numeric END"
     match function, field_type:
         case "count", FieldType.TEXT:
@@ -249,6 +265,7 @@ def _aggregate(function: str, sql: str, field_type: FieldType) -> str | None:
             return f"{function}(nullif({sql}, '') COLLATE \"C\")"
         case "min" | "max", FieldType.JSON:
             texts = f"CASE jsonb_typeof({sql}) WHEN 'string' THEN {sql} #>> '{{}}' END COLLATE \"C\""
+            # Numbers sort before texts, so the least value is a number if there is any, and the greatest is a text.
             both = [f"to_jsonb({function}({numbers}))", f"to_jsonb({function}({texts}))"]
             return f"coalesce({', '.join(both if function == 'min' else reversed(both))})"
     return None
@@ -284,6 +301,11 @@ def _order_key(column: _Column, descending: bool, *, at: str) -> str:
 
 
 def _check_grouped(field: str, columns: Sequence[_Column], groups: Sequence[_Column]) -> None:
+    """Refuse a column of a grouped query that is neither an aggregate nor one of the groups.
+
+    Raises:
+        InvalidArgument: there is such a column.
+    """
     names = {group.name for group in groups}
     for place, column in enumerate(columns):
         if not column.function and column.name not in names:
@@ -298,4 +320,5 @@ def _limit(limit: int) -> int:
 
 
 def _key(name: str) -> str:
+    """Return the name of a column as a JSON string."""
     return orjson.dumps(name).decode()

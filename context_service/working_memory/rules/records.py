@@ -52,6 +52,7 @@ from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.ids import new_id
 
 _BLOB_KEY_PREFIX = "blob_"
+# The fields that passages (chunks of the text, for search) copy from their record.
 _PLACE = ("entity_node_id", "graph_name", "agent_bundle_id", "app_id")
 _UUIDS = ("id", "entity_node_id", "context_id")
 _TIMES = ("expires_at", "created_at", "updated_at")
@@ -99,11 +100,14 @@ class WorkingMemory:
         self._texts = Outbox("context", TEXT_TOPIC, queued_max=queued_max)
 
     async def insert(self, draft: RecordInput, *, principal: Principal, request: Request | None) -> Record:
-        """Insert a record with inline content, or without content.
+        """Insert a record with inline content, or without content, and return it.
 
         Raises:
             RecordExists: the id is taken.
-            RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
+            RequestIdReused: an earlier request with other content had the same request id.
+            InvalidArgument: a field of the draft is malformed.
+            LimitExceeded: a field is too large, or the tenant has no room for the record or for its queued work.
+            PermissionDenied: the draft names a graph, agent bundle or app that the principal is not bound to.
         """
         await beside_the_loop(len(draft.content_json), self._checks.check, draft, path="record")
         draft = within_bounds(draft, principal)
@@ -114,6 +118,7 @@ class WorkingMemory:
         tenant = self._database.of(principal)
 
         async def write(door: Tenant | Transaction) -> Record:
+            """Insert the record and queue its work, in the given transaction or in one statement of its own."""
             await self._take_room(door, draft, record)
             return await self._records.insert(
                 door,
@@ -132,7 +137,7 @@ class WorkingMemory:
             if await limits.check_room(tenant, records=1, size_bytes=record.size_bytes):
                 stored = await tenant.transaction(take_room_and_write)
             else:
-                stored = await write(tenant)  # one round trip
+                stored = await write(tenant)  # far from the limits, so a single statement is enough: one round trip
         except (RecordOrRequestExists, LimitExceeded) as error:
             stored = await self._record_of_earlier_call(principal, request, record.id, error)
         return with_content(stored, draft)
@@ -147,14 +152,25 @@ class WorkingMemory:
         expected_version: int | None,
         request: Request | None,
     ) -> Record:
-        """Change the fields `names` of a record, and return it; with its content only if the content changes.
+        """Change fields of a record, and return the record; it has its content only if the content changes.
+
+        Args:
+            record_id: The record to change.
+            draft: The new values.
+            names: The names of the fields to change; the other fields of the draft are ignored.
+            principal: The caller; the record's log names it.
+            expected_version: The version that the record must have; None allows any.
+            request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
-            RecordNotFound: there is none.
-            RecordArchived: it is archived, or has expired and `expires_at` is not changed.
-            VersionConflict: it has another version than `expected_version`.
-            RecordHasBlob: inline content for a record whose content is a blob.
-            RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
+            RecordNotFound: the record does not exist.
+            RecordArchived: the record is archived, or it has expired and `names` does not contain `expires_at`.
+            VersionConflict: the record has another version than `expected_version`.
+            RecordHasBlob: `names` contains inline content, but the content of the record is a blob.
+            RequestIdReused: an earlier request with other content had the same request id.
+            InvalidArgument: a field is malformed, or cannot be changed.
+            LimitExceeded: a field is too large, or the tenant has no room for the record or for its queued work.
+            PermissionDenied: the record would move to a graph, agent bundle or app that the principal is not bound to.
         """
         _check_names(names)
         await beside_the_loop(len(draft.content_json), self._checks.check, draft, path="record", names=names)
@@ -225,16 +241,20 @@ class WorkingMemory:
 
         Args:
             draft: The record as the caller describes it.
-            chunks: The bytes; not read if the request was answered before.
-            declared: The size and hash that they must have.
+            chunks: The bytes of the blob. They are not read if the request was answered before.
+            declared: The size and hash that the bytes must have.
             principal: The caller; the record's log names it.
             request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
-            BlobTooLarge, SizeMismatch, ChecksumMismatch: nothing is stored.
+            BlobTooLarge: the bytes are more than the tenant may store in one blob. Nothing is stored.
+            SizeMismatch, ChecksumMismatch: the bytes do not have the declared size or hash. Nothing is stored.
             RecordExists: the id is taken.
             UploadExpired: no byte arrived for the time of the lease.
-            RequestIdReused, InvalidArgument, LimitExceeded, StorageFull, Unavailable: see the contract.
+            RequestIdReused: an earlier request with other content had the same request id.
+            InvalidArgument: a field of the draft is malformed.
+            LimitExceeded: a field is too large, or the tenant has no room for the record or for its queued work.
+            StorageFull, Unavailable: the storage provider has no room, or it or Postgres does not answer.
         """
         self.check_header(draft, path="header.record")
         draft = within_bounds(draft, principal)
@@ -257,7 +277,8 @@ class WorkingMemory:
             path: Path of the record in its request, for the error.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field is malformed.
+            InvalidArgument: a field is malformed, or the draft has inline content.
+            LimitExceeded: a field is too large.
         """
         for name in sorted(CONTENTS):
             if getattr(draft, name):
@@ -268,9 +289,9 @@ class WorkingMemory:
         """Refuse an upload before its bytes arrive, if it would be refused after them; return the tenant's limits.
 
         Raises:
-            BlobTooLarge: its declared size is too large.
-            LimitExceeded: the tenant has no room for it.
-            RecordExists: its id is taken.
+            BlobTooLarge: the declared size is larger than the tenant may store in one blob.
+            LimitExceeded: the tenant has no room for the record.
+            RecordExists: the id of the record is taken.
         """
         limits = await self._limits.of(principal)
         limits.check_blob(declared.size_bytes or 0)
@@ -310,8 +331,8 @@ class WorkingMemory:
 
         Raises:
             RecordExists: the id is taken.
-            UploadExpired: the sweeper has taken the blob.
-            UploadNotFound, Aborted: see `upload_rows.end`.
+            UploadExpired: the lease of the blob ended, and the sweeper (background work) has begun to remove it.
+            UploadNotFound, Aborted: the resumable upload was ended or changed meanwhile; see `upload_rows.end`.
         """
         record = dataclasses.replace(
             _new_record(draft, principal),
@@ -362,6 +383,7 @@ class WorkingMemory:
             await self._texts.take_room(door)
 
     def _owes_vector(self, draft: RecordInput) -> bool:
+        """Say whether background work must make a record's vector, because the caller has sent none."""
         return self._embeds_texts and draft.embedding is None
 
     async def _requeue_vector(
@@ -462,6 +484,7 @@ def _new_record(draft: RecordInput, principal: Principal) -> Record:
 
 
 def _owes_text(record: Record) -> bool:
+    """Say whether the text of a record is read and cut into passages by background work after the write."""
     types = [record.content_type, content_type_of_name(record.name), record.memory_type]
     return owes_text(types, record.name, size_bytes=record.size_bytes, is_inline=not record.blob_key)
 
@@ -530,7 +553,7 @@ def _retyped(record: Record, draft: RecordInput, names: Sequence[str], *, holds_
     """
     if "content_type" in names:
         stays = bool(draft.content_type)
-    else:  # new content of the other kind
+    else:  # inline JSON may have replaced text, or the reverse; a type that a caller chose stays
         stays = not (draft.content_json or draft.content_text) or record.content_type not in ("", _JSON, _TEXT)
     if stays:
         return record
@@ -539,6 +562,11 @@ def _retyped(record: Record, draft: RecordInput, names: Sequence[str], *, holds_
 
 
 def _check_names(names: Sequence[str]) -> None:
+    """Check the names of fields that an update changes.
+
+    Raises:
+        InvalidArgument: there is no name, or a field of that name cannot be changed.
+    """
     if not names:
         raise InvalidArgument("update_mask must name at least one field", field="update_mask")
     for name in names:

@@ -45,7 +45,7 @@ LIMIT_MAX = 100
 TEXT_CHARS_MAX = 1000
 ENTITIES_MAX = 1000
 RANKED_MAX = 5_000  # matching records that are ranked, newest first
-CANDIDATES = 100  # of each of the two orders that are fused
+CANDIDATES = 100  # the first records of each of the two rankings that are fused
 VECTOR_INDEX = "embedding_hnsw"  # as docs/operations.md names it
 INDEX_EF_SEARCH = 200  # candidates that the index scan keeps
 INDEX_VISITED_MAX = 100_000  # vectors that the index scan visits before it gives up
@@ -56,14 +56,16 @@ SLICE_FILTERS = "entity_node_ids, memory_types, graph_name, agent_bundle_id, app
 _PREFIX_CHARS_MIN = 3  # too many words begin with a shorter prefix
 _PREFIX_WORDS_MAX = 10
 _WORD = re.compile(r"[^\W_]+")
-# A minus sign if any, and a phrase or a word. An unclosed phrase extends to the end.
+# A word, or a phrase in quotes, with the minus signs before it. A phrase without a closing quote extends to the end.
 _TERM = re.compile(r'(-*)(?:"([^"]*)"?|([^\s"]+))')
-# Operators: a query with one of them means more than its words.
+# The operators of a web search: quotes, a minus before a word, and "or". The searches by names and by passages match
+# words alone, so they skip texts with an operator.
 _OPERATOR = re.compile(r'"|(?:^|\s)-|\bor\b', re.IGNORECASE)
 
 
-# Beyond that, by the index that docs/operations.md describes: nearest first, those that the filters leave, until there
-# are enough or it has looked at too many. Without sorting there is no other plan.
+# Above `vectors_max` vectors, a search uses this index, which docs/operations.md describes. It is scanned from the
+# nearest vector on, until enough vectors match the filters or too many were visited. Sorting is switched off for the
+# scan, so that Postgres cannot choose another plan.
 _INDEX = f"context.{VECTOR_INDEX}"
 
 
@@ -150,8 +152,9 @@ class Searches:
         """Return the best records, the best first.
 
         Raises:
-            InvalidArgument, LimitExceeded: the question is malformed.
-            SliceTooLarge: there are too many vectors to compare.
+            InvalidArgument: a field of the question is malformed or missing.
+            LimitExceeded: a text or a list of the question is too long.
+            SliceTooLarge: the filters leave too many vectors to compare.
             Unavailable: the embedder, or Postgres, does not answer.
         """
         mode, limit = _checked(question, has_embedder=self._embed_text is not None)
@@ -253,6 +256,18 @@ class Searches:
     async def _by_index(
         self, tenant: Tenant, parts: Mapping[str, str], parameters: Mapping[str, Any], count: int
     ) -> list[RankedRecord]:
+        """Return the nearest records by the index, which may miss some of them.
+
+        Args:
+            tenant: The tenant whose vectors are searched.
+            parts: The parts of the SQL statement.
+            parameters: The parameters of the statement.
+            count: The number of records that are wanted.
+
+        Raises:
+            SliceTooLarge: the scan visited too many vectors before it found `count` that match the filters.
+        """
+
         async def read(transaction: Transaction) -> list[Row]:
             await transaction.query(SET_INDEXED, (str(INDEX_EF_SEARCH), str(INDEX_VISITED_MAX)), named=False)
             return await transaction.query(SQL.filled("by_index", **parts), parameters)
@@ -279,6 +294,7 @@ class Searches:
         )
 
     async def _records(self, tenant: Tenant, ids: Sequence[UUID], *, with_content: bool) -> Mapping[UUID, Record]:
+        """Return the records with these ids that still exist, by id."""
         if not ids:
             return {}
         parameters = {"ids": list(ids), "with_content": with_content, "bytes_max": PAGE_BYTES_MAX}
@@ -345,7 +361,12 @@ def name_query(text: str) -> str:
 
 
 def _checked(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMode, int]:
-    """Check a question, and return its mode and limit."""
+    """Check a question, and return its mode and limit.
+
+    Raises:
+        InvalidArgument: a field is malformed, or the mode needs a text or an embedding that is missing.
+        LimitExceeded: a text or a list is too long.
+    """
     check_text("text", question.text, chars_max=TEXT_CHARS_MAX)
     if question.embedding is not None:
         check_vector("embedding.values", question.embedding.values, dimension=EMBEDDING_DIMENSION)
@@ -362,6 +383,11 @@ def _checked(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMod
 
 
 def _mode(question: SearchQuestion, *, has_embedder: bool) -> SearchMode:
+    """Return how to search: the mode of the question, or the one that follows from its text and embedding.
+
+    Raises:
+        InvalidArgument: the mode needs a text or an embedding that the question does not have.
+    """
     mode = question.mode
     has_text, has_vector = bool(question.text.strip()), question.embedding is not None
     if mode is SearchMode.GIVEN:
@@ -374,6 +400,7 @@ def _mode(question: SearchQuestion, *, has_embedder: bool) -> SearchMode:
 
 
 def _scope(tenant: Tenant, question: SearchQuestion) -> dict[str, Any]:
+    """Return the SQL parameters of the filters."""
     return {
         "tenant_id": tenant.tenant_id,
         "entity_node_ids": list(question.entity_node_ids),

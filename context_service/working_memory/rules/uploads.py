@@ -94,9 +94,11 @@ class ResumableUploads:
         """Begin an upload.
 
         Raises:
-            RecordExists: the id is taken.
-            BlobTooLarge: its declared size is too large.
-            RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
+            RecordExists: the id of the record is taken.
+            BlobTooLarge: the declared size is larger than the tenant may store in one blob.
+            RequestIdReused: an earlier request with other content had the same request id.
+            InvalidArgument: a field of the draft is malformed.
+            LimitExceeded: a field is too large, or the tenant has no room for the record.
         """
         self._memory.check_header(draft, path="record")
         draft = within_bounds(draft, principal)
@@ -118,16 +120,22 @@ class ResumableUploads:
 
         Args:
             upload_id: The upload that the part belongs to.
-            chunks: The bytes of the part; not read if it cannot be added.
+            chunks: The bytes of the part. They are not read if the part cannot be added.
             offset_bytes: Where the part begins in the whole, in bytes.
             principal: The caller; its tenant must own the upload.
 
         Raises:
             UploadNotFound: there is no such upload, or it is finished.
-            UploadPartExists, UploadGap: the upload is not at this offset; the metadata says where it is.
-            LimitExceeded, BlobTooLarge, SizeMismatch: a part, the parts, the whole or what the tenant has would be too
-                large.
-            UploadExpired, StorageFull, Unavailable: see the contract. None of these errors ends the upload.
+            UploadPartExists: `offset_bytes` is before the end of the stored parts, which the metadata has.
+            UploadGap: `offset_bytes` is after the end of the stored parts, which the metadata has.
+            InvalidArgument: the part is empty.
+            LimitExceeded: the part is too large, the upload has too many parts, or the tenant has no room.
+            BlobTooLarge: the whole would be larger than the tenant may store in one blob.
+            SizeMismatch: the whole would be larger than its declared size.
+            UploadExpired: no byte arrived for the time of the lease.
+            StorageFull, Unavailable: the storage provider has no room, or it or Postgres does not answer.
+
+        None of these errors ends the upload.
         """
         tenant = self._database.of(principal)
         upload = _check_position(await upload_rows.find(tenant, upload_id), upload_id, offset_bytes)
@@ -166,7 +174,7 @@ class ResumableUploads:
         """Return the state of an upload.
 
         Raises:
-            UploadNotFound: no upload has this id, and none with it was finished lately.
+            UploadNotFound: no upload has this id, or it was finished so long ago that its answer is not stored.
         """
         upload = await self.find(upload_id, principal=principal)
         if upload is None:
@@ -174,7 +182,11 @@ class ResumableUploads:
         return upload
 
     async def find(self, upload_id: UUID, *, principal: Principal) -> Upload | None:
-        """Return the state of an upload; None if no upload has this id and none with it was finished lately."""
+        """Return the state of an upload.
+
+        Returns:
+            The state; None if no upload has this id, or if it was finished so long ago that its answer is not stored.
+        """
         upload = await upload_rows.find(self._database.of(principal), upload_id)
         if upload is not None:
             return Upload(
@@ -198,9 +210,13 @@ class ResumableUploads:
 
         Raises:
             UploadNotFound: there is no such upload.
-            SizeMismatch, ChecksumMismatch: the parts have another size or hash. They are kept.
+            SizeMismatch, ChecksumMismatch: the parts have another size or hash than declared. They are kept.
             Aborted: a part was added meanwhile.
-            RecordExists, BlobCorrupted, UploadExpired, ProviderNotConfigured, StorageFull, Unavailable.
+            RecordExists: the id of the record is taken.
+            BlobCorrupted: the stored bytes of a part are damaged.
+            UploadExpired: the sweeper (background work) has taken the new blob, because its lease ended.
+            ProviderNotConfigured: the settings have no provider of the kind that holds a part.
+            StorageFull, Unavailable: the storage provider has no room, or it or Postgres does not answer.
         """
         tenant = self._database.of(principal)
         request = _finish_request(upload_id)
@@ -284,6 +300,7 @@ class ResumableUploads:
             yield chunk
 
     async def _joined(self, parts: Sequence[StoredBlob]) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of all parts, one part after the other."""
         for part in parts:
             async with aclosing(self._storage.read(part, start_bytes=0, end_bytes=part.size_bytes)) as chunks:
                 async for chunk in chunks:
@@ -297,7 +314,7 @@ class ResumableUploads:
         Raises:
             UploadNotFound: the upload was given up or finished meanwhile.
         """
-        renew_at = 0.0  # also before the first chunk: the lease may be about to end
+        renew_at = 0.0  # renew the lease at the first chunk too, because it may be about to end
         async for chunk in chunks:
             if time.monotonic() >= renew_at:
                 if not await upload_rows.renew(tenant, upload.id, lease_s=self._lease_s):
@@ -337,7 +354,8 @@ def _check_declared(declared: Declared, whole: Declared) -> None:
     """Compare the declared size and hash with the actual ones.
 
     Raises:
-        SizeMismatch, ChecksumMismatch: they differ.
+        SizeMismatch: the sizes differ.
+        ChecksumMismatch: the hashes differ.
     """
     if declared.size_bytes not in (None, whole.size_bytes):
         raise _size_mismatch(whole.size_bytes, declared.size_bytes)
