@@ -1,7 +1,7 @@
-"""Agents, as context query knows them: the place of their files, the providers that they may query, and their callers.
+"""Agents, as context query knows them: the nodes of their files, the providers that they may query, and their callers.
 
-An agent may have a template, which holds the same values for many agents. Agents and templates belong to a tenant, and
-only its administrators write them: an agent must not decide for itself what it may query.
+An agent may have a template, which holds the same values for many agents. Agents and templates belong to a tenant. Only
+administrators of the tenant write them, because an agent must not decide for itself which providers it may query.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Agents:
 
         Raises:
             InvalidArgument: the id is malformed.
-            AgentNotFound, AgentTemplateNotFound: there is none that the caller may name.
+            AgentNotFound, AgentTemplateNotFound: it does not exist, or the caller may not name it.
         """
         self._check_id(agent_id)
         return await self._catalog.get(agent_id, principal=principal)
@@ -103,7 +103,7 @@ class Agents:
     async def page(
         self, page: pages.PageRequest, *, template_id: str = "", principal: Principal
     ) -> tuple[list[Agent], str]:
-        """Return a page of those that the caller may name, by id, and the token of the next one.
+        """Return a page of the agents or templates that the caller may name, by id, and the token of the next page.
 
         Raises:
             InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
@@ -119,7 +119,7 @@ class Agents:
         Raises:
             InvalidArgument: the id is malformed.
             AgentNotFound, AgentTemplateNotFound: there is no such agent or template.
-            AgentTemplateInUse: an agent has it.
+            AgentTemplateInUse: an agent has the template.
             PermissionDenied: the key is bound, for example to an app or a graph.
             RequestIdReused: another request had the same request id.
         """
@@ -127,6 +127,7 @@ class Agents:
         self._check_id(agent_id)
 
         async def work(transaction: Transaction) -> None:
+            """Delete the agent; delete a template only if no agent has it, which a lock on the template keeps true."""
             if self._is_template:
                 await lock_template(transaction, agent_id)
                 if await is_in_use(transaction, agent_id):
@@ -197,6 +198,7 @@ def _no_template(template_id: str, *, field: str = "") -> AgentTemplateNotFound:
 
 
 def _body(agent_input: AgentInput) -> dict[str, Any]:
+    """Return the values of an agent or template that are stored as one JSON document."""
     body: dict[str, Any] = {
         "display_name": agent_input.display_name,
         "node_ids": [str(node_id) for node_id in agent_input.node_ids],

@@ -214,8 +214,8 @@ class GcsBackend:
 
     async def check(self) -> None:
         """Ask for a blob that does not exist: this detects a missing bucket."""
-        # In a thread of its own, so that it does not wait for uploads; one at a time, so that a network that hangs
-        # takes one thread, not one a second.
+        # The check runs in another thread than uploads, so that it does not wait for them. Only one check runs at a
+        # time: if the network hangs, one thread waits for it, and not another one for each call.
         if self._checking is not None and not self._checking.done():
             raise _silent()
         self._checking = asyncio.ensure_future(asyncio.to_thread(self._check))
@@ -257,6 +257,7 @@ class GcsBackend:
         """Upload a small blob in one request, on condition that the key is free."""
 
         def put() -> None:
+            """Send the request, from a thread."""
             self._blob(key, writer).upload_from_string(
                 content,
                 "application/octet-stream",
@@ -269,6 +270,7 @@ class GcsBackend:
         await self._run(put)
 
     async def _finish(self, key: str, writer: str, upload: _Upload, part: bytes) -> None:
+        """Send the last part of an upload. If the session is over but this write made the blob, that is a success."""
         try:
             await self._run(upload.send, part, last=True)
         except _UploadOver:
@@ -307,6 +309,11 @@ class GcsBackend:
         return blob
 
     def _is_by(self, key: str, writer: str) -> bool:
+        """Say whether a write made the blob: a response may be lost although the request succeeded.
+
+        Raises:
+            BlobNotFound: there is no blob under the key.
+        """
         blob = self._bucket.blob(key)
         blob.reload(timeout=TIMEOUT_S, retry=None)
         return (blob.metadata or {}).get(_WRITER) == writer

@@ -51,6 +51,7 @@ class LastRequests:
 
 
 async def _settle(publishing: asyncio.Task[None], withdraw: Callable[[], Awaitable[None]]) -> None:
+    """Wait until the request has ended, and remove the blob unless the request certainly did not make one."""
     try:
         await asyncio.wait([publishing])
     finally:

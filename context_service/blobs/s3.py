@@ -62,11 +62,12 @@ async def opened(settings: Settings) -> AsyncIterator[S3Backend]:
         "access_key_id": key or None,
         "secret_access_key": secret or None,
         "session_token": settings.aws_session_token.get_secret_value() or None,
-        "disable_bulk_delete": "true",  # one request a blob, which everything that speaks S3 knows
+        "disable_bulk_delete": "true",  # delete with one request for each blob, which every S3-like service supports
     }
     config: Any = {name: value for name, value in values.items() if value is not None}
 
     def store(timeout: timedelta, retries_max: int) -> S3Store:
+        """Return a client for the bucket with a time limit and a number of retries for each request."""
         return S3Store(
             bucket,
             config=config,
@@ -223,6 +224,7 @@ class S3Backend:
             await obstore.put_async(self._store, key, content, use_multipart=False)
 
     async def _put_parts(self, key: str, feed: _Feed) -> None:
+        """Upload a large blob in parts, whose bytes come from `feed` while the library sends earlier ones."""
         with _our_errors():
             await obstore.put_async(
                 self._parts,
@@ -297,7 +299,8 @@ def _ours(error: Exception) -> ContextKeepError:
     # Only S3's own code means that the blob is missing: a bare 404 may come from a proxy or gateway.
     if isinstance(error, FileNotFoundError) and "<Code>NoSuchKey</Code>" in message:
         return BlobNotFound("no blob has this key")
-    if isinstance(error, PermissionDeniedError | UnauthenticatedError) or "status code: 403" in message:  # of a list
+    # For a listing, the library has no error class for a 403, so the text is searched.
+    if isinstance(error, PermissionDeniedError | UnauthenticatedError) or "status code: 403" in message:
         return _misconfigured("S3 refuses our credentials, or they lack permission")
     if "507 Insufficient Storage" in message or "StorageFull" in message or "QuotaExceeded" in message:
         return StorageFull("the bucket has no room left", dependency="s3")

@@ -42,10 +42,11 @@ _log = logging.getLogger("blobs")
 BLOCK_BYTES = 1024 * 1024  # unit of hashing, writing, reading and checking
 _CRC_BYTES = 4
 WRITABLE_TIMEOUT_S = 10.0  # timeout of the write test at the start
-# Bytes that one transfer holds at most: the part that is being filled, and the parts under way.
+# The most bytes that one transfer holds in memory: the part that is being filled, and the parts that are being sent or
+# fetched.
 _WRITING_BYTES = {"s3": 24 * BLOCK_BYTES, "gcs": 24 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
 _READING_BYTES = {"gcs": 12 * BLOCK_BYTES, "azure": 12 * BLOCK_BYTES}
-_ELSEWHERE_BYTES = 2 * BLOCK_BYTES
+_ELSEWHERE_BYTES = 2 * BLOCK_BYTES  # the same for providers that are not in these tables
 
 REGISTER = "erasures/"  # prefix of keys that are not blobs: see `erasure/rules/register.py`
 # Lower case, because some file systems ignore case; no dots, so that no name is hidden or leaves its folder.
@@ -230,8 +231,11 @@ class BlobStorage:
             size_bytes_max: The upload is refused as soon as it has more bytes.
 
         Raises:
-            BlobTooLarge, SizeMismatch, ChecksumMismatch: nothing is stored.
-            StorageFull, Unavailable: nothing is stored.
+            BlobTooLarge: the upload has more than `size_bytes_max` bytes.
+            SizeMismatch, ChecksumMismatch: the bytes do not have the declared size or hash.
+            StorageFull, Unavailable: the provider has no room, or does not answer.
+
+        After each of these errors, nothing is stored.
         """
         check_key(key)
         started = time.monotonic()
@@ -256,8 +260,9 @@ class BlobStorage:
 
         Args:
             size_bytes: The size of the blob.
-            start_bytes: First byte. The range of an empty blob starts at 0; of any other before its end.
-            length_bytes: Bytes to read; 0 reads to the end, and so does more than there are.
+            start_bytes: The first byte. It must be before the end of the blob, except that 0 is allowed for an empty
+                blob.
+            length_bytes: The number of bytes to read. 0 reads to the end, and so does a number past the end.
 
         Raises:
             RangePastEnd: the range starts at the end or after it.
@@ -330,8 +335,8 @@ class BlobStorage:
         """Write a small blob to the current provider and remove it, to prove at the start that uploads can be stored.
 
         Raises:
-            ProviderNotConfigured: the container is missing, or the credentials allow only one of the two.
-            StorageFull: there is no room.
+            ProviderNotConfigured: the container is missing, or the credentials do not allow writing and removing.
+            StorageFull: the provider has no room.
             Unavailable: no answer within `WRITABLE_TIMEOUT_S`.
         """
         backend = self._backend(self.provider)

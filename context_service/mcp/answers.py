@@ -26,7 +26,7 @@ ARGUMENTS = "arguments_json"  # where ExecuteTool takes the arguments of a tool
 
 _JSON = "_json"
 _PAGE_FIELD = f"{ARGUMENTS}.page_token"
-_CHARS_MIN = 64  # no text is cut below: an id is shorter
+_CHARS_MIN = 64  # no text is cut to less than this, so that ids stay whole
 _CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -36,6 +36,7 @@ async def plain(message: Message) -> Document:
 
 
 def _document(message: Message) -> Document:
+    """Return a message as JSON values. A field whose name ends in `_json` is parsed, and loses that ending."""
     document: Document = {}
     for field, value in message.ListFields():
         name = field.name
@@ -141,6 +142,13 @@ async def shortened(answer: Document, *, bytes_max: int) -> Document:
 
 
 def _shortened(answer: Document, bytes_max: int) -> Document:
+    """Cut the texts and lists of an answer, to half the length at each try, until it fits.
+
+    Texts at the top level, such as a page token, are never cut.
+
+    Raises:
+        AnswerTooLarge: the answer does not fit although nothing long is left in it.
+    """
     chars_max = bytes_max
     while chars_max >= _CHARS_MIN:
         cut = {name: value if isinstance(value, str) else _cut(value, chars_max) for name, value in answer.items()}
@@ -155,6 +163,7 @@ def _shortened(answer: Document, bytes_max: int) -> Document:
 
 
 def _cut(value: Any, chars_max: int) -> Any:
+    """Return a value with texts of at most `chars_max` characters, and with shorter lists and objects."""
     if isinstance(value, str):
         return value if len(value) <= chars_max else value[: chars_max - 1] + "…"
     if isinstance(value, list):
@@ -165,6 +174,7 @@ def _cut(value: Any, chars_max: int) -> Any:
 
 
 def _plain(field: Any, value: Any) -> Any:
+    """Return the value of a field as JSON: a time as text, an enum as its name without prefix, bytes as base64."""
     if isinstance(value, Timestamp):
         return value.ToJsonString()
     if isinstance(value, Message):

@@ -37,10 +37,12 @@ from service_runtime.rpc import calls
 from service_runtime.rpc.methods import Method, method_of
 from service_runtime.statements import replays
 
-_VIOLATIONS_MAX = 20
-# Of the connection. No tool has an argument for them: what holds for a user or an agent must not depend on its model.
+_VIOLATIONS_MAX = 20  # the most problems of arguments that an error lists
+# Fields of requests that the connection sets. No tool has an argument for them, because a model must not choose the
+# user or the agent whose data it reads.
 _SUBJECT, _AGENT = "subject_user_id", "agent_id"
 _JSON = "_json"
+# Keys of a JSON schema that are left out, because a model does not need them to call a tool.
 _NEEDLESS = {"title", "default", "additionalProperties", "minimum", "minLength", "maxItems"}
 _QUERY_FORM = '{"select": ["name", "metadata.topic"], "where": {"memory_type": "data/json"}, "limit": 10}'
 _TYPES: dict[int, type] = {
@@ -252,7 +254,7 @@ class Tool:
             raise self.about_arguments(error) from error
 
     def request(self, surroundings: Surroundings, arguments: Any) -> Any:
-        """Return the request of the RPC."""
+        """Return the request of the RPC, filled with the arguments and with the facts that the connection sets."""
         request: Any = GetMessageClass(self._descriptor.input_type)(**self.fixed)
         for of_connection in (_SUBJECT, _AGENT):
             if of_connection in request.DESCRIPTOR.fields_by_name:
@@ -277,6 +279,7 @@ class Tool:
             return await first_rows(document, self.rows, bytes_max=bytes_max)
 
         async def read(page_size: int) -> tuple[Document, int]:
+            """Read a page of the given size; return the answer and the number of rows in it."""
             request.page_size = page_size
             page = {self.rows: [], **await self.shape(await self._answered(use, request))}
             return page, len(page[self.rows])
@@ -284,6 +287,10 @@ class Tool:
         return await fitting_page(read, page_size=arguments.page_size, bytes_max=bytes_max)
 
     async def _answered(self, use: Use, request: Any) -> Any:
+        """Call the RPC of the tool, at the Entity Service if it is one of its RPCs, and return the response.
+
+        A call that writes is idempotent by its request id, as over gRPC, and the audit log gets its ids.
+        """
         service = self.rpc[1:].rpartition("/")[0]
         if service.startswith("contextkeep.entity."):
             return await use.services.graph.call(self.method.name, request)

@@ -36,22 +36,24 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-ANSWER_BYTES_MAX = 1024 * 1024  # of one response, as it comes
-# Of one message, which the protocol's library reads in one go, on the event loop: a list or object takes it .3 us, a
-# value .2 us, a block of an answer 10 us, a tool 20 us. Brackets and commas of texts count, too.
+ANSWER_BYTES_MAX = 1024 * 1024  # the most bytes of one response, as it is transferred
+# Limits of one message. The library of the protocol parses a message at once, on the event loop: a list or object takes
+# it .3 us, a value .2 us, a content block of an answer 10 us, and a tool 20 us. The check counts brackets and commas,
+# also those inside of texts.
 CONTAINERS_MAX, VALUES_MAX = 16_384, 50_000
-BLOCKS_MAX = 500
-TOOLS_MAX = 200  # of a server
-_LINES_MAX = 1_000  # of a response of events: an event of two lines takes the library 100 us, and may say nothing
-_SMALL_BYTES = 8 * 1024  # a message of fewer has as few of anything
-_TALK_BYTES_MAX = 4 * ANSWER_BYTES_MAX  # of all of a conversation
-_PAGES_MAX = 20
-_TEXT_CHARS_MAX = 256 * 1024  # of all texts that a tool answers
-_RESULT_BYTES = 4  # as which a byte counts that is looked through for secrets, or written again
+BLOCKS_MAX = 500  # content blocks of one answer
+TOOLS_MAX = 200  # tools of a server
+# Lines of a response that is a stream of events: the library takes 100 us for an event of two lines, even an empty one.
+_LINES_MAX = 1_000
+_SMALL_BYTES = 8 * 1024  # a message of up to this size cannot exceed the limits above by much, so it is not checked
+_TALK_BYTES_MAX = 4 * ANSWER_BYTES_MAX  # the most bytes of all responses in one conversation
+_PAGES_MAX = 20  # pages of a server's list of tools that are read
+_TEXT_CHARS_MAX = 256 * 1024  # the most characters of all texts in the answer of a tool
+_RESULT_BYTES = 4  # searching a byte for secrets, or writing it again, takes as long as parsing this many bytes
 _BETWEEN_EVENTS, _BETWEEN_BYTES = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)"), 3
 _HTTP_ERROR, _REDIRECT = 400, 300
 _ASKS_WHO = frozenset({401, 403, 407})
-# What they log may hold what a server says, and headers.
+# Loggers that are switched off, because their messages may contain headers or texts that a server sent.
 _TOO_TALKATIVE = ("mcp.client", "mcp.shared", "client", "httpx2", "httpcore2")
 
 
@@ -75,6 +77,7 @@ class McpClient:
         """
 
         async def work(session: ClientSession, watch: Watch) -> Discovered:
+            """Read the tools of the server, and keep those that can be stored."""
             tools = await _tools(session, watch)
             kept = [definition for definition in tools.values() if definition is not None]
             return Discovered(protocol=session.protocol_version or "", tools=kept[:TOOLS_MAX])
@@ -90,6 +93,7 @@ class McpClient:
         """
 
         async def work(session: ClientSession, watch: Watch) -> ServerReply:
+            """Read the tool's current definition, compare it with the approved one, and call the tool."""
             import mcp_types as types
 
             now = (await _tools(session, watch)).get(approved.name)
@@ -97,7 +101,8 @@ class McpClient:
                 raise ToolRefused("the server no longer has the tool")
             if now != approved:
                 raise ToolRefused("the tool's definition changed after it was approved; approve it again")
-            # Not by `call_tool`, which runs the server's own schema, with its patterns, over the answer.
+            # `session.call_tool` is not used, because it validates the answer by the server's own schema, whose
+            # patterns may take very long.
             params = types.CallToolRequestParams(name=approved.name, arguments=arguments)
             result = await session.send_request(types.CallToolRequest(params=params), types.CallToolResult)
             return await beside_the_loop(_RESULT_BYTES * watch.size_bytes, _reply_of, result, target.secret)
@@ -136,7 +141,7 @@ class McpClient:
         except Exception as error:
             if (refused := cause_of(error, ToolRefused)) is not None:
                 raise ToolRefused(str(refused)) from None
-            # Without its cause: that may hold anything that the server said.
+            # The cause is dropped, because it may contain anything that the server sent.
             raise McpServerFailed(_failure(error, watch)) from None
 
     async def _http(
@@ -191,6 +196,11 @@ def origin_of(url: str) -> Origin:
 
 
 def _check(response: Response, watch: Watch) -> None:
+    """Refuse a response that asks for other credentials, or that redirects.
+
+    Raises:
+        NotToBeRead: the status of the response says so.
+    """
     status = response.status_code
     if status in _ASKS_WHO:
         raise watch.failed(f"it asks for authentication, or refuses bearer_secret (HTTP {status})")
@@ -295,6 +305,7 @@ def _definitions(tools: Sequence[types.Tool]) -> list[Definition | None]:
 
 
 def _definition(tool: types.Tool) -> Definition | None:
+    """Return the definition of a tool as it is stored and compared; None if it cannot be stored."""
     return definition(
         tool.name,
         title=tool.title or "",
@@ -307,6 +318,7 @@ def _definition(tool: types.Tool) -> Definition | None:
 
 
 def _reply_of(result: types.CallToolResult, secret: str) -> ServerReply:
+    """Return the answer of a tool: its structured content and its texts up to a limit, without the secret."""
     left = _TEXT_CHARS_MAX
     texts = []
     for block in result.content:
@@ -334,11 +346,14 @@ def _without(secret: str, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Library:
+    """The parts of the MCP library that are used here."""
+
     Client: Any
     streamable_http_client: Any
     modern: frozenset[str]
 
     def mode_of(self, protocol: str) -> str:
+        """Return the library's mode for a version of the protocol; an empty version lets the library find out."""
         if not protocol:
             return "auto"
         return protocol if protocol in self.modern else "legacy"
@@ -362,6 +377,7 @@ async def _library() -> _Library:
 
 
 def _load() -> _Library:
+    """Import the MCP library, and switch off its loggers."""
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
     from mcp_types.version import MODERN_PROTOCOL_VERSIONS

@@ -50,8 +50,8 @@ from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_stored, check_text
 from service_runtime.values.copying import copied
 
-SERVERS_MAX = 50  # of a tenant
-APPROVED_MAX = 100  # tools of a tenant
+SERVERS_MAX = 50  # the most servers of a tenant
+APPROVED_MAX = 100  # the most approved tools of a tenant
 SERVER_ID_CHARS_MAX = 40
 URL_CHARS_MAX = 1_000
 SECRET_CHARS_MIN, SECRET_CHARS_MAX = 8, 4_096

@@ -1,9 +1,11 @@
 """Compile pages from the graph as the caller sees it, and only the pages that changed since the last compile.
 
+A compiled page shows a node of the graph, by the rules of a definition that an administrator approved.
+
 The Entity Service keeps a list of changes. A compile reads it in order, and stores its position after the changes
 before that position are compiled. If a compile ends early, the next one continues there, and repeats at most one batch.
-Before that, a definition whose approved version was never compiled is compiled for all nodes; changes that happen
-meanwhile are in the list.
+Before it reads the list, it compiles all nodes of each definition whose approved version was never compiled; the list
+has the changes that happen meanwhile.
 A compile of all nodes also looks for pages whose nodes it did not meet. It asks the Entity Service for those nodes, and
 removes the pages of nodes that are gone. A node never changes its graph or its agent bundle, and a page has those of
 its node. So a caller that sees a page would also see its node, if the node still existed.
@@ -53,9 +55,9 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.values.ids import new_id
 
 BATCH = 25  # pages that are made together, and written in a transaction, unless they are large
-BATCH_BYTES = 4 * 1024 * 1024  # about, of a transaction
+BATCH_BYTES = 4 * 1024 * 1024  # a transaction writes about this many bytes of pages at most
 AT_ONCE = 4  # pages that are made at the same time
-DROPPED = 200  # pages of a transaction that removes them
+DROPPED = 200  # the most pages that one transaction removes
 NODES_MAX = 1_000  # nodes that a caller may name
 
 _T = TypeVar("_T")
@@ -150,7 +152,7 @@ class Compiling:
         for definition in mine:
             try:
                 rules = await self._definitions.compiled(definition.rules, principal=principal)
-            except ContextKeepError as error:  # they did compile when they were put: an upgrade sees more
+            except ContextKeepError as error:  # the rules were valid when they were stored, but a newer release differs
                 problems.append(Problem(f"the definition {definition.name!r}", "", error.message))
             else:
                 ready[definition.name] = _Ready(definition=definition, rules=rules)
@@ -176,6 +178,7 @@ class Compiling:
     async def _steps(
         self, run: _Run, compile_request: CompileRequest, reached: CompileProgress
     ) -> AsyncGenerator[None, None]:
+        """Run the compile that the request asks for, and yield after each stored step."""
         if compile_request.node_ids:
             steps = self._nodes(run, compile_request.node_ids)
         elif compile_request.definition_name:
@@ -217,7 +220,7 @@ class Compiling:
             coming.cancel()
             await asyncio.wait({coming})
             if not coming.cancelled():
-                coming.exception()  # retrieved, because asyncio logs errors that are not
+                coming.exception()  # reading the error keeps asyncio from logging that nothing has read it
 
         async with aclosing(self._unseen(run, ready)) as steps:
             async for _ in steps:
@@ -288,8 +291,8 @@ class Compiling:
             if reached.place:
                 await self._graph.changes(reached.place)
                 return reached.place, dict(reached.definitions)
-        except (ChangesExpired, ChangesNotStarted, InvalidPageToken):  # a place of another release, or of a restore
-            pass
+        except (ChangesExpired, ChangesNotStarted, InvalidPageToken):
+            pass  # the position is too old, or comes from another release or from before a restore of the graph
         try:
             return (await self._graph.changes("")).next_place, {}
         except ChangesNotStarted:
@@ -360,11 +363,11 @@ class Compiling:
         return await self._read([(ready, node) for node in nodes]), token
 
     async def _batch(self, run: _Run, pairs: Sequence[tuple[_Ready, WholeNode]]) -> None:
-        """Make pages of nodes, and write them."""
+        """Make the pages of some nodes, each by one definition, and write them."""
         await self._store(run, await self._read(pairs))
 
     async def _read(self, pairs: Sequence[tuple[_Ready, WholeNode]]) -> _Batch:
-        """Make pages of nodes."""
+        """Make the pages of some nodes, each by one definition; nothing is written."""
         read_at = time.monotonic()
         compiled = [
             _result_of(one, node, made)
@@ -374,6 +377,7 @@ class Compiling:
         return _Batch(read_at=read_at, nodes=len({node.node_id for _, node in pairs}), compiled=compiled)
 
     async def _store(self, run: _Run, batch: _Batch) -> None:
+        """Write a batch of pages, in as many transactions as its size needs, and add it to the report."""
         for _, made in batch.compiled:
             _note(run, made.problems)
         run.counts.nodes_read += batch.nodes
@@ -386,7 +390,8 @@ class Compiling:
 
         async def work(transaction: Transaction) -> PageCounts:
             await self._states.keep(transaction, run.audience, counts.compile_id)
-            ago_s = time.monotonic() - read_at  # stored times are by the clock of Postgres
+            # The time of the read is stored as an age, because Postgres subtracts it from its own clock.
+            ago_s = time.monotonic() - read_at
             return await self._rows.write(transaction, results, run.audience, counts.compile_id, read_ago_s=ago_s)
 
         tally = await self._database.of(run.principal).transaction(work)
@@ -467,7 +472,10 @@ def _touched(changes: Sequence[GraphChange]) -> dict[str, int]:
 
 
 def _is_open(definition: Definition, principal: Principal) -> bool:
-    """Return whether a principal may see pages of a definition; if not, it could not see the pages that it writes."""
+    """Say whether a principal may see pages of a definition.
+
+    If it may not, it does not compile them either, because it could not see the pages that it writes.
+    """
     rules = definition.rules
     return (not principal.app_ids or rules.app_id in principal.app_ids) and (
         not principal.graph_names or rules.graph_name in principal.graph_names
@@ -475,6 +483,7 @@ def _is_open(definition: Definition, principal: Principal) -> bool:
 
 
 def _is_of(ready: _Ready, node: WholeNode) -> bool:
+    """Say whether a definition makes a page of a node: the node is in its graph and has its type or general type."""
     rules = ready.definition.rules
     return node.graph_name == rules.graph_name and rules.node_type in (
         node.entity["type"],
@@ -483,6 +492,7 @@ def _is_of(ready: _Ready, node: WholeNode) -> bool:
 
 
 def _is_of_change(ready: _Ready, change: GraphChange) -> bool:
+    """Say whether a definition makes a page of the node that a change is about."""
     rules = ready.definition.rules
     return change.graph_name == rules.graph_name and rules.node_type in change.types
 

@@ -1,7 +1,8 @@
 """The SQL of compiled pages: their headers, facets, dependencies and indexed passages, written in one transaction.
 
-Pages of several nodes are written together, with one statement for each table. Writers of passages of a tenant's facets
-take turns, with a lock of their own.
+A facet is a section of a page, and a passage is a chunk of its text, by which searches find it. Pages of several nodes
+are written together, with one statement for each table. Writers of passages of a tenant's facets wait for each other by
+a lock that only they take.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from service_runtime.values.copying import copied
 
 KIND = "facet"  # the kind of passages of facets
 FORGOTTEN = "text about an erased user was removed; the next compile compiles the page again"
-_CUTTING = 16  # times as long as parsing takes, as of wiki pages
+_CUTTING = 16  # cutting a text into passages takes this many times as long as parsing it
 
 SQL = SqlFile.of(__file__)
 _TURN = SQL["turn"]
@@ -73,7 +74,7 @@ _COUNT_PUT = SQL["count_put"]
 _PASSAGES = SQL["passages"]
 
 
-FIRST = UUID(int=0)  # before all ids of pages
+FIRST = UUID(int=0)  # a value before the ids of all pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +84,8 @@ class _IndexedFacet:
     seq: int
     page_id: UUID
     written_at: datetime
-    walls: Walls
-    pieces: Sequence[tuple[TextPiece, Sequence[int]]]  # with the numbers of its terms
+    walls: Walls  # the columns that row-level security compares with the bounds of a caller
+    pieces: Sequence[tuple[TextPiece, Sequence[int]]]  # each with the numbers of its terms in the index
 
 
 def scope_of(tenant_id: UUID) -> PassageScope:
@@ -230,6 +231,7 @@ class CompiledRows:
     def _cut_all(
         self, pages: Mapping[UUID, tuple[Compiled, CompiledPage]], scope: PassageScope
     ) -> dict[tuple[UUID, str], list[tuple[TextPiece, Sequence[int]]]]:
+        """Cut the facets of pages into passages, by page id and slug."""
         return {
             (page_id, facet.slug): cut_of(
                 page.title, page.aliases, facet.heading, facet.text, count=self._count, scope_id=scope.id
@@ -248,6 +250,7 @@ class CompiledRows:
     async def _pieces(
         self, transaction: Transaction, title: str, aliases: Sequence[str], heading: str, text: str
     ) -> list[tuple[TextPiece, Sequence[int]]]:
+        """Cut the text of one facet into passages, off the event loop if it is long."""
         scope_id = scope_of(transaction.tenant_id).id
 
         def work() -> list[tuple[TextPiece, Sequence[int]]]:
@@ -256,7 +259,7 @@ class CompiledRows:
         return await beside_the_loop(_CUTTING * utf8_bytes(text), work)
 
     async def _find(self, transaction: Transaction, scope: PassageScope, found: Iterable[_IndexedFacet]) -> None:
-        """Write the passages of facets; those of one audience are written together."""
+        """Write the passages of facets, so that searches find them; passages of one audience are written together."""
         together: dict[Walls, list[Passage]] = {}
         for found_page in found:
             together.setdefault(found_page.walls, []).extend(
@@ -286,12 +289,18 @@ class CompiledRows:
         return len(await transaction.query(_DROP_PAGES, ids))
 
     async def of_nodes(self, transaction: Transaction, node_ids: Sequence[str]) -> list[UUID]:
-        """Return the pages of nodes for all audiences, as far as the caller sees them."""
+        """Return the ids of the pages of nodes, of all audiences (keys with the same bounds) that the caller sees."""
         parameters = {"node_ids": list(node_ids)}
         return [row.page_id for row in await transaction.query(_OF_NODES, parameters)]
 
     async def saying(self, tenant: Tenant, owner_id: str, pages: Mapping[str, str]) -> list[MentioningPage]:
-        """Return which of some stored pages have text from a user's nodes."""
+        """Return the pages that have text from a user's nodes.
+
+        Args:
+            tenant: The tenant of the pages.
+            owner_id: The id of the user.
+            pages: The SQL parameters of the part of the table that is read.
+        """
         parameters = {"owner_id": owner_id, **pages}
         return [MentioningPage(*row) for row in await tenant.query(_SAYING, parameters)]
 
@@ -318,7 +327,7 @@ class CompiledRows:
         return removed + len(await transaction.query(_EMPTY, parameters))
 
     async def not_approved(self, transaction: Transaction, names: Sequence[str], *, count: int) -> list[UUID]:
-        """Return pages of definitions other than those named, `count` at most."""
+        """Return the ids of pages whose definition has none of these names, `count` at most."""
         parameters = {"names": list(names), "count": count}
         return [row.page_id for row in await transaction.query(_NOT_APPROVED, parameters)]
 
@@ -462,6 +471,7 @@ def past(fresh_until: datetime) -> str:
 
 
 def _page_walls(result: Compiled, page: CompiledPage) -> dict[str, str]:
+    """Return the columns for row-level security of a page: the graph and agent bundle of its node, and the app."""
     node = page.node
     return {"graph_name": node.graph_name, "agent_bundle_id": node.agent_bundle_id, "app_id": result.app_id}
 
@@ -551,6 +561,7 @@ def _put_row(page: KeptPage, facet_input: FacetInput, walls: Walls, passage_coun
 
 
 def _page(row: Row, facets: Sequence[KeptFacet] = ()) -> KeptPage:
+    """Return a page as it is stored, with the reasons why it or a facet is out of date."""
     stale = page_stale(row)
     stale += [f"{facet.heading}: {why}" for facet in facets for why in facet.stale if why not in stale]
     stale += [past(time) for time in getattr(row, "past", ())]
@@ -566,6 +577,7 @@ def facet_stale(row: Row, *, of_page: Sequence[str]) -> list[str]:
 
 
 def _facet(row: Row, page: Row) -> KeptFacet:
+    """Return a facet as it is stored; its sources are named ones if a caller added it, else nodes of the graph."""
     sources: Sequence[FacetNode | NamedSource]
     if row.is_put:
         sources = [NamedSource(label=label, uri=uri) for label, uri in row.sources]

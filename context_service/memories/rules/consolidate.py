@@ -33,16 +33,18 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_text
 
-MERGES_MAX = 20  # of a plan
-MERGED_MAX = 50  # memories that go into one
-LESSONS_MAX = 100  # experiences that are looked at
+MERGES_MAX = 20  # groups of duplicates that one plan merges
+MERGED_MAX = 50  # the most memories that are merged into one
+LESSONS_MAX = 100  # the most experiences of runs that one plan considers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    merges: Sequence[Sequence[Memory]]  # of each the newest first: it stays
-    lessons: Sequence[Sequence[Memory]]  # the experiences of each, in their order
-    has_more: bool
+    """The changes of a consolidation, before they are applied."""
+
+    merges: Sequence[Sequence[Memory]]  # groups of duplicates, each with the newest first, which stays
+    lessons: Sequence[Sequence[Memory]]  # for each lesson, the experiences that taught it, in their order
+    has_more: bool  # whether a limit left changes out, which another consolidation would make
 
     @property
     def id(self) -> str:
@@ -113,7 +115,9 @@ class Consolidating:
 
         Raises:
             PlanOutdated: the memories have changed, so the plan would be different now.
-            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+            InvalidArgument: the plan's id is missing, or a run is malformed.
+            LimitExceeded: there are too many runs, or the id is too long.
+            RequestIdReused: another request had the same request id.
         """
         check_runs(runs)
         check_text("plan", plan_id, chars_max=100)
@@ -123,8 +127,10 @@ class Consolidating:
             )
 
         async def work(transaction: Transaction) -> Consolidated:
-            # Lock all owners of the plan in one order; then make the plan again, which now cannot change.
-            """Lock all groups of the plan, make the plan again, and apply it if it is still the same."""
+            """Lock all groups of the plan, make the plan again, and apply it if it is still the same.
+
+            Groups are locked in one order, to avoid deadlocks. Under the locks the plan cannot change any more.
+            """
             before = await self._plan(transaction, runs, principal)
             whose = {
                 (memory.app_id, memory.agent_bundle_id)
@@ -147,6 +153,10 @@ class Consolidating:
         return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=about_id))
 
     async def _plan(self, door: Tenant | Transaction, runs: Sequence[str], principal: Principal) -> _Plan:
+        """Find the duplicates to merge, and the lessons of the named runs to promote.
+
+        An experience that is merged into another memory teaches no lesson in the same plan, because it is removed.
+        """
         user_id = principal.user_id
         groups = await self._rows.duplicates(door, user_id, count=MERGES_MAX + 1)
         cut = [ids[: MERGED_MAX + 1] for ids in groups[:MERGES_MAX]]
@@ -164,6 +174,7 @@ class Consolidating:
     async def _lessons(
         self, door: Tenant | Transaction, taught: Sequence[Memory], user_id: str
     ) -> list[Sequence[Memory]]:
+        """Group experiences by their lesson, without the lessons that are stored as observations already."""
         by_lesson: dict[tuple[str, str, bytes], list[Memory]] = {}
         for memory in taught:
             by_lesson.setdefault((memory.app_id, memory.agent_bundle_id, statement_of(memory.text, None)), []).append(
@@ -175,6 +186,7 @@ class Consolidating:
         return [several for key, several in by_lesson.items() if key not in observed]
 
     async def _merge(self, transaction: Transaction, kept_memory: Memory, merged: Sequence[Memory]) -> None:
+        """Remove duplicates of a memory, which gets their sources and the highest confidence of all of them."""
         for memory in merged:
             await self._memories.remove(transaction, memory)
         await self._rows.join(

@@ -218,6 +218,7 @@ class Memories:
         seq: int,
         happened_at: datetime,
     ) -> None:
+        """Write the passages (chunks of the text) by which searches find a memory."""
         await self._passages.put(
             transaction,
             scope_of(transaction.tenant_id, new_memory.owner_user_id),
@@ -235,7 +236,8 @@ class Memories:
         Raises:
             MemoryNotFound: the caller has no memory with this id.
         """
-        # For whose it is, before its turn, and in it: meanwhile it may be forgotten.
+        # Read the memory twice: first to know which group to lock, and again under the lock, because it may be deleted
+        # meanwhile.
         before = await self._of_transaction(transaction, memory_id, principal)
         await self._rows.take_turn(transaction, whose(before), more=0)
         return await self._of_transaction(transaction, memory_id, principal)

@@ -26,8 +26,8 @@ from service_runtime.rpc.principal import Principal
 
 SENTENCES_DEFAULT, SENTENCES_MAX = 8, 20
 STATEMENT_CHARS_MAX = 8_000
-_REFLECTED_ON = 40  # memories
-_SEARCHED = 4  # times as long as parsing: sentences are looked for words
+_REFLECTED_ON = 40  # the most memories that one statement summarizes
+_SEARCHED = 4  # searching a text for words of a question takes this many times as long as parsing it
 
 
 class MemoryRecalling:
@@ -107,7 +107,7 @@ class MemoryRecalling:
             principal=principal,
         )
         by_seq: dict[int, Ranked] = {}
-        for ranked in matches.ranked:  # of a long memory its best passage
+        for ranked in matches.ranked:  # best first, so a long memory is represented by its best passage
             by_seq.setdefault(ranked.row.seq, ranked)
         # A passage does not show the key or the successor, so a filter by them reads more memories than it returns.
         if not (query.which.key or query.which.holding_only):

@@ -34,7 +34,7 @@ from service_runtime.values.copying import copied, fields_of
 
 SEQ_MAX = 2**63 - 1
 _ROW_BYTES = 200  # reading a row takes as long as parsing this many bytes
-_READING = 2  # times as long as parsing: sources are made from parsed JSON
+_READING = 2  # reading a byte of sources takes this many times as long as parsing it
 
 SQL = SqlFile.of(__file__, contradictions_max=CONTRADICTIONS_MAX, erased=ERASED, memory=MEMORY)
 _TURN = SQL["turn"]
@@ -180,6 +180,7 @@ class MemoryRows:
         return await beside_the_loop(size, lambda: [self._memory(row) for row in rows])
 
     def _memory(self, row: Row) -> Memory:
+        """Return the memory in a row; raise if the caller has left meanwhile, so that a long list stops."""
         check_wanted()
         return copied(
             Memory,
@@ -192,12 +193,14 @@ class MemoryRows:
         )
 
     def _state(self, row: Row) -> MemoryState:
+        """Say whether the vectors of a memory are made, are still to be made, or could not be made."""
         if self._model and row.made + row.failed < row.passage_count:
             return MemoryState.PENDING
         return MemoryState.FAILED if row.failed else MemoryState.INDEXED
 
 
 def _parameters(transaction: Transaction, new_memory: NewMemory) -> dict[str, object]:
+    """Return the SQL parameters that write a memory."""
     return {
         **fields_of(new_memory),
         **new_memory.whose,

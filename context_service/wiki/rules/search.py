@@ -22,8 +22,8 @@ from service_runtime.postgres import Database, Row
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.copying import copied
 
-PASSAGES_MAX = 2  # of one page
-CITING_MAX = 5  # pages that memories bring
+PASSAGES_MAX = 2  # the most passages of one page in an answer
+CITING_MAX = 5  # the most pages that are returned because they cite given memories
 
 
 class _ScoredPassage(NamedTuple):
@@ -121,6 +121,7 @@ class PageSearch:
         principal: Principal,
         cites: Mapping[int, Sequence[UUID]] | None = None,
     ) -> list[PagePassage]:
+        """Read the passages at some places with their pages; pages that were replaced or deleted are left out."""
         if not ranked:
             return []
         places = [{"n": number, "seq": one.seq, "ordinal": one.ordinal} for number, one in enumerate(ranked)]
@@ -137,6 +138,7 @@ class PageSearch:
 
 
 def _hit_of(row: Row, ranked: _ScoredPassage, cites: Sequence[UUID]) -> PagePassage:
+    """Return a passage with its page and its score, and the memories for which the page was found."""
     return copied(
         PagePassage,
         row,

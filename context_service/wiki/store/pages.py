@@ -1,7 +1,7 @@
-"""The SQL of wiki pages: a header, the versions that are kept, the names that lead to it, and what it cites.
+"""The SQL of wiki pages: a header, the versions that are kept, the names that lead to it, and the memories it cites.
 
-Writers of one user's pages take turns by a lock of the user: before the first page there is no row to lock, and a new
-name must differ from those of all pages.
+Writers of one user's pages wait for each other by a lock on the user. A lock on a row would not do, because before the
+first page there is no row, and because a new name must differ from the names of all pages.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.checks import utf8_bytes
 from service_runtime.values.copying import copied
 
-KIND = "page"  # of their passages
+KIND = "page"  # the kind of the passages (chunks of text, for search) of pages
 
 SQL = SqlFile.of(__file__)
 _LOCK = SQL["lock"]
@@ -60,10 +60,8 @@ _HEADER = SQL["header"]
 _DELETE = SQL["delete"]
 
 
-# The answer goes with the user's pages.
-
-_FIRST = UUID(int=0)
-_REASONS_MAX = 5  # of a kind
+_FIRST = UUID(int=0)  # a value before the ids of all pages
+_REASONS_MAX = 5  # cited memories that are named for each kind of reason; further ones are only counted
 
 
 async def lock(transaction: Transaction, scope: PassageScope) -> None:
@@ -118,6 +116,11 @@ class PageRows:
         await self._cite(transaction, owner, page_id, page_input)
 
     async def _cite(self, transaction: Transaction, owner: Owner, page_id: UUID, page_input: PageInput) -> None:
+        """Store which memories a page cites.
+
+        Raises:
+            MemoryNotFound: the page cites a memory that the user does not have.
+        """
         parameters = {
             "page_id": page_id,
             "memory_ids": list(page_input.memory_ids),
@@ -288,6 +291,7 @@ def cut_of(
 
 
 def _which(name: PageName, principal: Principal) -> Mapping[str, Any]:
+    """Return the SQL parameters that find a page of the principal's user, by its id or by its slug."""
     owner = Owner(
         tenant_id=principal.tenant_id,
         user_id=principal.user_id,
