@@ -69,7 +69,7 @@ def cut_document(
     if not 0 < len(parts) <= SECTIONS_MAX:
         parts = [Section("", text)]
     headings = [part.heading for part in parts]
-    if page_starts:  # no piece is on two of them
+    if page_starts:  # cut each page by itself, so that no piece is on two pages
         parts = [Section("", text[start:end], start) for start, end in pairwise((*page_starts, len(text)))]
         headings = [""]
     return CutDocument(
@@ -100,7 +100,7 @@ def _pieces(
             whole = part.text[start:end]
             text = whole.strip()
             terms = tuple(terms_of(f"{above}: {text}"))
-            if len(terms) <= of_name or terms in seen:  # it says nothing, or nothing new
+            if len(terms) <= of_name or terms in seen:  # the piece has no term of its own, or repeats another piece
                 continue
             seen.add(terms)
             begin = part.start + start + len(whole) - len(whole.lstrip())

@@ -17,7 +17,7 @@ PROVIDERS_MAX = 32
 CONTEXTS_MAX = 16  # context_ids of a query
 NODES_MAX = 20  # workspace.node_ids of a query, or of a setting
 DEADLINE_QUICK_S, DEADLINE_DEEP_S = 2.5, 8.0
-DEADLINE_S_MAX = 60.0  # of a provider's own
+DEADLINE_S_MAX = 60.0  # the longest deadline that a provider or a setting may have
 
 
 class QueryScope(Enum):
@@ -33,18 +33,18 @@ BOTH = frozenset(QueryScope)
 class MemoryMode(Enum):
     """How memories are answered."""
 
-    RECALL = "recall"  # a hit for each that matters
-    REFLECT = "reflect"  # one statement, with what it rests on
+    RECALL = "recall"  # one hit for each memory that answers the query
+    REFLECT = "reflect"  # one hit: a statement made of the memories, which it cites
 
 
 class State(Enum):
     """The result of asking a provider."""
 
     OK = "ok"
-    SKIPPED = "skipped"
+    SKIPPED = "skipped"  # the provider was not asked, or it had nothing to search
     ERROR = "error"
     TIMEOUT = "timeout"
-    STALE = "stale"
+    STALE = "stale"  # only a part was searched, or the data are out of date
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class SearchRoots:
     """The nodes below which the workspace is searched."""
 
     whose: str  # "agent reviewer", "template reviewers", "tenant"
-    node_ids: tuple[UUID, ...]  # empty: neither of them has one
+    node_ids: tuple[UUID, ...]  # empty if neither the agent, nor its template, nor the tenant has a node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,36 +64,38 @@ class ProviderQuery:
     """
 
     query: str
-    limit: int  # hits; more are cut
+    limit: int  # the most hits; further ones are dropped
     scopes: frozenset[QueryScope] = BOTH
     is_deep: bool = False
     time_from: datetime | None = None
     time_to: datetime | None = None
-    context_ids: tuple[UUID, ...] = ()  # of the question's `context_ids`
-    node_ids: tuple[UUID, ...] = ()  # of the option `workspace.node_ids`
-    memory_mode: MemoryMode | None = None  # option `memory.query_mode`; None means the default
-    is_second_pass: bool = False  # of a deep question, with words of the best hits
+    context_ids: tuple[UUID, ...] = ()  # the contexts to search, from the request's `context_ids`
+    node_ids: tuple[UUID, ...] = ()  # the nodes to search, from the option `workspace.node_ids`
+    memory_mode: MemoryMode | None = None  # from the option `memory.query_mode`; None means the default
+    is_second_pass: bool = False  # whether this is the second pass of a deep query, with words of the best hits
     agent_id: str = ""  # the agent that asks; empty if there is none
-    refused_ids: frozenset[str] = frozenset()  # providers whose hits policy hides, also in answers of others
-    target: SearchRoots | None = None  # of the workspace; None if neither agent nor tenant has one
-    knowledge_bases: tuple[str, ...] = ()  # of the agent, in addition to those of the tenant
+    # Providers that the policy forbids or disables; their hits must not be in answers of other providers either.
+    refused_ids: frozenset[str] = frozenset()
+    target: SearchRoots | None = None  # where the workspace is searched; None if neither agent nor tenant says it
+    knowledge_bases: tuple[str, ...] = ()  # the names of the agent's, which are searched in addition to the tenant's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A search result. Texts that are too long are cut."""
 
-    source_id: str  # stable, and no other's of this provider
+    source_id: str  # a stable id; no other hit of this provider has it
     title: str
     snippet: str
     scope: QueryScope = QueryScope.TEAM
-    score: float | None = None  # the provider's own: it is shown, and decides nothing
-    label: str = ""  # of its source, such as a file's name; empty: the title
+    score: float | None = None  # the score of the provider, which is shown but does not affect the ranking
+    label: str = ""  # the name of its source, such as a file's name; empty means the title
     uri: str = ""
     metadata: Mapping[str, object] = field(default_factory=dict)
     as_of: datetime | None = None  # aware
-    cosine: float | None = None  # of query and hit, by the service's own vectors; only native providers set it
-    trust: int | None = None  # 1 to 5; None means that of the provider; only native providers set it
+    # Similarity of query and hit by vectors of this service. Only providers that come with the service set it.
+    cosine: float | None = None
+    trust: int | None = None  # 1 to 5; None means the provider's trust; only providers of the service set it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +106,12 @@ class Answered:
     """
 
     hits: Sequence[Hit] = ()
-    state: State = State.OK  # OK; SKIPPED: there was nothing to search; STALE: in part, or out of date
-    reason: str = ""  # of SKIPPED and STALE
-    as_of: datetime | None = None  # when what it searched was brought up to date
-    ttl_s: float | None = None  # for how long it is fresh; then the answer is STALE
-    target: str = ""
-    mode: str = ""
+    state: State = State.OK  # OK, SKIPPED or STALE
+    reason: str = ""  # why it is SKIPPED or STALE
+    as_of: datetime | None = None  # when the searched data were last brought up to date
+    ttl_s: float | None = None  # seconds after `as_of` until the answer counts as STALE
+    target: str = ""  # what was searched, for the status
+    mode: str = ""  # how it was searched, for the status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +123,7 @@ class Expanded:
     title: str = ""
     scope: QueryScope = QueryScope.TEAM
     as_of: datetime | None = None  # aware
-    is_cut: bool = False  # there is more of it than the provider gives
+    is_cut: bool = False  # whether the source has more text than the provider returns
 
 
 def without_user(target: str, *, mode: str = "") -> Answered:

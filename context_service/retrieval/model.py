@@ -22,7 +22,7 @@ class PassageScope:
 
     kind: str
     id: UUID
-    context_id: UUID | None = None  # of the context to which it belongs, if any
+    context_id: UUID | None = None  # the context to which the passages belong, if any
 
     @classmethod
     def of_context(cls, context_id: UUID) -> PassageScope:
@@ -57,8 +57,8 @@ class Passage:
     terms: Sequence[str]  # in the order of the text
     numbers: Sequence[int] | None = None  # numbers of the terms in the scope, if known before the write
     kind: str  # "text", "data", "tool_result", "artifact", …
-    said_at: datetime | None  # None: the statement that writes takes it from another row
-    is_said: bool = True  # it has neighbours: passages said before and after it
+    said_at: datetime | None  # None if the statement that writes it takes the time from another row
+    is_said: bool = True  # whether it was spoken: then the spoken passages before and after it are its neighbours
     marks: int = 0  # bits for features of the text that ranking uses (`pure.marks`)
     role: str = ""
     author: str = ""

@@ -159,6 +159,7 @@ class DocumentTexts:
         return await self._reader.read(kind, _chunks(document.data), tenant_id=door.tenant_id, charset=charset)
 
     async def _cut(self, document: Row, file_text: FileText) -> CutDocument:
+        """Cut the text of a document into passages, in a thread."""
         split = partial(
             cut_document,
             document.name,
@@ -178,6 +179,7 @@ class DocumentTexts:
             is_last = first + PASSAGES_OF_STEP >= len(found_by.pieces)
 
             async def work(transaction: Transaction, first: int = first, is_last: bool = is_last) -> bool:
+                """Write one step of passages; return False if another worker has claimed the document."""
                 locked = await self._rows.lock(transaction, item.subject_id)
                 if not await self._rows.outbox.hold(transaction, item) or locked is None:
                     return False
@@ -198,6 +200,7 @@ class DocumentTexts:
         """Store the error of a document, and retry later unless the error is final."""
 
         async def work(transaction: Transaction) -> None:
+            """Remove the work from the queue or postpone it; store the error, unless another worker has taken over."""
             locked = await self._rows.lock(transaction, item.subject_id)
             if is_final:
                 still_owed = await self._rows.outbox.done(transaction, item)

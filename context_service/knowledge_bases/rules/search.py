@@ -34,7 +34,7 @@ from service_runtime.values.copying import copied
 
 PASSAGES_MAX = 2  # passages of one document in an answer
 BASES_MAX = 20  # bases that a question searches: those with most passages
-FOUND_MAX = 10  # in one base
+FOUND_MAX = 10  # the most passages of one base that are merged with those of other bases
 
 
 class BaseSearch:
@@ -108,7 +108,7 @@ class BaseSearch:
             by_meaning = by_meaning or matches.by_meaning
             best_places = few_of_each(matches.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
             of_bases.append([(base_id, ranked) for ranked in best_places[:FOUND_MAX]])
-        # Scores of different bases cannot be compared.
+        # Scores of different bases cannot be compared, so their passages are interleaved by rank.
         places = [place for together in zip_longest(*of_bases) for place in together if place is not None]
         shown = await self._visible_hits(places, [base.name for base in bases], principal)
         return BaseResults(documents=shown[:limit], by_meaning=by_meaning, left_out=max(0, len(with_text) - BASES_MAX))
@@ -142,6 +142,7 @@ def _parameters(names: Sequence[str], principal: Principal) -> Mapping[str, obje
 
 
 def _hit_of(row: Row, ranked: Ranked) -> DocumentPassage:
+    """Return a passage with its document, its place and its score."""
     return copied(
         DocumentPassage,
         row,

@@ -17,8 +17,9 @@ from contextkeep.errors import ContextKeepError
 from service_runtime.rpc.principal import Principal
 
 BEDROCK = "knowledge-base-bedrock"
-BASES_MAX = 5  # searched at once for a query
-# Shorter than the provider's deadline: a base that hangs must not cost the hits of the others.
+BASES_MAX = 5  # the most knowledge bases that one query searches, all at the same time
+# The time for one knowledge base, of a quick and of a deep query. It is shorter than the provider's deadline, so that
+# the hits of other bases are not lost if one base does not answer.
 ONE_QUICK_S, ONE_DEEP_S = 2.2, 7.5
 
 
@@ -76,7 +77,7 @@ class BedrockKnowledgeBases:
             if not isinstance(answer, Exception)
         ]
         return Answered(
-            # Scores of two bases do not compare.
+            # Scores of different bases cannot be compared, so their hits are interleaved by rank.
             hits=[hit for together in zip_longest(*hits) for hit in together if hit is not None][: request.limit],
             state=State.STALE if reasons else State.OK,
             reason="; ".join(reasons),
@@ -103,6 +104,7 @@ def _target(bases: Sequence[BedrockBase]) -> str:
 
 
 def _hit(base: BedrockBase, passage: BedrockPassage) -> Hit:
+    """Return a passage as a hit; its title is the last part of the document's address, and the page."""
     label = unquote(urlsplit(passage.uri).path.rstrip("/").rpartition("/")[2]) if _is_url(passage.uri) else passage.uri
     label = label or base.name
     return Hit(

@@ -20,10 +20,12 @@ from service_runtime.rpc.principal import Principal
 
 MCP = "mcp"
 TRUST = 1
-_RESULTS_MAX = 200  # of an answer; the rest is ignored
-_HITS_BYTES = 2  # as which a character counts of an answer that is parsed and hashed, for `beside_the_loop`
+_RESULTS_MAX = 200  # results of one answer that are read; the rest is ignored
+_HITS_BYTES = 2  # hashing and parsing a character takes as long as parsing this many bytes (for `beside_the_loop`)
 _DISPLAY_CHARS_MAX = 100
 _ID_CHARS_MAX = 200
+# Names of members under which tools return their lists, titles, texts, addresses and times. The first one that exists
+# is taken.
 _LISTS = ("results", "hits", "items", "documents")
 _TITLES, _TEXTS = ("title", "name"), ("snippet", "text", "content", "summary", "description")
 _URIS, _TIMES = ("url", "uri", "link"), ("as_of", "updated_at", "date", "created_at")
@@ -93,6 +95,7 @@ def hits(reply: ServerReply) -> list[Hit]:
 
 
 def _results(answer: Any) -> list[Any] | None:
+    """Return the list of results in a tool's answer; None if the answer has no such list, and no text of its own."""
     if isinstance(answer, Mapping):
         if set(answer) == {"result"}:  # libraries wrap values that are not objects
             answer = answer["result"]

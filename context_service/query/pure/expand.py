@@ -50,9 +50,9 @@ class ExpandedRef:
 class RefsByProvider:
     """Refs, grouped by their providers."""
 
-    source_ids: Mapping[str, Sequence[str]]  # by provider, of those that can expand
-    entries: Sequence[ProviderEntry]  # in the same order
-    refused: Mapping[str, str]  # by provider, why it cannot
+    source_ids: Mapping[str, Sequence[str]]  # by the id of a provider that can expand hits: the ids of its hits
+    entries: Sequence[ProviderEntry]  # these providers, in the same order
+    refused: Mapping[str, str]  # by the id of a provider that cannot expand hits: the reason
 
 
 def refs_by_provider(refs: Iterable[str], selection: Sequence[Selected]) -> RefsByProvider:

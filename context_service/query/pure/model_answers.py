@@ -13,10 +13,10 @@ from context_service.query.pure.fusion import Fused
 from context_service.query.pure.quotations import QuotedAnswer
 from context_service.retrieval.pure.budget import quoted_lines
 
-SHOWN_MAX = 12  # hits that the model sees
-SHOWN_CHARS = 1_500  # of each
-TOKENS_MAX = 600  # that it may write
-CHARS_MAX = 4_000
+SHOWN_MAX = 12  # the most hits that the model sees
+SHOWN_CHARS = 1_500  # characters of each hit that the model sees
+TOKENS_MAX = 600  # the most tokens that the model may write
+CHARS_MAX = 4_000  # a longer answer is not used
 
 METHOD = "model"
 
@@ -33,7 +33,7 @@ _LINK = re.compile(r"https?:|www\.|\]\(|<[a-z!/]", re.IGNORECASE)
 
 
 class NotGrounded(Exception):
-    """What a model wrote cannot be used, and why."""
+    """The text of a model cannot be used; the message says why."""
 
 
 def prompt_of(query: str, hits: Sequence[Fused]) -> str:
@@ -66,7 +66,7 @@ def grounded_answer(text: str, query: str, hits: Sequence[Fused]) -> QuotedAnswe
     there.update(_NUMBER.findall(query))
     if not there.issuperset(_NUMBER.findall(_CITED.sub(" ", text))):
         raise NotGrounded("the model wrote a number that none of its sources has")
-    # Its numbers are places among what it saw; those of an answer are places among what it cites.
+    # The model's numbers are positions among the hits that it saw. Replace them by positions among the cited hits.
     text = _CITED.sub(lambda match: f"[{cited.index(int(match[1])) + 1}]", text)
     return QuotedAnswer(text=text, hit_refs=tuple(shown_hits[number - 1].best.ref for number in cited), method=METHOD)
 

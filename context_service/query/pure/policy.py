@@ -35,7 +35,8 @@ class Setting:
         """Check the setting of a provider.
 
         Raises:
-            InvalidArgument, LimitExceeded: the field is named.
+            InvalidArgument: a value is out of range, or the field does not apply to this provider.
+            LimitExceeded: there are too many nodes.
         """
         if self.deadline_ms is not None:
             check_between("setting.deadline_ms", self.deadline_ms, 1, DEADLINE_MS_MAX)
@@ -66,7 +67,7 @@ class ProviderSelector:
 class Rules:
     """The rules of an agent or a template for its providers. None leaves a rule to the next level."""
 
-    agent_id: str  # or the template's
+    agent_id: str  # the id of the agent or of the template
     whose: str  # "agent reviewer"
     allowed: ProviderSelector | None = None
     defaults: ProviderSelector | None = None
@@ -78,9 +79,9 @@ class Rules:
 class Ruled:
     """A provider with a policy applied: whether it is enabled, and who forbids it."""
 
-    entry: ProviderEntry  # its default and its deadline are those of the policy
+    entry: ProviderEntry  # `info.is_default` and `info.deadline_s` follow from the policy
     is_enabled: bool
-    refused_by: str  # "agent reviewer"; empty: it is allowed
+    refused_by: str  # who forbids it, such as "agent reviewer"; empty if it is allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ class Policy:
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
     own: Sequence[ProviderEntry] = ()  # the tenant's own providers
-    rules: Sequence[Rules] = ()  # of the agent, then of its template
+    rules: Sequence[Rules] = ()  # the rules of the agent, and then those of its template
 
     def of(self, entry: ProviderEntry) -> Ruled:
         """Return a provider with this policy's settings and rules applied."""

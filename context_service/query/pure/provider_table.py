@@ -24,9 +24,9 @@ class ProviderInfo:
     id: str  # small letters, digits and hyphens
     family: str  # a kind of provider, in the same letters; several providers may share it
     display_name: str
-    scopes: frozenset[QueryScope] = BOTH  # of the hits that it may return
-    is_default: bool = True  # asked where a question selects none
-    deadline_s: float | None = None  # at either depth; None means 2.5 s, or 8 s for a deep query
+    scopes: frozenset[QueryScope] = BOTH  # the scopes that its hits may have
+    is_default: bool = True  # whether it is asked if a query selects no providers
+    deadline_s: float | None = None  # for quick and deep queries; None means 2.5 s, or 8 s for a deep query
 
 
 @runtime_checkable
@@ -69,8 +69,10 @@ class ProviderEntry:
     provider: Provider
     info: ProviderInfo
     is_installed: bool
-    trust: int  # of its hits, 1 to 5
-    waits: bool = False  # for others, most of its time: it keeps no turn of expensive work
+    trust: int  # how far its hits are trusted, 1 to 5
+    # Whether it spends most of its time waiting for other services. A call gives up its turn in the queue of expensive
+    # calls while only such providers are still running.
+    waits: bool = False
 
 
 class Providers:

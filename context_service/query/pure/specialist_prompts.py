@@ -17,14 +17,14 @@ from context_service.query.model import Hit
 from context_service.retrieval.pure.budget import quoted_lines
 from context_service.retrieval.pure.terms import asked_terms
 
-TOKENS_MAX = 300  # that a model may write in a step
-PASSAGES_MAX = 8  # that a search shows it
-PASSAGE_CHARS = 800  # of each
-READ_CHARS = 6_000  # that a reading shows it
-SHOWN_CHARS_MAX = 32_000  # in all; then the model must cite
+TOKENS_MAX = 300  # the most tokens that a model may write in a step
+PASSAGES_MAX = 8  # the most passages of a search that the model sees
+PASSAGE_CHARS = 800  # characters of each passage that the model sees
+READ_CHARS = 6_000  # the most characters around a passage that the model sees when it reads on
+SHOWN_CHARS_MAX = 32_000  # after this many characters in all, the model must cite
 QUERY_CHARS_MAX = 300
-_PARTED_CHARS = 1_000  # of a query that is split into parts
-_TERMS_MIN = 2  # of a part that is searched by itself
+_PARTED_CHARS = 1_000  # only this many characters of a question are split into parts
+_TERMS_MIN = 2  # a part with fewer terms is not searched by itself
 
 _RULES = (
     "You are a specialist of one folder of documents, and find the passages of it that answer a question. Each of your "
@@ -42,7 +42,7 @@ _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 class NoStep(Exception):
-    """What a model wrote is no step, and why."""
+    """The text of a model is not a step that it may take; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +152,11 @@ class ShownFolder:
 
 
 def _object(text: str) -> Mapping[str, Any]:
+    """Return the JSON object in the text of a model, which may have other text around it.
+
+    Raises:
+        NoStep: there is no JSON object with exactly one member.
+    """
     hits = _OBJECT.search(text)
     try:
         answer = orjson.loads(hits[0]) if hits else None

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from contextkeep.errors import DeadlineExceeded, Unavailable
 
 FRESH_S = 1.0
-STANDS_IN_S = 60.0  # while the source does not answer
+STANDS_IN_S = 60.0  # how old a value may be that is used while the source does not answer
 _KEPT_MAX = 10_000
 
 _K = TypeVar("_K", bound=Hashable)

@@ -21,10 +21,11 @@ from service_runtime.rpc.calls import answer_s, remaining_s
 
 _log = logging.getLogger("query")
 
-# Hits without a vector that are compared, known texts or not: the same question has the same answer.
+# The most hits without a vector that are compared. Hits whose vectors are cached count, too, so that the result does
+# not depend on the cache.
 EMBEDDED_MAX = 8
-_SHARE = 0.5  # of the time that a call has left
-_BYTES_OF_VECTOR = 16 * 1536  # that its cosine counts as, for `beside_the_loop`
+_SHARE = 0.5  # the share of a call's remaining time in which the embedder must answer
+_BYTES_OF_VECTOR = 16 * 1536  # computing a cosine takes as long as parsing this many bytes (for `beside_the_loop`)
 
 
 class HitsByMeaning:
@@ -72,7 +73,7 @@ class HitsByMeaning:
                 )
                 cosine_by_ref |= {candidate.ref: cosine for candidate, cosine in zip(compared, cosines, strict=True)}
         except (NoVector, EmbedderFailed, TextRefused, TimeoutError) as error:
-            # Not its text: an embedder that refuses a text may repeat it.
+            # The text of the error is not logged, because it may repeat the text that the embedder refused.
             _log.info("hits compared by words only", extra={"error": type(error).__name__})
             return None
         unrelated = self._embedder.unrelated

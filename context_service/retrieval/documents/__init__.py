@@ -1,1 +1,1 @@
-"""Texts of files, read in a process that can do nothing else: a file is what a stranger wrote."""
+"""Texts of files, read in a process that can do nothing else, because a file may come from an attacker."""

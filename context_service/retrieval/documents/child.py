@@ -26,6 +26,7 @@ def main() -> None:
     try:
         texts = _loaded(kind, charset)
         if not confine(memory_bytes_max=memory_bytes_max, cpu_s_max=cpu_s_max) and kind in WITH_EXTRA:
+            # Parsers in C are run only where the kernel confines this process.
             raise Refused(Reason.NO_PARSER, f"{kind.value} is read where the kernel confines who reads it: on Linux")
         text, is_cut = _collected(texts(_read(file_bytes_max)), text_chars_max)
         answer: dict[str, object] = {"is_cut": is_cut}
@@ -54,6 +55,11 @@ def _loaded(kind: Kind, charset: str) -> Callable[[bytes], Iterator[str]]:
 
 
 def _read(bytes_max: int) -> bytes:
+    """Return the bytes on standard input.
+
+    Raises:
+        Refused: there are more bytes than the limit.
+    """
     data = bytearray()
     while piece := os.read(0, _PIECE_BYTES):
         data += piece

@@ -16,7 +16,7 @@ _INLINE = re.compile(
 _CELLS = frozenset({"td", "th"})
 _TOLD = frozenset({"alt", "title", "placeholder"})
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{1,40})""", re.IGNORECASE)
-_HEAD_BYTES = 4_096  # of a page; its charset is declared there
+_HEAD_BYTES = 4_096  # the charset of a page is looked for in its first bytes
 _SPACES = re.compile(r"\s+")
 _PIECE_CHARS = 64 * 1024
 
@@ -39,8 +39,8 @@ class _Texts(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self._pieces: list[str] = []
-        self._unseen = ""  # the element that we are in
-        self._depth = 0  # in elements of this name
+        self._unseen = ""  # the name of the invisible element that the parser is in; empty outside of one
+        self._depth = 0  # how deep the parser is in elements of this name, which may be nested
 
     def take(self) -> str:
         """Return the text collected since the last call."""
@@ -52,7 +52,7 @@ class _Texts(HTMLParser):
         """Treat a declaration that no standard knows, such as `<![x]>`, as a comment, as browsers do."""
         try:
             return super().parse_html_declaration(i)
-        except AssertionError:  # how the library says so
+        except AssertionError:  # the library raises this for an unknown declaration
             return self.parse_bogus_comment(i)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -88,6 +88,7 @@ class _Texts(HTMLParser):
             self._pieces.append(_SPACES.sub(" ", data))
 
     def _break(self, tag: str) -> None:
+        """Separate the texts of two elements: cells by a tab, blocks by a line break, inline elements by nothing."""
         if tag in _CELLS:
             self._pieces.append("\t")
         elif not _INLINE.fullmatch(tag):

@@ -22,8 +22,10 @@ class Kind(Enum):
 
 
 PAGED = frozenset({Kind.PDF})  # kinds with known page borders
-PAGE_END = "\f"  # as the child answers it
-WITH_EXTRA = frozenset({Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})  # whose parsers are packages, with code in C
+PAGE_END = "\f"  # the child process writes this character at the end of each page
+WITH_EXTRA = frozenset(
+    {Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX}
+)  # kinds whose parsers are extra packages, in part in C
 
 
 class Reason(Enum):
@@ -41,7 +43,7 @@ class Reason(Enum):
     BROKEN = "broken"  # the parser broke on it
 
 
-BY_CHANCE = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.BROKEN})  # worth another try
+BY_CHANCE = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.BROKEN})  # reasons that a retry may not meet again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,7 @@ class Unread:
 
 
 class Refused(Exception):
-    """Nothing is read of a file: how parsers say it, within their process."""
+    """A file has no text that can be read. Parsers raise this within the child process."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(detail)
@@ -72,7 +74,7 @@ _BY_TYPE = {
     f"{_OFFICE}presentationml.presentation": Kind.PPTX,
 }
 _BY_SUFFIX = {".pdf": Kind.PDF, ".docx": Kind.DOCX, ".xlsx": Kind.XLSX, ".pptx": Kind.PPTX, ".xhtml": Kind.HTML}
-# Beside `text/...`, and the memory types `code/...`.
+# The media types of texts: `text/...`, the memory types `code/...`, and types of other families that are text.
 _TEXT_TYPES = re.compile(
     r"(?:text|code)/.*|.*\+(?:json|xml|yaml)|application/(?:json|jsonl|json5|xml|yaml|toml)"
     r"|application/(?:x-)?(?:ndjson|yaml|javascript|ecmascript|typescript|sql|sh|csh|tex|latex|texinfo|graphql|perl|php)"

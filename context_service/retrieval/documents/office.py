@@ -13,9 +13,10 @@ from typing import Any
 from context_service.retrieval.documents.kinds import Kind, Reason, Refused
 
 MEMBERS_MAX = 20_000
-UNPACKED_BYTES_MAX = 128 * 2**20  # of the members that are read; a member is unpacked up to the size that it declares
+# The most bytes of all members that are read, unpacked. A member is unpacked only up to the size that it declares.
+UNPACKED_BYTES_MAX = 128 * 2**20
 
-_OLE = bytes.fromhex("d0cf11e0a1b11ae1")  # older files, and those with a password
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")  # how older Office files begin, and files with a password
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _PIECE_BYTES = 64 * 1024
 
@@ -231,6 +232,10 @@ def _of_docx(package: _Package) -> Iterator[str]:
 
 
 def _of_xlsx(package: _Package) -> Iterator[str]:
+    """Yield the text of a workbook: the names of its sheets, and then the rows of each sheet.
+
+    Cells refer to shared texts by their numbers, so these texts are read first.
+    """
     yield from package.read(_PARTS[Kind.XLSX], _Names())
     strings = _Strings()
     if "xl/sharedStrings.xml" in package.names:

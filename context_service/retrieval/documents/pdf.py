@@ -10,7 +10,7 @@ from context_service.retrieval.documents.kinds import PAGE_END, Reason, Refused
 
 PAGES_MAX = 5_000
 
-_HEAD_BYTES = 1_024  # of a PDF; its signature is there
+_HEAD_BYTES = 1_024  # the signature of a PDF is looked for in its first bytes
 _ERR_PASSWORD = 4  # FPDF_ERR_PASSWORD
 
 
@@ -47,9 +47,10 @@ def text_of_pdf(data: bytes, pdfium: Any) -> Iterator[str]:
 
 
 def _page(document: Any, number: int, pdfium: Any) -> str:
+    """Return the text of a page; empty if the page is damaged, so that other pages are still read."""
     page = pdfium.FPDF_LoadPage(document, number)
     if not page:
-        return ""  # it is damaged; the others may not be
+        return ""
     text = pdfium.FPDFText_LoadPage(page)
     page_text = _text(text, pdfium) if text else ""
     pdfium.FPDFText_ClosePage(text)
@@ -58,12 +59,13 @@ def _page(document: Any, number: int, pdfium: Any) -> str:
 
 
 def _text(text: Any, pdfium: Any) -> str:
+    """Return the characters of a page's text as a string, with words joined that are divided at the end of a line."""
     count = pdfium.FPDFText_CountChars(text)
     if count <= 0:
         return ""
-    # UTF-16 with a trailing zero: a character may take two units.
+    # PDFium writes UTF-16 with a trailing zero, and a character may take two units.
     units = (ctypes.c_ushort * (2 * count + 1))()
     written = pdfium.FPDFText_GetText(text, 0, count, units)
     page_text = bytes(units)[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
-    # The sign for a word that is parted at the end of a line: its halves are one.
+    # PDFium writes these signs where a word is divided at the end of a line.
     return page_text.replace("\ufffe\r\n", "").replace("\ufffe", "").replace("\x02", "").replace("\r\n", "\n")

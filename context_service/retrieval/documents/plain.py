@@ -39,11 +39,12 @@ def decoded(data: bytes, charset: str) -> str:
 
 
 def _python_charset(charset: str) -> str:
+    """Return Python's name of a declared charset; UTF-8 if it is missing, unknown or not supported."""
     try:
         name = codecs.lookup(charset or "utf-8").name
     except LookupError:
         return "utf-8"
-    # What browsers do: who says the one writes the other.
+    # As in browsers: texts that declare ISO 8859-1 or ASCII are often written in cp1252, which contains both.
     return "cp1252" if name in {"iso8859-1", "ascii"} else name if name in _CHARSETS else "utf-8"
 
 

@@ -17,14 +17,14 @@ from service_runtime.rpc.fair_queue import FairQueue, Turn
 from service_runtime.rpc.principal import Principal
 
 FILE_BYTES_MAX = 64 * 2**20
-TEXT_CHARS_MAX = 2_000_000  # about 1,000 pages; of a longer text, the beginning
+TEXT_CHARS_MAX = 2_000_000  # about 1,000 pages; only the beginning of a longer text is kept
 
 _PROGRAM = ("-m", "context_service.retrieval.documents.child")
 _HEAD_BYTES_MAX = 4_096
-_AT_ONCE = 2  # children; each may take a core
-_CHILD_BYTES_MIN = 96 * 2**20  # of memory: with less for each, one child reads at a time
-# A file may take as long as its child may. So of two children a tenant has one, however many files it has: what another
-# tenant adds then begins at once.
+_AT_ONCE = 2  # child processes at the same time; each may use a CPU core
+_CHILD_BYTES_MIN = 96 * 2**20  # if the memory would be less than this for each of two children, only one runs
+# A file may take as long as its child process may. So a tenant may use only one of the two child processes, however
+# many files it has, and the file of another tenant can begin at once.
 _SHARES = Shares(of_tenant=1 / _AT_ONCE, of_key=1 / _AT_ONCE)
 _WHY = {
     Ended.TIMEOUT: (Reason.TIMEOUT, "it takes longer to read than it may"),
@@ -39,8 +39,8 @@ class FileText:
     """The text of a file."""
 
     text: str  # without NUL, which Postgres does not store
-    is_cut: bool  # there was more of it
-    page_starts: Sequence[int] = ()  # where pages begin, in characters; empty: it is not known
+    is_cut: bool  # whether the file has more text
+    page_starts: Sequence[int] = ()  # where pages begin, in characters; empty if this is not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

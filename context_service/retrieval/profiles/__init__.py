@@ -19,7 +19,7 @@ _OF_VECTORS = frozenset({"cos", "cosw"})
 
 
 class BadProfile(ValueError):
-    """A profile is not of its form."""
+    """The file of a ranking profile is malformed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +27,8 @@ class Profile:
     """A ranking profile: the weights of features, by their names in `features.FEATURES`, in the order of display."""
 
     name: str
-    words: Mapping[str, float]  # where there are no vectors
-    with_meaning: Mapping[str, float]  # where there are
+    words: Mapping[str, float]  # the weights if no vectors are compared
+    with_meaning: Mapping[str, float]  # the weights if vectors are compared
 
 
 @cache
@@ -65,6 +65,11 @@ def parsed(name: str, document: Any) -> Profile:
 
 
 def _weights(path: str, document: Any) -> Mapping[str, float]:
+    """Check the weights of a profile, and return them as floats.
+
+    Raises:
+        BadProfile: a feature is unknown, or a weight is not a finite number.
+    """
     if not isinstance(document, dict) or not document:
         raise BadProfile(f"{path} must name features with their weights")
     for feature, weight in document.items():

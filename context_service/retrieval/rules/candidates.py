@@ -11,9 +11,11 @@ from context_service.retrieval.store.passages import Passages
 from service_runtime.rpc.calls import in_slices
 from service_runtime.rpc.principal import Principal
 
-WORDS_MAX = 4  # of a question for which others are tried
-# Of large scopes only the newest words are known; up to as many others are looked up in the index, 10 ms each. In a
-# short word nearly each slip is another word; a long one has thousands of slips.
+WORDS_MAX = 4  # the most unknown words of a query that are replaced by similar words
+# In a large scope the vocabulary has only the words of the newest passages. If none of them is similar to an unknown
+# word, the index is searched for words that are one typing error away, which takes 10 ms for each. Short words are
+# left out, because nearly every typing error makes another word of them, and long ones, because they have thousands of
+# possible errors.
 INDEX_CHARS_MIN, INDEX_CHARS_MAX, INDEX_WORDS_MAX = 6, 32, 2
 
 
@@ -35,7 +37,7 @@ async def query_and_rows(
     matching = await passages.matching(principal, scope, question.terms)
     if not matching.totals.passages:
         return question, matching
-    # Names of those who speak are of the scope, whether anybody says them or not.
+    # The names of authors count as words of the scope, even if no passage contains them.
     names = {word for author in matching.totals.authors for word in words_of(author)}
     missing = [word for word in question.missing(matching) if word not in names][:WORDS_MAX]
     if not missing:

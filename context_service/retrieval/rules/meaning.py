@@ -41,9 +41,11 @@ class Meaning:
         seq_from: int,
         seq_to: int,
     ) -> tuple[Near | None, Matching]:
-        """Return the similarity of passages to a query, and the rows with those added that are near but share no word.
+        """Compare passages with a query, and add the near passages that share no word with it to the rows.
 
-        The similarity is None if no passage has a vector: then only words count.
+        Returns:
+            The similarities and the rows. The similarities are None if no passage has a vector, so that only words
+            count.
 
         Args:
             vector: The vector of the query.

@@ -1,7 +1,7 @@
 """Queues vectors for passages that have none of the current model: they are older, or have one of another model.
 
-Scope by scope the work is queued, as a write queues it, and the services do it. Only a few scopes are queued at a time,
-so that new writes do not wait for many. It can be stopped at any time; a new start continues with the rest.
+A backfill queues the work scope by scope, as a write queues it, and the services do it. Only a few scopes are queued at
+a time, so that new writes do not wait for many. It can be stopped at any time; a new start continues with the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from context_service.retrieval.store.vector_outbox import owing_topic
 from service_runtime.background_work.outbox import Outbox
 from service_runtime.postgres import Database, Tenant
 
-BATCH = 100  # scopes that are looked at in one statement
+BATCH = 100  # scopes that one statement reads
 WAITING_MAX = 8  # queued scopes of a tenant; more are added as the services finish them
 POLL_S = 0.5
 
@@ -40,9 +40,9 @@ class PassageBackfill:
     async def run(self, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
         """Queue every missing vector; return when the last one is queued.
 
-        dry_run: Count the vectors and queue none.
-            dry_run: on_progress: Called after each scope, with the counts so far.
-            on_progress: Told after each scope.
+        Args:
+            dry_run: Count the vectors and queue none.
+            on_progress: Called after each scope, with the counts so far.
 
         Raises:
             Unavailable: Postgres does not answer.

@@ -32,7 +32,9 @@ class IndexedText:
     seq: int
     audience: Audience
     passages: Sequence[Passage]  # by `ordinal`
-    is_gone: bool = False  # its passages are removed; their neighbours keep their places
+    # Whether the text was removed. It has no passages in the index then, but it still takes its places in the session,
+    # so that the passages before and after it do not become neighbours.
+    is_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +44,14 @@ class Owners:
     Each statement has the parameters `tenant_id` and `scope_of_tenant`, the id of the only scope of a tenant.
     """
 
-    scope_of: Callable[[UUID], PassageScope]  # by its id
-    count: str | Across  # how many there are
-    page: str | Across  # id and user of each after `behind`, `count` of them; only the scope `only`, unless it is null
-    owned: str | Across  # ids of those of `ids` that have an owner, or one whose passages are being removed
-    lock: Callable[[Transaction, PassageScope], Awaitable[object]]  # lets no other transaction write to the scope
+    scope_of: Callable[[UUID], PassageScope]  # returns the scope with an id
+    count: str | Across  # the statement that counts the scopes
+    # The statement that reads the id and the user of scopes, in the order of their ids: `count` scopes after the id
+    # `after`, or only the scope `only` if that is not null.
+    page: str | Across
+    # The statement that returns those of `ids` that have an owner. An owner counts until its passages are removed.
+    owned: str | Across
+    lock: Callable[[Transaction, PassageScope], Awaitable[object]]  # keeps other transactions from writing to a scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +59,18 @@ class PassageFeed:
     """Makes the passages of one kind of scope from their texts, as their writer does, to verify or rebuild them."""
 
     scope_kind: str
-    kinds: frozenset[str]  # of its passages; no other source of this kind of scope has one of them
+    kinds: frozenset[str]  # the kinds of its passages; no other feed of this kind of scope makes passages of them
     owners: Owners
-    # Rows of a scope in the order of their `seq`, after `behind`; those of one `seq` are an origin. Further parameters:
-    # `tenant_id`, `scope_id`, `scope_kind`, and those of `limits`.
+    # The statement that reads the rows of a scope after the `seq` in `after`, in the order of their `seq`. The rows of
+    # one `seq` make up one text. Its other parameters are `tenant_id`, `scope_id`, `scope_kind`, and `limits`.
     rows: str
     limits: Mapping[str, object]
-    origin: Callable[[PassageScope, Sequence[Row]], Awaitable[IndexedText]]
-    has_header: bool = False  # a scope with an owner gives one row at least, without a `seq` if there is nothing else
-    says: bool = False  # its passages are neighbours, and their sessions come one after another: of one source
+    origin: Callable[[PassageScope, Sequence[Row]], Awaitable[IndexedText]]  # makes a text of its rows
+    # Whether `rows` returns at least one row for each scope that has an owner: one without a `seq` if it has no text.
+    has_header: bool = False
+    # Whether its passages were spoken, so that they have neighbours, and sessions follow each other. At most one feed
+    # of a kind of scope does.
+    says: bool = False
 
     async def count(self, tenant: Tenant) -> int:
         """Return how many scopes of a tenant have an owner."""

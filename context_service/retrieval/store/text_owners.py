@@ -25,7 +25,7 @@ class TextOwners(Protocol):
     All vectors of one owner are made and stored together.
     """
 
-    topic: str  # of the outbox, where their ids are
+    topic: str  # the topic of the outbox (the work queue in Postgres) whose rows have the ids of owners
 
     async def texts(self, tenant: Tenant, ids: Sequence[UUID]) -> Mapping[UUID, Sequence[str]]:
         """Return the texts of owners that still exist, by their ids."""

@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, AsyncIterable
 from context_service.retrieval.documents.kinds import is_json, is_text
 from context_service.working_memory.pure.fields import RecordInput, content_type_of_name
 
-TEXT_CHARS_MAX = 50_000
-_BYTES_MAX = 4 * TEXT_CHARS_MAX  # of UTF-8
+TEXT_CHARS_MAX = 50_000  # characters of a file that are stored for full text search
+_BYTES_MAX = 4 * TEXT_CHARS_MAX  # a character has at most four bytes in UTF-8
 
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _MEANING = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " "}

@@ -19,11 +19,11 @@ from service_runtime.inputs.documents import parse_json, parse_object
 from service_runtime.values.checks import check_count, check_long_text, check_text
 from service_runtime.values.vectors import check_vector
 
-FILTER_VALUES_MAX = 100  # of one field
+FILTER_VALUES_MAX = 100  # the most values of one field in a filter
 
 _MEMORY_TYPE_CHARS_MAX = 100
 _CONTENT_TYPE_CHARS_MAX = 256
-_TEXTS = frozenset(  # on one line
+_TEXTS = frozenset(  # fields that are a short text of one line
     {
         "memory_type",
         "subtype",
@@ -39,7 +39,7 @@ _PROSE_BYTES_MAX = 64 * 1024
 _PROSE = frozenset({"description", "reasoning"})
 _REQUIRED = frozenset({"memory_type", "name"})
 
-_CONTENT_TYPES = MimeTypes(filenames=())  # not the machine's own table: answers are the same everywhere
+_CONTENT_TYPES = MimeTypes(filenames=())  # without the tables of the machine, so that the result is the same everywhere
 for _suffix, _type in (
     (".md", "text/markdown"),
     (".ts", "text/typescript"),
@@ -59,7 +59,7 @@ for _suffix, _type in (
 class RecordInput:
     """A record as a caller describes it."""
 
-    id: UUID | None = None  # None: the server makes one
+    id: UUID | None = None  # if None, the server makes one
     entity_node_id: UUID | None = None
     memory_type: str = ""
     subtype: str = ""
@@ -67,12 +67,12 @@ class RecordInput:
     name: str = ""
     description: str = ""
     reasoning: str = ""
-    content_type: str = ""  # empty: guessed from the name
-    metadata_json: str = ""  # empty: {}
+    content_type: str = ""  # if empty, it follows from the name
+    metadata_json: str = ""  # empty means {}
     content_json: str = ""  # inline content as JSON
-    content_text: str = ""  # or as plain text; both empty: no inline content
+    content_text: str = ""  # inline content as plain text; a record has no inline content if both are empty
     tags: tuple[str, ...] = ()
-    graph_name: str = ""  # empty: "default"
+    graph_name: str = ""  # empty means the caller's default, see `within_bounds`
     agent_bundle_id: str = ""
     app_id: str = ""
     expires_at: datetime | None = None  # aware
@@ -89,7 +89,7 @@ class RecordFilter:
     semantic_purposes: Sequence[str] = ()
     names: Sequence[str] = ()
     name_prefix: str = ""
-    tags: Sequence[str] = ()  # all of them
+    tags: Sequence[str] = ()  # a record must have all of them
     metadata_contains_json: str = "{}"
     include_archived: bool = False
     blobs_only: bool = False
@@ -211,7 +211,8 @@ def content_type_of(draft: RecordInput, *, otherwise: str) -> str:
 
 def content_type_of_name(name: str) -> str:
     """Return the content type that a file name's extension stands for; empty if the extension is unknown."""
-    # Only the ending: `guess_type` takes URLs, and would believe what a `data:` URL says of itself.
+    # Only the last two extensions are passed on (as in `.tar.gz`). `guess_type` takes URLs, so for a name such as
+    # `data:text/html,x` it would return the type that the name claims.
     endings = "".join(PurePosixPath(name).suffixes[-2:])
     guessed, encoding = _CONTENT_TYPES.guess_type(f"name{endings}")
     return f"application/{encoding}" if encoding else guessed or ""

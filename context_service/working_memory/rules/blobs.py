@@ -1,7 +1,8 @@
-"""Writing a blob: a row with a lease, the bytes, and a block of the caller that commits them.
+"""Writes a blob: inserts a row with a lease, stores the bytes, and runs a block of the caller that commits them.
 
-The row is inserted before the first byte, so the sweeper finds the rest of any failure. All kinds of uploads use this
-writer; they differ in the block.
+The row is inserted before the first byte, so that the sweeper finds the bytes that a failure leaves. A lease is the
+time for which the sweeper leaves the row alone; it is renewed while bytes arrive. All kinds of uploads use this writer;
+they differ in the block.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class BlobWriter:
                     chunk = await anext(coming, None)
             except TimeoutError:
                 raise upload_expired() from None
-            # Also after the last chunk: the file gets its name next.
+            # The lease is renewed after the last chunk, too, because the store still has to publish the file.
             if time.monotonic() >= renew_at:
                 if not await blob_rows.renew(tenant, blob_id, lease_s=self._lease_s):
                     raise upload_expired()
@@ -119,9 +120,9 @@ class BlobWriter:
         raise_if_cancelled()
 
     async def _clear(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
-        """Hand the rest of a failed upload to the sweeper, even if the call is cancelled again meanwhile.
+        """Hand the bytes of a failed upload to the sweeper, even if the call is cancelled again meanwhile.
 
-        It runs in a context of its own: it must be done even if the call's deadline has passed.
+        The task has an empty context, and so not the deadline of the call, which may have passed.
         """
         task = asyncio.create_task(self._hand_over(tenant, blob_id, provider, key), context=Context())
         self._clearing.add(task)
@@ -129,6 +130,7 @@ class BlobWriter:
         await asyncio.shield(task)
 
     async def _hand_over(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
+        """Give the blob's row to the sweeper; if the sweeper has removed the row already, remove the bytes here."""
         try:
             if await blob_rows.give_up(tenant, blob_id) or await blob_rows.is_used(tenant, blob_id):
                 return

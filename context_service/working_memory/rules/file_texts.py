@@ -31,11 +31,11 @@ from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("file_texts")
 
-STEP_S = 1.0  # of a tenant's files, read one after the other; then the next tenant's are read
-READ_AT_ONCE = 2  # tenants
-PASSAGES_OF_STEP = 200  # written in one transaction
-PASSAGES_MAX = 100_000  # of a record; two million characters make a tenth of that
-INTERVAL_S = 1.0
+STEP_S = 1.0  # seconds in which a tenant's files are read, one after the other, before it is another tenant's turn
+READ_AT_ONCE = 2  # tenants whose files are read at the same time
+PASSAGES_OF_STEP = 200  # passages that one transaction writes
+PASSAGES_MAX = 100_000  # the most passages of a record; two million characters have about a tenth of that
+INTERVAL_S = 1.0  # pause between two looks at the queue
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after the first failure; doubled after each further one
 ATTEMPTS_MAX = 3  # for failures that may be due to a crowded machine
 
@@ -113,7 +113,7 @@ class FileTexts:
 
     async def _put(self, tenant: Tenant, owed: QueuedItem, read: FileText) -> None:
         """Write the passages of a text in steps, then its beginning; stop if another worker has taken over."""
-        # As a principal that is bound to no user: passages of records have no owner.
+        # This principal is bound to no user, because passages of records have no owner.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         node_id = next(
             (row.entity_node_id for row in await door.query(NODE, (tenant.tenant_id, owed.subject_id))), None
@@ -151,6 +151,7 @@ class FileTexts:
         error = f"{unread.reason.value}: {unread.detail}"
 
         async def work(transaction: Transaction) -> None:
+            """Remove the work from the queue or postpone it; store the error, unless another worker has taken over."""
             await _lock(transaction, owed.subject_id)
             if failed:
                 still_owed = await self._outbox.done(transaction, owed)

@@ -290,6 +290,7 @@ class Records:
         return bool(await transaction.query(_HAS_VECTOR_OF_CALLER, (transaction.tenant_id, record_id)))
 
     def _parameters(self, tenant_id: UUID, record: Record) -> dict[str, Any]:
+        """Return the SQL parameters that write a record."""
         return {
             **fields_of(record),
             "tenant_id": tenant_id,

@@ -23,8 +23,8 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.checks import check_size
 
-# Room is scarce below a tenth of the limit, or below these values if they are larger. With more room writes are not
-# serialized: to pass the limit, they would have to add this much within the milliseconds of their commits.
+# Room is scarce if less is left than a tenth of the limit, or than these values if they are larger. With more room,
+# writes are not serialized: to exceed the limit, concurrent writes would have to add this much within milliseconds.
 SCARCE_RECORDS = 1000
 SCARCE_BYTES = 1024**3
 
@@ -43,10 +43,10 @@ _LIST_LIMITS = SQL["list_limits"]
 class TenantLimits:
     """The limits of one tenant."""
 
-    blob_bytes_max: int  # of one blob
-    content_bytes_max: int  # of one inline content
-    bytes_max: int | None  # of all contents and unfinished uploads; None is unlimited
-    records_max: int | None  # archived ones too; None is unlimited
+    blob_bytes_max: int  # the most bytes of one blob
+    content_bytes_max: int  # the most bytes of one inline content
+    bytes_max: int | None  # the most bytes of all contents and unfinished uploads; None means no limit
+    records_max: int | None  # the most records, with archived ones; None means no limit
 
     def check_content(self, field: str, content: str) -> None:
         """Refuse an inline content that is too large.
@@ -136,7 +136,7 @@ class Limits:
         for row in await self._database.of(principal).query(_OWN_LIMITS, (principal.tenant_id,)):
             own = {name: value for name, value in row._asdict().items() if value is not None}
         limits = dataclasses.replace(self._defaults, **own)
-        # Other parts of the service are sized for contents of the setting's size.
+        # A tenant cannot have larger inline contents than the setting, because other limits are derived from it.
         content_bytes_max = min(limits.content_bytes_max, self._defaults.content_bytes_max)
         limits = dataclasses.replace(limits, content_bytes_max=content_bytes_max)
         if len(self._cached) >= _CACHED_MAX:

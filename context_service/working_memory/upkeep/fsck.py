@@ -1,4 +1,4 @@
-"""Rows against stored bytes, and stored bytes against rows.
+"""Checks the rows of blobs against the stored bytes, and the stored bytes against the rows.
 
 Every blob that a row points to is read and compared with its checksums; every stored key is looked up among the rows.
 Without `repair` nothing is changed. A repair never removes bytes: bytes without a row get one, and the sweeper removes
@@ -28,7 +28,7 @@ _log = logging.getLogger("fsck")
 
 _AT_ONCE = 4
 _ORPHANS_STRANGE = 10  # more orphans than this, and than half of the stored keys, suggest the wrong database
-_RECORDS_SHOWN = 100  # of one blob
+_RECORDS_SHOWN = 100  # the most records of one blob that a problem names
 _KEY = re.compile(r"([0-9a-f]{32})/[0-9a-f]{2}/[0-9a-f]{32}")
 
 
@@ -52,12 +52,12 @@ class Report:
     """The results of a check so far."""
 
     to_do: BlobCount = field(default_factory=BlobCount)
-    blobs: int = 0  # rows whose bytes were looked at
-    size_bytes: int = 0  # of them
-    stored: int = 0  # entries of the providers' lists
-    foreign: int = 0  # of them: keys that no service of this database made
+    blobs: int = 0  # rows whose bytes were checked
+    size_bytes: int = 0  # the bytes of these blobs
+    stored: int = 0  # entries in the listings of the providers
+    foreign: int = 0  # the number of these entries whose keys no service of this database made
     problems: list[Problem] = field(default_factory=list)
-    databases_away: tuple[str, ...] = ()  # that do not answer: the keys of their tenants count as foreign
+    databases_away: tuple[str, ...] = ()  # databases that do not answer; the keys of their tenants count as foreign
 
     @property
     def is_clean(self) -> bool:

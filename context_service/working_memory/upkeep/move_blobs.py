@@ -27,10 +27,11 @@ _T = TypeVar("_T")
 _log = logging.getLogger("moving")
 
 OPERATOR = "operator"  # the principal of changes from the command line
-GRACE_S_MIN = 3600.0  # of a moved blob, however short the setting: for reads that are under way
-_AT_ONCE = 4
-_ATTEMPTS = 5
-_PAUSE_S = 2.0  # before the second attempt; longer before each further one
+# The bytes of a moved blob stay at least this long, even if the setting is shorter, for reads that are under way.
+GRACE_S_MIN = 3600.0
+_AT_ONCE = 4  # blobs that are copied at the same time
+_ATTEMPTS = 5  # attempts to copy one blob
+_PAUSE_S = 2.0  # the pause before the second attempt; each further pause is this much longer
 
 DAMAGED = (BlobCorrupted, ChecksumMismatch, SizeMismatch)  # errors of a read whose bytes differ from the row
 
@@ -40,13 +41,13 @@ class Copied:
     """The results of a copy so far."""
 
     to_do: BlobCount
-    blobs: int = 0  # that are at the target now
-    size_bytes: int = 0  # of them
-    records: int = 0  # that point to the target now
-    blobs_shared: int = 0  # of the blobs: the target had their content already
-    blobs_gone: int = 0  # purged while the copy ran
-    blobs_damaged: int = 0  # left where they are: `fsck` says more
-    databases_away: tuple[str, ...] = ()  # that do not answer: the blobs of their tenants stay
+    blobs: int = 0  # blobs that are at the target now
+    size_bytes: int = 0  # the bytes of these blobs
+    records: int = 0  # records that point to the target now
+    blobs_shared: int = 0  # the number of these blobs whose content was at the target already
+    blobs_gone: int = 0  # blobs that were purged while the copy ran
+    blobs_damaged: int = 0  # damaged blobs, which stay where they are; `fsck` says more
+    databases_away: tuple[str, ...] = ()  # databases that do not answer; the blobs of their tenants stay
 
 
 Progress = Callable[[Copied], None]
@@ -121,6 +122,7 @@ class Mover:
     async def _move(
         self, transaction: Transaction, from_id: UUID, to_id: UUID, provider: str, details: dict[str, str]
     ) -> int:
+        """Point the records of a locked blob to another one, and let the sweeper remove the old one after the grace time."""
         return await stored_blobs.move_records(
             transaction,
             from_id,

@@ -26,23 +26,26 @@ from service_runtime.statements.requests import Requests
 
 _log = logging.getLogger("sweep")
 
-LEASE_S = 30.0  # of a claimed row; if the removal takes longer, two sweepers do it, which is harmless
-_BATCH = 100
-_DELETES_MAX = 8  # at once
+# How long a claimed row belongs to its sweeper. If the removal takes longer, another sweeper does it too, which is
+# harmless.
+LEASE_S = 30.0
+_BATCH = 100  # rows of each kind that one step of a tenant claims
+_DELETES_MAX = 8  # bytes of this many blobs are removed at the same time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
     """The results of a pass."""
 
-    records_purged: int = 0  # their retention was over
-    uploads_given_up: int = 0  # resumable ones without a new part for too long
-    blobs_removed: int = 0
-    uploads_abandoned: int = 0  # of the blobs: uploads that were never finished
-    blobs_failed: int = 0  # bytes that could not be removed; they are tried again
-    databases_away: tuple[str, ...] = ()  # that do not answer: they were not swept
+    records_purged: int = 0  # records whose retention was over
+    uploads_given_up: int = 0  # resumable uploads that got no new part for too long
+    blobs_removed: int = 0  # blobs whose bytes were removed
+    uploads_abandoned: int = 0  # the number of these blobs that come from uploads that were never finished
+    blobs_failed: int = 0  # blobs whose bytes could not be removed; a later pass tries again
+    databases_away: tuple[str, ...] = ()  # databases that do not answer, so that they were not swept
 
     def __add__(self, other: Swept) -> Swept:
+        """Return the sums of two results."""
         return Swept(
             records_purged=self.records_purged + other.records_purged,
             uploads_given_up=self.uploads_given_up + other.uploads_given_up,
@@ -101,7 +104,7 @@ class Sweeper:
     async def _sweep_some(self, tenant: Tenant) -> tuple[Swept, bool]:
         """Remove a batch of each kind of a tenant; return whether there may be more."""
         _, more_requests = await self._requests.sweep(tenant)
-        # Before the blobs: those without a grace time go in the same pass.
+        # Records are purged before blobs are removed, so that blobs without a grace time are removed in the same pass.
         swept = Swept(
             records_purged=await self._purges.purge_due(tenant, count_max=_BATCH),
             uploads_given_up=await upload_rows.give_up_due(tenant, count_max=_BATCH),
@@ -125,7 +128,7 @@ class Sweeper:
         at_once = asyncio.Semaphore(_DELETES_MAX)
         tried = await asyncio.gather(*(self._removed(blob, at_once) for blob in due))
         gone = [blob for blob, is_removed in zip(due, tried, strict=True) if is_removed]
-        if gone:  # one commit for all: each is a sync of Postgres's disk
+        if gone:  # one commit for all rows, because each commit makes Postgres sync its disk
             await blob_rows.forget(tenant, [blob.id for blob in gone])
         more = len(due) == _BATCH
         if more:

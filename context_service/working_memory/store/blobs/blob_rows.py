@@ -57,15 +57,15 @@ async def renew(tenant: Tenant, blob_id: UUID, *, lease_s: float) -> bool:
 
 
 async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, digest: Digest) -> UUID | None:
-    """Make a written blob live, or use a live blob of the same content; return the id of the live one, locked.
+    """Make a written blob live, or use a live blob of the same content instead, and lock the live one.
 
-    A blob that is not needed is handed to the sweeper.
+    If there is a live blob of the same content, the written one is handed to the sweeper.
 
     Returns:
-        The id of the live blob; None if a sweeper took this one, because no byte had arrived for too long.
+        The id of the live blob; None if a sweeper took the written one, because no byte had arrived for too long.
 
     Raises:
-        Moved: a concurrent call made the same content live; run the transaction again.
+        RowsChanged: a concurrent call made the same content live; run the transaction again.
     """
     content = {
         "id": blob_id,
@@ -134,7 +134,7 @@ async def publishing(
         across: See the argument of `Tenant.transaction`, to which it is passed.
 
     Raises:
-        Aborted: each retry met another such call.
-        Errors of `work`.
+        Aborted: in each retry, another call made the same content live first.
+        Errors of `work`: they are raised unchanged.
     """
     return await until_written(partial(tenant.transaction, work, across=across), what="the same content")
