@@ -106,7 +106,8 @@ class Agents:
         """Return a page of the agents or templates that the caller may name, by id, and the token of the next page.
 
         Raises:
-            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         check_text("template_id", template_id, chars_max=ID_CHARS_MAX)
         query = ("ListAgents", principal.tenant_id, self._is_template, template_id)

@@ -189,6 +189,7 @@ class AzureBackend:
         pages = listing.by_page()
 
         async def next_page() -> list[BlobStat] | None:
+            """Return the next page of blobs, without the markers of folders; None at the end."""
             with _our_errors():
                 page = await anext(pages, None)
                 if page is None:

@@ -89,7 +89,7 @@ class LocalBackend:
             await self._run(part.publish)
             await self._run(self._sync_folder, part.path.parent)
         except BaseException:
-            # After a write that is under way, and also if the caller is cancelled again.
+            # This runs after a write that is under way, and is shielded in case the caller is cancelled again.
             await asyncio.shield(self._run(part.abort))
             if pending is not None:
                 pending.add_done_callback(_overlook)  # another thread may still be writing
@@ -116,7 +116,7 @@ class LocalBackend:
         finally:
             if ahead is not None:
                 ahead.cancel()
-            self._threads.submit(file.close)  # after a read that is under way
+            self._threads.submit(file.close)  # waits for a read that is under way
 
     async def delete(self, key: str) -> None:
         """Remove the file, and the temporary file of a killed write."""
@@ -136,8 +136,8 @@ class LocalBackend:
 
     async def check(self) -> None:
         """Check that files can be created in the folder."""
-        # In a thread of its own, so that it does not wait for uploads that are being synced; one at a time, so that a
-        # disk that hangs takes one thread, not one a second.
+        # The check runs in another thread than uploads, so that it does not wait for those that are being synced. Only
+        # one check runs at a time: if the disk hangs, one thread waits for it, and not another one for each call.
         if self._checking is not None and not self._checking.done():
             raise Unavailable("the folder of the blobs does not answer", dependency="local")
         self._checking = asyncio.ensure_future(asyncio.to_thread(self._check))

@@ -97,6 +97,11 @@ def chosen_provider(settings: Settings) -> tuple[str, str]:
 
 
 async def _opened(stack: AsyncExitStack, settings: Settings, provider: str) -> BlobBackend:
+    """Import the module of a provider, and open its backend until the stack ends.
+
+    Raises:
+        ProviderNotConfigured: a library that the provider needs is not installed.
+    """
     try:
         module = importlib.import_module(BACKENDS[provider])
     except ImportError as error:

@@ -177,7 +177,7 @@ def stay_up(fill: Callable[[Stack], None] | None = None) -> None:
     folder = state_folder()
     started = time.monotonic()
     print("starting Postgres, the Entity Service and the Context Service", flush=True)
-    for number in (signal.SIGTERM, signal.SIGINT):  # also where a shell started us with Ctrl-C ignored
+    for number in (signal.SIGTERM, signal.SIGINT):  # set both, because a shell may have started us with SIGINT ignored
         signal.signal(number, _interrupt)
     try:
         with stack(
@@ -387,6 +387,7 @@ def _key(folder: Path, admin_url: str, ports: Sequence[int], *, keep: bool) -> I
 
 @contextmanager
 def _in_environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable of the environment during the block, and restore it afterwards."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:

@@ -52,6 +52,7 @@ def run_mcp(arguments: argparse.Namespace) -> None:
     logs.configure("WARNING")
 
     async def serve() -> None:
+        """Connect to the service, and serve MCP on standard input and output."""
         root = arguments.ca.read_bytes() if arguments.ca else None
         async with AsyncContextClient(root_certificates=root) as client:
             await serve_stdio(

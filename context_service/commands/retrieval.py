@@ -138,6 +138,7 @@ def _summary(verified: Verified, *, mend: bool) -> str:
 
 
 def _print_differences(verified: Verified) -> None:
+    """Print the first differences between the index and its sources as a table."""
     from rich.table import Table
 
     table = Table("passage", "tenant", "context", "ref", box=None, pad_edge=False)
@@ -150,6 +151,7 @@ def _print_differences(verified: Verified) -> None:
 
 
 def _reindex(settings: Settings, arguments: argparse.Namespace) -> bool:
+    """Rebuild the index of words, and print its size before and after."""
     done = reindex(settings.database_admin)
     if arguments.json:
         print(json.dumps({**dataclasses.asdict(done), "bytes_a_passage": done.bytes_a_passage}))  # noqa: T201

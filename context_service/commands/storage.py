@@ -82,6 +82,7 @@ def run_storage(settings: Settings, arguments: argparse.Namespace) -> None:
 
 
 def _sweep(settings: Settings, arguments: argparse.Namespace) -> bool:
+    """Do one pass of the sweeper, and print its results; return whether all databases answered and nothing failed."""
     swept = process.run(maintenance.sweep(settings))
     if arguments.json:
         _print_json(dataclasses.asdict(swept))

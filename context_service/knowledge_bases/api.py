@@ -164,6 +164,7 @@ def _base(base: Base) -> pb.KnowledgeBase:
 
 
 def _document(document: Document) -> pb.Document:
+    """Return the protobuf message of a document."""
     return copied(
         pb.Document,
         document,

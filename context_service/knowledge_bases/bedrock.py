@@ -53,7 +53,7 @@ class BedrockPassage:
 
     passage_id: str  # the same for the same text of the same document
     text: str
-    uri: str  # of the document; empty if the API does not say
+    uri: str  # the address of the document; empty if the API does not return it
     page: int  # 0 if the API does not say
     score: float | None
     metadata: Mapping[str, Any] = field(default_factory=dict)  # the document's own
@@ -174,6 +174,11 @@ def _host_and_port(rest: str, scheme: str) -> tuple[str, int]:
 
 
 def _check(response: Response, watch: Watch) -> None:
+    """Refuse a response that is not a success; the error has the status and the type that AWS names, but no text.
+
+    Raises:
+        NotToBeRead: the response is not a success.
+    """
     status = response.status_code
     if status == _OK:
         return

@@ -49,11 +49,11 @@ from service_runtime.rpc.principal import CONTEXT_READ, Authenticator, Principal
 PATH = "/mcp"
 QUERY_PATH = "/mcp/query"
 BODY_BYTES_MAX = 4 * 1024 * 1024
-_WORK_S_MAX = UNARY_TIMEOUT_S + 10  # that a request may take once its body is here
+_WORK_S_MAX = UNARY_TIMEOUT_S + 10  # seconds that a request may take after its body has arrived
 _ENTITY = "x-entity-node-id"
 _SUBJECT = "x-subject-user-id"
 _AGENT = "x-agent-id"
-_SESSION = "contextkeep.session"  # in the scope of a request
+_SESSION = "contextkeep.session"  # the key of the session in the ASGI scope of a request
 _STATUS: dict[type[ContextKeepError], int] = {
     Unauthenticated: 401,
     PermissionDenied: 403,
@@ -162,13 +162,15 @@ class Mcp:
         receive = request.receive
         if is_ours:
             body = await request.body(bytes_max=BODY_BYTES_MAX, held=call_bytes)
-            # The SDK parses it on the loop.
+            # Refuse bodies that are slow to parse, because the SDK parses the body on the event loop.
             await beside_the_loop(len(body), check_containers, "body", body.decode(errors="replace"))
             receive = _again(body, receive)
             request.give_up_when_left()
 
         async def charged(message: asgi.Message) -> None:
-            call_bytes.set(len(message.get("body", b"")))  # what came is worked on
+            call_bytes.set(
+                len(message.get("body", b""))
+            )  # the request's body is not held any more, only the response's
             await send(message)
 
         try:
@@ -181,7 +183,7 @@ class Mcp:
         """Return an error as JSON, with the same details as over gRPC."""
         status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
         headers = {"allow": "POST"} if status == 405 else {}
-        if scope := error.metadata.get("scope"):  # RFC 6750: what a token has to have
+        if scope := error.metadata.get("scope"):  # RFC 6750: tell the client which scope its token needs
             headers["www-authenticate"] = f'Bearer error="insufficient_scope", scope="{scope}"'
         return door.refused(error, status, {"error": error_fields(error)}, headers)
 
@@ -190,7 +192,7 @@ def opened(
     tools: ToolsServicer, query: ContextQueryServicer, authenticator: Authenticator, border: Border
 ) -> AbstractAsyncContextManager[Mcp]:
     """Open the endpoint while a block runs, for the ports that open within the block."""
-    # The SDK's scopes of cancellation are of one task.
+    # The SDK's cancel scopes must be entered and left in the same task.
     return background.in_task_of_own(_open(tools, query, authenticator, border))
 
 
@@ -198,6 +200,7 @@ def opened(
 async def _open(
     tools: ToolsServicer, query: ContextQueryServicer, authenticator: Authenticator, border: Border
 ) -> AsyncIterator[Mcp]:
+    """Open both MCP servers, and yield the endpoint that serves them."""
     apps = {PATH: _app(mcp_server(_session_of), PATH), QUERY_PATH: _app(query_server(_session_of), QUERY_PATH)}
     served = {
         PATH: Served(tools, "contextkeep.context.v1.Tools", scope="read", scopes=("read", "write")),

@@ -100,6 +100,12 @@ def _described(tool: Tool) -> types.Tool:
 
 
 async def _call_tool(session: QuerySession, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    """Call a tool, and return its answer; an error names the model's argument instead of the RPC's field.
+
+    Raises:
+        ToolNotFound: there is no tool with this name.
+        ContextKeepError: the error of the RPC.
+    """
     tool = TOOLS_BY_NAME.get(name)
     if tool is None:
         raise ToolNotFound(f"there is no tool {name[:100]!r}; use {QUERY_CONTEXT} or {LIST_CONTEXT_PROVIDERS}")

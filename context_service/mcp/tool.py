@@ -130,9 +130,9 @@ class Services:
 class Surroundings:
     """The facts of a call that the connection sets, so that the model cannot choose them."""
 
-    current_entity: str = ""  # empty: there is none
-    subject_user_id: str = ""  # the user whose data is meant; empty: the key's user, if it has one
-    agent_id: str = ""  # empty: the key's agent, if it has one
+    current_entity: str = ""  # the node that is meant if a model names none; empty if there is none
+    subject_user_id: str = ""  # the user whose data is meant; empty means the key's user, if it has one
+    agent_id: str = ""  # the agent that calls; empty means the key's agent, if it has one
 
     def entity(self, entity_node_id: str) -> str:
         """Return the entity that the call is about.
@@ -347,6 +347,7 @@ def _argument(path: str, arguments: Mapping[str, str]) -> str:
 
 
 def _fill(request: Message, path: str, described: FieldDescriptor, value: Any) -> None:
+    """Set the field of a request at a path to a value; fields whose names end in `_json` get the value as JSON text."""
     *parents, last = path.split(".")
     target: Any = request
     for parent in parents:
@@ -435,6 +436,7 @@ def compact(schema: Any) -> Any:
     definitions = schema.pop("$defs", {})
 
     def walk(value: Any) -> Any:
+        """Return a part of the schema with references replaced by their definitions, and without needless keys."""
         if isinstance(value, list):
             return [walk(item) for item in value]
         if not isinstance(value, dict):

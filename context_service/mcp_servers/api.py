@@ -109,6 +109,7 @@ def _server(server: Server) -> pb.McpServer:
 
 
 def _tool(tool: Tool) -> pb.McpTool:
+    """Return the protobuf message of a tool."""
     return copied(
         pb.McpTool,
         tool,

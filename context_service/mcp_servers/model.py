@@ -49,7 +49,7 @@ class Approval:
     arguments_json: str
     is_default: bool
     records_search_safe: bool
-    definition_sha256: str  # that was read; empty: whichever there is
+    definition_sha256: str  # the hash of the definition that the administrator read; empty accepts the stored one
 
 
 class ToolState(Enum):
@@ -66,7 +66,7 @@ class Definition:
     """The definition of a tool, as its server declares it."""
 
     name: str
-    text: str  # all of it, as JSON of ASCII characters: the same for the same definition
+    text: str  # the whole definition as JSON in ASCII; equal definitions have equal texts
 
     @property
     def sha256(self) -> str:
@@ -186,7 +186,7 @@ class ServerAddress:
 
     url: str
     secret: str = field(default="", repr=False)
-    protocol: str = ""  # how it spoke before; empty: that is to be found out
+    protocol: str = ""  # the version of the protocol that it spoke before; empty if this is not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

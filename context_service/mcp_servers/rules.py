@@ -121,7 +121,7 @@ class McpServers:
             SecretsKeyMissing: no key to encrypt the secret is configured.
             LimitExceeded: a field is too large, or there are too many.
             PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "MCP servers")
         self._check(server_input, secret, clears_secret)
@@ -157,7 +157,8 @@ class McpServers:
         """Return a page of servers, by id, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         return await self._catalog.page(page, query=("ListMcpServers", principal.tenant_id), principal=principal)
 
@@ -168,7 +169,7 @@ class McpServers:
             InvalidArgument: the id is malformed.
             McpServerNotFound: the server does not exist.
             PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "MCP servers")
         _check_id(server_id)
@@ -213,7 +214,8 @@ class McpServers:
         """Return a page of tools, by server and name, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         if server_id:
             _check_id(server_id)
@@ -234,7 +236,7 @@ class McpServers:
             McpToolChanged: the tool's definition is not the one that the caller has read.
             LimitExceeded: a field is too large, or there are too many.
             PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "MCP servers")
         _check_tool(approval.server_id, approval.tool_name)
@@ -289,7 +291,7 @@ class McpServers:
             InvalidArgument: a field is malformed.
             McpToolNotFound: the tool does not exist.
             PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, "MCP servers")
         _check_tool(server_id, tool_name)
@@ -360,7 +362,7 @@ class Rotated:
 
     sealed_again: int = 0
     unreadable: int = 0
-    databases_away: tuple[str, ...] = ()  # that do not answer: the secrets there are as they were
+    databases_away: tuple[str, ...] = ()  # databases that do not answer, so that their secrets are unchanged
 
 
 async def rotate(tenants: Sequence[Tenant], keys: KeyRing) -> Rotated:
@@ -416,6 +418,7 @@ def _no_tool(server_id: str, tool_name: str) -> McpToolNotFound:
 
 
 def _tool(row: Row) -> Tool:
+    """Return a tool from its row."""
     return copied(
         Tool,
         row,

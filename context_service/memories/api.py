@@ -63,6 +63,10 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
             return response
 
         def replay(answer: dict[str, str]) -> pb.RetainMemoryResponse:
+            """Return the answer of the first call to a retry.
+
+            The stored answer has no texts of the caller, so they are taken from the request, which is the same.
+            """
             response = pb.RetainMemoryResponse.FromString(unpacked(answer[RESPONSE]))
             memory_input = request.memory
             response.memory.text, response.memory.key = memory_input.text, memory_input.key
@@ -199,6 +203,11 @@ def _input(message: pb.MemoryInput) -> MemoryInput:
 
 
 def _filter(message: pb.MemoryFilter) -> MemoryFilter:
+    """Return the filter of a request.
+
+    Raises:
+        InvalidArgument: a kind or a time is not valid.
+    """
     return MemoryFilter(
         kinds=frozenset(_kind(f"filter.kinds[{place}]", kind) for place, kind in enumerate(message.kinds)),
         key=message.key,
@@ -225,6 +234,7 @@ def _kind(field: str, number: int) -> MemoryKind:
 
 
 def _memory(memory: Memory) -> pb.Memory:
+    """Return the protobuf message of a memory."""
     return copied(
         pb.Memory,
         memory,

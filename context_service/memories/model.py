@@ -12,8 +12,8 @@ METHOD = "extractive"
 
 LIMIT_DEFAULT, LIMIT_MAX = 20, 100
 
-CONTRADICTIONS_MAX = 10  # that are named
-SOURCES_MAX = 100  # of a memory
+CONTRADICTIONS_MAX = 10  # the most contradicting memories that a memory names
+SOURCES_MAX = 100  # the most sources of a memory
 
 
 class MemoryKind(Enum):
@@ -30,7 +30,7 @@ class MemoryState(Enum):
 
     PENDING = "pending"  # its embedding is not made yet
     INDEXED = "indexed"
-    FAILED = "failed"  # the embedder does not take it
+    FAILED = "failed"  # the embedder refuses its text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +118,8 @@ class RecalledMemories:
     """Memories with their scores, the best first."""
 
     memories: Sequence[tuple[Memory, float]]
-    by_meaning: bool  # else by words alone
-    error: str  # why, where there is an embedder
+    by_meaning: bool  # whether embeddings were compared; if not, the memories are ranked by words alone
+    error: str  # why they were not compared, although an embedder is configured; else empty
     cosines: Mapping[UUID, float | None]  # cosine similarity to the question; None if either has no embedding
 
     @property
@@ -132,8 +132,8 @@ class RecalledMemories:
 class ReflectedMemories:
     """A statement made of memories, and the memories that it rests on."""
 
-    statement: str  # empty: nothing is remembered
-    memories: Sequence[Memory]  # it rests on, in the order of its lines
+    statement: str  # empty if no memory matches
+    memories: Sequence[Memory]  # the memories that the statement rests on, in the order of its lines
     superseded_ids: Sequence[UUID]  # matching memories that are superseded
     recalled: RecalledMemories
     method: str = METHOD
@@ -144,7 +144,7 @@ class Merged:
     """Memories with the same statement, of which one is kept."""
 
     memory_id: UUID
-    merged_ids: Sequence[UUID]  # of the others, the newest first
+    merged_ids: Sequence[UUID]  # the ids of the other memories, the newest first
     text: str = ""  # only in a dry run; applied merges are reported by ids, since stored answers keep no text
 
 
@@ -153,15 +153,15 @@ class Promoted:
     """A lesson that several runs taught, as a new memory."""
 
     experience_ids: Sequence[UUID]
-    memory_id: UUID | None = None  # of the observation; None in a dry run
-    text: str = ""  # of a dry run
+    memory_id: UUID | None = None  # the id of the new observation; None in a dry run
+    text: str = ""  # the lesson; only in a dry run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidated:
     """The merges and promotions of a plan, planned or applied."""
 
-    plan: str  # empty: nothing
+    plan: str  # the id of the plan; empty if there is nothing to do
     merged: Sequence[Merged]
     promoted: Sequence[Promoted]
     has_more: bool
@@ -177,7 +177,7 @@ class NewMemory:
     text: str
     confidence: float
     sources: Sequence[MemorySource]
-    happened_at: datetime | None  # None: now
+    happened_at: datetime | None  # None means now
     key: str
     experience: Experience | None
     statement_sha256: bytes

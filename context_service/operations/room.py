@@ -18,7 +18,7 @@ from service_runtime.auth.audit_trail import AuditTrail
 from service_runtime.auth.derived_keys import DerivedKeys
 from service_runtime.grpc_server.server import Service
 
-_PROBLEMS_SHOWN = 50  # of a check, in the row of its job
+_PROBLEMS_SHOWN = 50  # the most problems of a check that the row of its job has
 
 
 async def open_administration(

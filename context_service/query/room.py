@@ -52,7 +52,7 @@ __all__ = [
     "open_query",
 ]
 
-_REAPED_S = 1.0  # for searches that are still running when the service stops
+_REAPED_S = 1.0  # how long the service waits at its stop for searches that are still running
 
 
 async def open_query(

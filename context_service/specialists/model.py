@@ -14,10 +14,10 @@ class SpecialistInput:
     """A specialist as an administrator describes it: its name, its folder and its instructions."""
 
     specialist_id: str
-    display_name: str = ""  # empty: the id
+    display_name: str = ""  # empty means the id
     instructions: str = ""
-    node_ids: tuple[UUID, ...] = ()  # its folder; empty: it is not wired
-    steps_max: int = 0  # 0: `STEPS_DEFAULT`
+    node_ids: tuple[UUID, ...] = ()  # the nodes that make up its folder; empty if it has no folder yet
+    steps_max: int = 0  # the most searches and readings for a question; 0 means `STEPS_DEFAULT`
     is_default: bool = False
 
 

@@ -22,7 +22,7 @@ SPECIALISTS = Table(
     key="specialist_id",
     columns=("display_name", "instructions", "node_ids", "steps_max", "is_default"),
 )
-SPECIALISTS_MAX = 50  # of a tenant
+SPECIALISTS_MAX = 50  # the most specialists of a tenant
 ID_CHARS_MAX = 50
 INSTRUCTIONS_CHARS_MAX = 8_000
 NODES_MAX = 20
@@ -64,7 +64,7 @@ class Specialists:
             InvalidArgument: a field is malformed.
             LimitExceeded: a field is too large, or there are too many.
             PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, _THINGS)
         _check(specialist_input)
@@ -81,7 +81,8 @@ class Specialists:
         """Return a page of specialists, by id, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         return await self._catalog.page(page, query=("ListSpecialists", principal.tenant_id), principal=principal)
 
@@ -96,7 +97,7 @@ class Specialists:
             InvalidArgument: the id is malformed.
             SpecialistNotFound: the specialist does not exist.
             PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_unbound(principal, _THINGS)
         _check_id("specialist_id", specialist_id)

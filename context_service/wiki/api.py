@@ -95,6 +95,11 @@ def _name(request: _Names) -> PageName:
 
 
 def _input(message: pb.PageInput) -> PageInput:
+    """Return the page that a request has.
+
+    Raises:
+        InvalidArgument: the id of a memory, or a time, is malformed.
+    """
     return copied(
         PageInput,
         message,
@@ -108,6 +113,7 @@ def _input(message: pb.PageInput) -> PageInput:
 
 
 def _page(page: Page, *, whole: bool = False) -> pb.Page:
+    """Return the protobuf message of a page; only with `whole`, it has the text and the sources."""
     return copied(
         pb.Page,
         page,

@@ -17,18 +17,19 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.values.checks import check_count, check_long_text, check_text
 
 PAGE_BYTES_MAX = 1024 * 1024
-PAGES_MAX = 10_000  # of a user
-VERSIONS_MAX = 50  # that are kept of a page, the newest
-VERSIONS_BYTES_MAX = 16 * 1024 * 1024  # of them, together; the newest stays, however large
+PAGES_MAX = 10_000  # the most pages of a user
+VERSIONS_MAX = 50  # only the newest versions of a page are kept
+# The most bytes of all kept versions of a page together; the newest version stays even if it is larger.
+VERSIONS_BYTES_MAX = 16 * 1024 * 1024
 SECTIONS_MAX = 2_000
 SLUG_CHARS_MAX = 128
 TITLE_CHARS_MAX = 200
 ALIASES_MAX, ALIAS_CHARS_MAX = 20, 200
 SOURCES_MAX, LABEL_CHARS_MAX, URI_CHARS_MAX, SOURCE_ID_CHARS_MAX = 100, 500, 2_000, 200
-CITED_MAX = 200  # memories
-NAME_CHARS_MAX = 512  # of an app or an agent bundle
+CITED_MAX = 200  # the most memories that a page cites
+NAME_CHARS_MAX = 512  # the most characters of the id of an app or an agent bundle
 
-# Words of small letters and digits, parted by single marks: "refunds", "customers/acme-corp", "notes/2026.11".
+# Words of lower-case letters and digits, separated by single marks: "refunds", "customers/acme-corp", "notes/2026.11".
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*(?:/[a-z0-9]+(?:[-_.][a-z0-9]+)*)*")
 _NOT_OF_SLUG = re.compile(r"[^a-z0-9]+")
 
@@ -46,7 +47,7 @@ class PageSource:
 class PageInput:
     """A page as its writer sends it."""
 
-    slug: str  # empty: made of the title
+    slug: str  # if empty, it is made from the title
     title: str
     markdown: str
     aliases: Sequence[str] = ()
@@ -174,10 +175,11 @@ def check_page(page_input: PageInput) -> None:
 
 
 def check_slug(slug: str) -> None:
-    """Check a slug, and return it; make one from the title if it is empty.
+    """Check a slug; an empty one is allowed, because it is made from the title later.
 
     Raises:
-        InvalidArgument, LimitExceeded: the slug is malformed or too long; the error names the field.
+        InvalidArgument: the slug is malformed.
+        LimitExceeded: the slug is too long.
     """
     check_text("page.slug", slug, chars_max=SLUG_CHARS_MAX)
     if slug and not _SLUG.fullmatch(slug):
@@ -221,7 +223,7 @@ class PagePassage:
     slug: str
     title: str
     version: int
-    heading: str  # with those above it; empty: it stands before the first one
+    heading: str  # the heading after the headings above it; empty for a text before the first heading
     ordinal: int
     text: str
     written_at: datetime
@@ -230,7 +232,7 @@ class PagePassage:
     stale: Sequence[str]  # why the page is out of date
     score: float
     cosine: float | None = None  # cosine similarity to the question; None if either has no embedding
-    cites: Sequence[UUID] = ()  # of memories that were asked about
+    cites: Sequence[UUID] = ()  # the memories that the page cites, of those for which it was searched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +268,7 @@ class PageIndexEntry:
 
     headings: Sequence[str]
     pieces: Sequence[PagePiece]
-    numbers: Sequence[Sequence[int]]  # of the terms of each
+    numbers: Sequence[Sequence[int]]  # for each piece: the numbers of its terms in the index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

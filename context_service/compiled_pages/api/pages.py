@@ -143,6 +143,7 @@ def tried_page(rules: DefinitionRules, compiled_node: CompiledNode) -> definitio
 
 
 def _progress(counts: Counts) -> pb.CompilePagesResponse:
+    """Return the protobuf message of a compile's progress."""
     return copied(
         pb.CompilePagesResponse,
         counts,
@@ -181,6 +182,7 @@ def _page(page: KeptPage) -> pb.CompiledPage:
 
 
 def _facet(facet: KeptFacet) -> pb.Facet:
+    """Return the protobuf message of a facet; a facet that a caller added has no version of a definition."""
     return copied(
         pb.Facet,
         facet,
@@ -192,6 +194,7 @@ def _facet(facet: KeptFacet) -> pb.Facet:
 
 
 def _source(source: FacetNode | NamedSource) -> pb.FacetSource:
+    """Return the protobuf message of a facet's source: a named one, or a node with the edge that led to it."""
     if isinstance(source, NamedSource):
         return pb.FacetSource(label=source.label, uri=source.uri)
     return pb.FacetSource(

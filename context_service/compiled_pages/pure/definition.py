@@ -86,7 +86,7 @@ class FacetWalk:
 class FacetRules:
     """A part of a page, as its author writes it. The fields are CEL unless they say otherwise."""
 
-    slug: str  # no CEL, as the next four
+    slug: str  # a fixed text, not a CEL expression, as are the next four fields
     heading: str
     kind: FacetKind
     walk: FacetWalk | None = None  # None reads only the page's own node

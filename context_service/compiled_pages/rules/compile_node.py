@@ -106,7 +106,7 @@ class PageMaking:
             problem = await self._walk(root, together, depends_on, owners)
             if not problem:
                 continue
-            for reader in together:  # not all of them need come too far
+            for reader in together:  # the shared walk reached a limit, which a walk for one facet alone may not reach
                 reader.begin()
                 if len(together) > 1:
                     problem = await self._walk(root, [reader], depends_on, owners)

@@ -87,6 +87,7 @@ class Definitions:
         await self.compiled(rules, principal=principal)
 
         async def work(transaction: Transaction) -> Definition:
+            """Write the rules as a new version, unless the newest version has the same rules and is not retired."""
             await self._rows.lock(transaction)
             newest = await self._rows.newest(transaction, name)
             if newest and newest.rules == rules and newest.state is not DefinitionState.RETIRED:

@@ -88,6 +88,7 @@ class FacetSearch:
         return None
 
     async def _visible_hits(self, ranked: Sequence[Ranked], principal: Principal) -> list[FacetPassage]:
+        """Read the ranked passages with their pages; of equal facets of several audiences, only one is returned."""
         if not ranked:
             return []
         places = [{"n": number, "seq": one.row.seq, "ordinal": one.row.ordinal} for number, one in enumerate(ranked)]
@@ -106,6 +107,7 @@ def _same(row: Row) -> object:
 
 
 def _hit_of(row: Row, ranked: Ranked) -> FacetPassage:
+    """Return a passage with its facet, its score, and the reasons why it is out of date."""
     return copied(
         FacetPassage,
         row,

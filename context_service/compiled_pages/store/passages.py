@@ -29,6 +29,7 @@ def facet_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return the feed that gives the index the passages of facets."""
 
     async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
+        """Make the passages of a facet again from its text; each facet has one row."""
         (row,) = rows
         split = partial(cut_of, row.title, row.aliases, row.heading, row.text, scope_id=scope.id)
         pieces = await asyncio.to_thread(split, count=count_tokens)

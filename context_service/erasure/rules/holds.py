@@ -114,7 +114,8 @@ class Holds:
         """Return a page of holds, the newest first, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
             PermissionDenied: the key is bound, for example to an app or a graph.
         """
         check_unbound(principal)

@@ -92,6 +92,7 @@ class KnowledgeBases:
             )
 
         async def work(transaction: Transaction) -> Base:
+            """Write the base, and refuse a change of its bounds or of its Amazon Bedrock base."""
             base = await self._catalog.put_in(transaction, base_input.name, values_of(base_input), by=principal.subject)
             if base.content.walls != base_input.walls:
                 raise InvalidArgument(
@@ -110,8 +111,9 @@ class KnowledgeBases:
         """Return a base, with the number of its documents in each state.
 
         Raises:
-            InvalidArgument, LimitExceeded: the name is malformed.
-            KnowledgeBaseNotFound: there is none that the caller may see.
+            InvalidArgument: the name is blank.
+            LimitExceeded: the name is too long.
+            KnowledgeBaseNotFound: the base does not exist, or the caller may not see it.
         """
         check_name("name", name)
         base = await self._catalog.get(name, principal=principal)
@@ -121,7 +123,8 @@ class KnowledgeBases:
         """Return a page of those that the caller may see, by name, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         query = ("ListKnowledgeBases", principal.tenant_id)
         return await self._catalog.page(page, query=query, principal=principal)
@@ -181,7 +184,8 @@ class KnowledgeBases:
         """Return a page of the documents of a base, the newest first, and the token of the next page.
 
         Raises:
-            InvalidArgument, InvalidPageToken: the page size or the page token is invalid.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
             LimitExceeded, KnowledgeBaseNotFound: as of `get`.
         """
         base = await self.get(name, principal=principal)

@@ -32,6 +32,7 @@ def document_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return the feed that gives the index the passages of documents; of one being read, those written so far."""
 
     async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
+        """Make the passages of a document again from its text; each document has one row."""
         (row,) = rows
         split = partial(cut_document, row.name, row.content_type, row.text, row.page_starts, scope_id=scope.id)
         pieces = await asyncio.to_thread(split, count=count_tokens)

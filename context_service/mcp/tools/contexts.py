@@ -12,7 +12,7 @@ from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1.message_pb2 import ChatMessage
 from contextkeep.errors import InvalidArgument, MessageNotFound
 
-_PIECES = 8  # that an answer has room for, of letters of four bytes and more
+_PIECES = 8  # a text is cut into pieces of an eighth of an answer, because a character may take four bytes or more
 
 
 async def _recalled(response: pb.RecallResponse) -> Document:
@@ -55,6 +55,11 @@ async def _read_quoted(use: Use, arguments: Any) -> Document:
 
 
 async def _quoted(use: Use, arguments: Any, place: int) -> tuple[str, artifacts_pb.Artifact | ChatMessage]:
+    """Return the artifact or the message that a ref names, with its kind; a negative `place` stands for an artifact.
+
+    Raises:
+        MessageNotFound: the context has no such message.
+    """
     contexts, subject = use.services.contexts, use.subject_user_id
     if place < 0:
         of_ref = artifacts_pb.GetArtifactRequest(

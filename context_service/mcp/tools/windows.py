@@ -20,15 +20,15 @@ from service_runtime.inputs.documents import beside_the_loop
 Section = Literal["sub_goal", "value", "decision", "question", "error", "artifact", "progress"]
 
 _IN_FRONT = ("system", "systemInstruction")
-_MESSAGES = ("messages", "contents", "input")  # what vendors call them
-_PIECES = 8  # that an answer has room for, of letters of four bytes and more
+_MESSAGES = ("messages", "contents", "input")  # the names that vendors give to the list of messages
+_PIECES = 8  # a text is cut into pieces of an eighth of an answer, because a character may take four bytes or more
 _ROWS_MAX = 200  # messages or pieces of an answer
 
 
 async def _pack(tool: Tool, use: Use, arguments: Any) -> Document:
     """Answer a page of a pack's messages. Its token stays valid while messages are appended, until the window folds."""
     packed = await use.services.packing.Pack(tool.request(use, arguments), None)
-    packed.ClearField("prefix_bytes")  # of bytes that are not in the answer
+    packed.ClearField("prefix_bytes")  # it counts bytes that are not in the answer
     packed.ClearField("prefix_sha")
     described = await plain(packed)
     rows = _rows(described.pop("messages"))

@@ -37,7 +37,7 @@ async def _read_record(tool: Tool, use: Use, arguments: Any) -> Document:
     inline = (record.content_json or record.content_text).encode()
     record.ClearField("content_json")
     record.ClearField("content_text")
-    query = ("wm_read", record.working_memory_id, record.sha256)  # of other content the token means nothing
+    query = ("wm_read", record.working_memory_id, record.sha256)  # a token for other content is refused
     (start,) = decode_token(query, arguments.page_token, parts=1) or (0,)
     if type(start) is not int or not 0 <= start <= record.size_bytes:
         raise InvalidPageToken("page_token is malformed", field=f"{ARGUMENTS}.page_token")

@@ -10,11 +10,11 @@ from service_runtime.values.checks import check_between, check_text, check_texts
 
 TEXT_CHARS_MAX = 8_000
 KEY_CHARS_MAX = 200
-EXPERIENCE_CHARS_MAX = 2_000  # of a goal, and of an outcome
+EXPERIENCE_CHARS_MAX = 2_000  # the most characters of a goal, and also of an outcome
 LABEL_CHARS_MAX, URI_CHARS_MAX, REF_CHARS_MAX = 500, 2_000, 200
 QUERY_CHARS_MAX = 8_000
 RUNS_MAX = 20
-NAME_CHARS_MAX = 512  # of an app, or an agent bundle
+NAME_CHARS_MAX = 512  # the most characters of the id of an app or an agent bundle
 
 
 def check_memory(memory_input: MemoryInput) -> None:

@@ -13,7 +13,7 @@ from context_service.retrieval.pure.facts import fact_of
 from context_service.retrieval.pure.text_pieces import TextPiece, pieces
 
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
-_BETWEEN = "\x1f"  # no word has it
+_BETWEEN = "\x1f"  # a separator that occurs in no word
 
 
 def pieces_of(text: str, key: str, experience: Experience | None, *, count: Callable[[str], int]) -> list[TextPiece]:

@@ -29,7 +29,7 @@ from service_runtime.values.copying import copied
 from service_runtime.values.ids import new_id
 
 CHANGEABLE = ("text", "kind", "confidence", "source", "happened_at", "key", "experience")
-MEMORIES_MAX = 100_000  # of a user, an app and an agent bundle
+MEMORIES_MAX = 100_000  # the most memories of a user in one app and agent bundle
 _CUTTING = 16  # times as long as parsing: words are cut, stemmed and counted
 
 
@@ -65,7 +65,7 @@ class Memories:
         Raises:
             InvalidArgument, LimitExceeded: the memory is malformed, or the user has too many.
             PermissionDenied: it names an app or an agent bundle that the principal is not bound to.
-            RequestIdReused: see `Requests.claim`.
+            RequestIdReused: another request had the same request id.
         """
         check_memory(memory_input)
         memory_input = within_bounds(memory_input, principal)
@@ -87,12 +87,14 @@ class Memories:
         principal: Principal,
         request: Request | None,
     ) -> Memory:
-        """Correct the fields `names` of a memory, and return it.
+        """Change the fields of a memory that `names` lists, and return the memory.
 
         Raises:
             MemoryNotFound: the caller has no memory with this id.
             VersionConflict: the memory has another version than `expected_version`, which is not 0.
-            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+            InvalidArgument: a field is malformed, or cannot be changed.
+            LimitExceeded: a field is too large.
+            RequestIdReused: another request had the same request id.
         """
         for name in names:
             if name not in CHANGEABLE:
@@ -138,7 +140,7 @@ class Memories:
 
         Raises:
             MemoryNotFound: the caller has no memory with this id.
-            RequestIdReused: see `Requests.claim`.
+            RequestIdReused: another request had the same request id.
         """
 
         async def work(transaction: Transaction) -> Memory:
@@ -154,7 +156,8 @@ class Memories:
         """Return a page of memories, the last retained first, and the token of the next page.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         check_filter(which)
         said = sorted(kind.value for kind in which.kinds)

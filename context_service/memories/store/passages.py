@@ -12,7 +12,7 @@ from service_runtime.postgres import Row, Transaction
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied
 
-_MEMORIES = 200  # of a page
+_MEMORIES = 200  # memories that one statement reads
 
 SQL = SqlFile.of(__file__)
 _LOCK = SQL["lock"]
@@ -27,6 +27,7 @@ def memory_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return the feed that verifies and rebuilds the passages of users' memories; a user without any has no origins."""
 
     async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
+        """Make the passages of a memory again from its text; each memory has one row."""
         (row,) = rows
         experience = copied(Experience, row)
         pieces = pieces_of(row.text, row.key, experience, count=count_tokens)

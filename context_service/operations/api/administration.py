@@ -90,6 +90,7 @@ class AdministrationServicer(OperationsServicer):
 
 
 def _caller(caller: Caller) -> pb.GetCallerResponse:
+    """Return the protobuf message of the caller: its key, its scopes and its bounds."""
     principal = caller.principal
     return copied(
         pb.GetCallerResponse,

@@ -88,6 +88,7 @@ def _tenant(tenant: StoredTenant) -> pb.Tenant:
 
 
 def _job(job: Job) -> pb.Job:
+    """Return the protobuf message of a job."""
     return copied(
         pb.Job,
         job,

@@ -32,7 +32,7 @@ _log = logging.getLogger("jobs")
 
 TOLD_S = 1.0  # between two writes of the progress
 SILENT_S = 60.0  # without a write: the process is considered gone
-_KEPT = 1000  # of a tenant, the newest
+_KEPT = 1000  # only the newest jobs of a tenant are kept
 
 Progress = dict[str, Any]
 Tell = Callable[[Progress], None]
@@ -68,7 +68,7 @@ class Jobs:
     def __init__(self, database: Database, kinds: Mapping[str, Kind]) -> None:
         self._database = database
         self._kinds = kinds
-        self._running: dict[str, UUID] = {}  # until its end is written; then the next one may start
+        self._running: dict[str, UUID] = {}  # by kind: the job that is running; another one may not start meanwhile
         self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -127,7 +127,8 @@ class Jobs:
 
         Raises:
             PermissionDenied: the principal is not a key of an operator.
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         await check_operator(self._database, principal)
         query = ("ListJobs", principal.tenant_id)
@@ -151,7 +152,7 @@ class Jobs:
         raised.
         """
         current_call.set(None)  # the deadline of the call must not end the job
-        await row_written  # until its row is there
+        await row_written  # wait until the row of the job exists
         progress_box: list[Progress] = [{}]
         telling = asyncio.create_task(self._keep_telling(door, parameters, progress_box))
         state, error, done = "FAILED", "", None
@@ -173,6 +174,7 @@ class Jobs:
             _log.warning("result of a job not written", extra={"job_id": parameters["id"], "error": str(failure)})
 
     async def _keep_telling(self, door: Tenant, parameters: dict[str, Any], progress_box: list[Progress]) -> None:
+        """Write the newest progress of a job to its row at intervals, until cancelled."""
         while True:
             await asyncio.sleep(TOLD_S)
             try:

@@ -58,7 +58,8 @@ class Tenants:
 
         Raises:
             PermissionDenied: the principal is not a key of an operator.
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         query = ("ListTenants",)
         after_id = pages.decode_id(query, page.token)

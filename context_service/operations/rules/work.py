@@ -19,12 +19,12 @@ _KIND_CHARS_MAX = 100
 class OwedWork:
     """The queued work of a kind in a database."""
 
-    database: str  # its name; empty: the home database
+    database: str  # the name of the database; empty for the home database
     kind: str
     owed: int
-    failed: int  # of it: attempted at least once, and waiting for a retry
+    failed: int  # the number of these items that were attempted at least once and wait for a retry
     oldest_at: datetime
-    last_error: str  # of one of the failed items
+    last_error: str  # the last error of one of the failed items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class QueuedWork:
     """The queued work, by kind and database."""
 
     work: Sequence[OwedWork]
-    databases_away: Sequence[str]  # that did not answer: their work is unknown
+    databases_away: Sequence[str]  # databases that did not answer, so that their work is unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Retried:
     """The number of items that are retried."""
 
     count: int
-    databases_away: Sequence[str]  # that did not answer: none of theirs is retried
+    databases_away: Sequence[str]  # databases that did not answer, so that none of their work is retried
 
 
 class Work:

@@ -237,6 +237,7 @@ def _expanded(expanded: ExpandedRef) -> pb.ExpandedRef:
 
 
 def _answered_provider(progress: ProviderProgress) -> pb.AnsweredProvider:
+    """Return the protobuf message of one provider's answer, for the stream."""
     families = {progress.status.entry.info.id: progress.status.entry.info.family}
     return pb.AnsweredProvider(
         status=_status(progress.status),
@@ -274,6 +275,7 @@ def _hit(hit: Fused, rank: int, families: Mapping[str, str]) -> pb.QueryHit:
 
 
 def _source(candidate: Candidate, family: str) -> pb.HitSource:
+    """Return the protobuf message of one source of a hit."""
     return copied(
         pb.HitSource,
         candidate.hit,
@@ -285,6 +287,7 @@ def _source(candidate: Candidate, family: str) -> pb.HitSource:
 
 
 def _status(status: Status) -> pb.ProviderStatus:
+    """Return the protobuf message of a provider's status."""
     return copied(
         pb.ProviderStatus,
         status,
@@ -317,6 +320,7 @@ def _provider(ruled: Ruled, last: Last | None) -> pb.ContextProvider:
 
 
 def _provider_policy(ruled: Ruled, setting: Setting) -> pb.ProviderPolicy:
+    """Return the protobuf message of a provider with the policy applied, and with the tenant's setting for it."""
     info = ruled.entry.info
     return pb.ProviderPolicy(
         provider_id=info.id,

@@ -80,6 +80,7 @@ class SourceTestsServicer(source_tests_pb2_grpc.SourceTestsServicer):
 
 
 def _test(test: SourceTest) -> pb.SourceTest:
+    """Return the protobuf message of a stored test."""
     return copied(
         pb.SourceTest,
         test,
@@ -92,6 +93,7 @@ def _test(test: SourceTest) -> pb.SourceTest:
 
 
 def _compared(name: str, first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> pb.ComparedProvider:
+    """Return the protobuf message that compares a provider in two tests; None stands for a test that did not ask it."""
     left, right = first or {}, other or {}
     return pb.ComparedProvider(
         provider_id=name,

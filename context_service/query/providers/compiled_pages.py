@@ -12,9 +12,9 @@ from context_service.retrieval.model import BRAIN
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.copying import copied
 
-TRUST = 3  # of a facet whose kind says nothing else; each says its own
+TRUST = 3  # the trust of the provider; each hit has the trust of its facet's kind instead
 _BETWEEN = " > "
-_PUT = "put"  # in ids, between the page and the slug of a facet that a caller put
+_PUT = "put"  # the part of an id between the page and the slug of a facet that a caller added
 
 __all__ = ["BRAIN", "TRUST", "CompiledFacets"]
 

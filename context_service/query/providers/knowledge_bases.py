@@ -12,7 +12,7 @@ from context_service.retrieval.model import KNOWLEDGE_BASE
 from service_runtime.rpc.principal import Principal
 
 TRUST = 2
-WHOLE_CHARS_MAX = 1024 * 1024  # of all documents that are expanded at once
+WHOLE_CHARS_MAX = 1024 * 1024  # the most characters of all documents that one call expands
 _SHOWN_MAX = 3  # bases that a status names
 _BETWEEN = " > "
 

@@ -17,7 +17,7 @@ from service_runtime.rpc.principal import Principal
 TRUST = 3
 _SENTENCES = 8
 _TARGET = "memories of the user"
-_IDS_MAX = 20  # that a statement names, of those it rests on
+_IDS_MAX = 20  # the metadata of a statement name at most this many of the memories that it rests on
 
 
 class UserMemories:
@@ -104,6 +104,7 @@ def _recalled(memory: Memory, score: float, cosine: float | None) -> Hit:
 
 
 def _reflected(reflected: ReflectedMemories) -> Hit:
+    """Return a statement made of memories as one hit, whose metadata name the memories."""
     memories, cosines = reflected.memories, reflected.recalled.cosines
     ids = [str(memory.memory_id) for memory in memories]
     return Hit(
@@ -113,6 +114,6 @@ def _reflected(reflected: ReflectedMemories) -> Hit:
         scope=QueryScope.PERSONAL,
         metadata={"memory_ids": ",".join(ids[:_IDS_MAX]), "memory_count": len(ids)},
         as_of=max(memory.happened_at for memory in memories),
-        # As near as the nearest that it rests on.
+        # The statement is as similar to the query as the most similar of its memories.
         cosine=max((known for memory in memories if (known := cosines[memory.memory_id]) is not None), default=None),
     )

@@ -25,7 +25,9 @@ from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("query")
 
-_SHARE = 0.4  # of the time that is left when the memories are there
+# After the memories were found, the pages that cite them must be found within this share of the remaining time, and
+# within this number of seconds.
+_SHARE = 0.4
 _WAITED_S_MAX = 1.0
 
 

@@ -36,10 +36,10 @@ from service_runtime.rpc.calls import answer_s, remaining_s
 from service_runtime.rpc.principal import Principal
 
 SUB_AGENT = "sub-agent"
-DEADLINE_MODEL_S = 15.0  # of one that has a model, unless its setting says another
-_MODEL_SHARE = 0.8  # of its time for the model; then the queries answer
+DEADLINE_MODEL_S = 15.0  # the deadline of a specialist with a model, unless a setting has another one
+_MODEL_SHARE = 0.8  # the share of the time in which the model must answer; the rest is for plain queries
 _EXPANDED_BY = 3  # hits whose words the last query asks for, too
-_SCORED_BYTES = 16  # of a character, for `beside_the_loop`, which counts as parsers do
+_SCORED_BYTES = 16  # scoring a character takes as long as parsing this many bytes (for `beside_the_loop`)
 _DISPLAY_CHARS_MAX = 100
 _TEAM = frozenset({QueryScope.TEAM})
 
@@ -202,7 +202,8 @@ class _Folder:
         self, workspace: Workspace, node_ids: Sequence[UUID], request: ProviderQuery, principal: Principal
     ) -> None:
         self._workspace = workspace
-        # Whose folder it is, the agent of the question does not decide: whom it may ask, its policy has said.
+        # The folder belongs to the specialist, so the agent of the query is left out here. The agent's policy was
+        # checked before the specialist was asked.
         self._within = replace(request, node_ids=tuple(node_ids), agent_id="", target=None, scopes=_TEAM)
         self._slowest_s = 0.0
         self.asked = request

@@ -18,7 +18,7 @@ from contextkeep.errors import NodeNotFound
 from service_runtime.rpc.principal import Principal
 
 TRUST = 2
-WHOLE_CHARS_MAX = 1024 * 1024  # of all records that are expanded at once
+WHOLE_CHARS_MAX = 1024 * 1024  # the most characters of all records that one call expands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ class Workspace:
                 depth_max=self._depth_max,
                 entity_types=(),
                 include_start=False,
-                include_archived=True,  # else what hangs below an archived node would hang below nothing
+                include_archived=True,  # otherwise nodes below an archived node would not be found
                 fields=frozenset(),
                 with_edges=False,
             )
@@ -155,8 +155,8 @@ class Workspace:
                     below |= dict.fromkeys(UUID(node.node_id) for node in page.nodes)
                     if page.next_page_token or len(below) > ENTITIES_MAX:
                         return list(below)[:ENTITIES_MAX], False
-            except NodeNotFound:  # there is none, or it is not the caller's: its records have walls of their own
-                continue
+            except NodeNotFound:
+                continue  # the node does not exist, or the caller may not see it; its records are checked anyway
         return list(below), True
 
 
@@ -171,6 +171,7 @@ def _files(count: int) -> str:
 
 
 def _where_json(request: ProviderQuery, principal: Principal) -> str:
+    """Return the condition on records that follows from the times and scopes of a query; empty if there is none."""
     conditions: list[dict[str, object]] = []
     if request.time_from:
         conditions.append({"updated_at": {"$gte": request.time_from.isoformat()}})

@@ -23,7 +23,7 @@ from context_service.query.pure.provider_table import Expanding, ProviderEntry
 from context_service.query.pure.request import Selected, provider_of
 from service_runtime.values.copying import copied
 
-BYTES_MAX = 1024 * 1024  # of all texts of an answer, in UTF-8
+BYTES_MAX = 1024 * 1024  # the most bytes of all texts of an answer together, in UTF-8
 
 NOT_FOUND = "the ref does not exist, or may not be read"
 _CANNOT = "its provider has no whole texts"

@@ -109,7 +109,7 @@ def text_of(text: object, *, chars_max: int) -> str:
     if text.isascii():
         if text.isprintable():
             return text
-        if text.replace("\n", "").isprintable():  # so are nearly all that have lines
+        if text.replace("\n", "").isprintable():  # a fast path for nearly all texts of several lines
             return text.strip()
     # A text has few different letters.
     hidden = {
@@ -120,7 +120,7 @@ def text_of(text: object, *, chars_max: int) -> str:
 
 def line_of(text: object, *, chars_max: int) -> str:
     """Return a text as one line."""
-    if type(text) is str and len(text) <= chars_max and text.isascii() and text.isprintable():  # so are nearly all
+    if type(text) is str and len(text) <= chars_max and text.isascii() and text.isprintable():  # a fast path
         return " ".join(text.split())
     return " ".join(text_of(text, chars_max=chars_max).split())
 

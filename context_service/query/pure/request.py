@@ -27,10 +27,10 @@ from service_runtime.values.checks import check_at_most, check_between, check_co
 QUERY_CHARS_MAX = 8_000
 LIMIT_DEFAULT, LIMIT_MAX = 20, 50
 TOKENS_MAX = 100_000
-REFS_MAX = 20  # that are expanded at once
+REFS_MAX = 20  # the most refs that one query expands
 REF_CHARS_MAX = 400
 
-_SHOWN_CHARS = 80  # of a name that is none
+_SHOWN_CHARS = 80  # an error shows at most this many characters of an unknown name
 
 
 class Mode(Enum):
@@ -81,13 +81,13 @@ class QueryRequest:
     context_ids: tuple[UUID, ...] = ()
     node_ids: tuple[UUID, ...] = ()
     has_workspace_options: bool = False
-    memory_mode: MemoryMode | None = None  # None: the default
+    memory_mode: MemoryMode | None = None  # None means the tenant's setting, or the default
     has_memory_options: bool = False
     tokens_max: int = 0
     time_from: datetime | None = None
     time_to: datetime | None = None
     explain: bool = False
-    agent_id: str = ""  # for which agent; empty: the credential's, if it has one
+    agent_id: str = ""  # the agent that asks; empty means the agent of the key, if it has one
     expand_refs: tuple[str, ...] = ()
 
     def check(self) -> None:

@@ -83,7 +83,7 @@ class Policies:
         """Return the result of `of` from the cache, without waiting, or None if it is not all there.
 
         Raises:
-            As `of` raises.
+            InvalidArgument, LimitExceeded, AgentNotFound: as in `of`.
         """
         check_text("agent_id", agent_id, chars_max=ID_CHARS_MAX)
         agent = None
@@ -138,7 +138,7 @@ class Policies:
         Raises:
             InvalidArgument, LimitExceeded: the provider or a field does not exist, or the field does not apply to it.
             PermissionDenied: the key is bound.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         check_text("setting.provider_id", provider_id, chars_max=_ID_CHARS_MAX, required=True)
         is_own = any(entry.info.id == provider_id for entry in await self.own(principal))
@@ -146,7 +146,7 @@ class Policies:
             raise InvalidArgument(f"there is no provider {provider_id!r}", field="setting.provider_id")
         setting.check(provider_id)
         if is_own and setting.is_default is not None:
-            # Kept in one place, so that it ends with the approval.
+            # For these providers the default is stored only with the approval, so that both end together.
             raise InvalidArgument(
                 "setting.is_default of a tenant's own provider is set where the provider is put or approved",
                 field="setting.is_default",
@@ -167,7 +167,7 @@ class Policies:
 
         try:
             return await self._database.of(principal).transaction(self._requests.once(request, work))
-        finally:  # also after a commit whose answer was lost
+        finally:  # drop the cache after an error, too, because a commit may have succeeded although its answer was lost
             self._known.forget()
 
 

@@ -307,7 +307,7 @@ class ContextQueries:
         return await texts if inspect.isawaitable(texts) else texts
 
     async def _answer(self, query: str, shown_hits: Sequence[Fused], size_bytes: int) -> QuotedAnswer | None:
-        """Return the answer of the model, or quotations of hits if the model fails or there is none."""
+        """Return the answer of the model; quote the hits instead if the model fails or none is configured."""
         reason = ""
         if self._chat is not None and shown_hits:
             calls.end_turn()  # only the model remains, which is slow

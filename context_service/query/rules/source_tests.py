@@ -19,7 +19,7 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.values.checks import check_text
 from service_runtime.values.ids import new_id
 
-ANSWER_BYTES_MAX = 1024 * 1024  # that are kept of one answer
+ANSWER_BYTES_MAX = 1024 * 1024  # an answer is stored only up to this size
 LABEL_CHARS_MAX = 200
 CUT = "what providers gave is cut: an answer is kept up to 1 MiB"
 
@@ -140,7 +140,8 @@ class SourceTests:
         """Return tests without their answers, the newest first, and the token of the next page, empty at the end.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         query = ("ListSourceTests", principal.tenant_id)
         key = pages.decode_token(query, page.token, parts=2)

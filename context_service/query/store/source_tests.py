@@ -15,7 +15,7 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied, fields_of
 
-KEPT_MAX = 200  # of a tenant, the newest
+KEPT_MAX = 200  # only the newest tests of a tenant are kept
 
 _WHY = "an administrator tests the sources of the tenant, for any of its users"
 

@@ -100,7 +100,7 @@ class _Package:
             parser.close()
         except DefusedXmlException:
             raise Refused(Reason.FORBIDDEN, "its XML defines entities, or a type") from None
-        except (SyntaxError, ValueError, LookupError) as error:  # which ParseError is; an encoding that is not known
+        except (SyntaxError, ValueError, LookupError) as error:  # ParseError is a SyntaxError
             raise Refused(Reason.NOT_AS_SAID, f"there is no XML in {name}: {error}"[:200]) from None
         yield target.take()
 

@@ -19,7 +19,7 @@ from service_runtime.postgres import Database
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 
-NEAREST_MAX = 50  # passages that are candidates by their vectors alone
+NEAREST_MAX = 50  # the most passages that become candidates by their vectors alone
 
 Place = tuple[int, int]  # `seq` and `ordinal`
 
@@ -32,8 +32,8 @@ _COSINES = SQL["cosines"]
 class Near:
     """How similar passages are to a query, and which are nearest."""
 
-    cosines: Mapping[Place, tuple[float, float]]  # alone, and with the passage before it
-    nearest: frozenset[Place]  # those that are answers for that alone
+    cosines: Mapping[Place, tuple[float, float]]  # similarity of the passage alone, and with the passage before it
+    nearest: frozenset[Place]  # the passages that are returned for their similarity alone, without a common word
 
 
 class Nearest:
@@ -93,7 +93,7 @@ class Nearest:
             if is_asked
         }
         nearest: set[Place] = set()
-        for which in (0, 1):
+        for which in (0, 1):  # the nearest passages alone, and the nearest ones with the passage before them
             meant = [
                 (of[which], place)
                 for place, of in cosines.items()

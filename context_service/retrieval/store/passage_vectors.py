@@ -28,9 +28,9 @@ from service_runtime.background_work.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Across, Database, Tenant
 from service_runtime.statements.sql_files import SqlFile
 
-SCOPES_MAX = 16  # claimed at once
-TEXTS_MAX = 64  # of a request, and of all scopes that are claimed at once
-BESIDE = 0.7  # weight of the passage before, where both are compared together
+SCOPES_MAX = 16  # the most scopes that a worker claims at once
+TEXTS_MAX = 64  # the most texts of one request, taken from all claimed scopes
+BESIDE = 0.7  # the weight of the passage before a passage, when both are compared with a query together
 
 _WHY = "a background job embeds the texts of all users; no row becomes visible to others"
 
@@ -56,6 +56,8 @@ _STORE = Across(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Text:
+    """The text of a passage that has no vector."""
+
     scope_id: UUID
     seq: int
     ordinal: int
@@ -86,8 +88,9 @@ class PassageVectorMaking(Worker):
             return await self._make(tenant, claimed) if claimed else (0, False)
 
     async def _make(self, tenant: Tenant, claimed: Sequence[QueuedItem]) -> tuple[int, bool]:
-        # All have a share; of scopes with little to do, the rest is not used.
-        """Embed passages of claimed scopes, a share of each; return the number stored, and whether more are due.
+        """Embed passages of claimed scopes; return the number stored, and whether more are due.
+
+        Each scope has the same share of the request. A scope with fewer passages leaves the rest of its share unused.
 
         Raises:
             EmbedderFailed: the embedder does not answer as it should. All claimed scopes are postponed.

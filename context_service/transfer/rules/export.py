@@ -92,7 +92,7 @@ class ArchiveScope:
     """The scope of an export: the whole tenant, or a part of it."""
 
     kind: ScopeKind
-    id: str = ""  # of the context or user, or the name of the graph
+    id: str = ""  # the id of the context or user, or the name of the graph; empty for the tenant
 
 
 @dataclass(slots=True, kw_only=True)

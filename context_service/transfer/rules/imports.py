@@ -932,6 +932,7 @@ class _Import:
         _count(run, CONTEXT.name, written=1)
 
     async def _header(self, transaction: Transaction, header: dict[str, Any]) -> rows.Put:
+        """Write the header of a context."""
         item = orjson.dumps([header])
         return await rows.put(
             transaction, CONTEXT, self._known, list(header), item, count=1, fixed_values={}, source=self._source
@@ -986,7 +987,7 @@ class _Batch:
 
     piece: ArchivePiece
     table: Table
-    names: list[str]  # of the members of each row
+    names: list[str]  # the names of the members that each row has
     rows: list[dict[str, Any]]
     fixed_values: dict[str, Any]
 

@@ -78,6 +78,7 @@ async def read(tenant: Tenant, import_id: UUID) -> Run | None:
 
 
 def _run(row: Row) -> Run:
+    """Return the state of an import from its row."""
     document = orjson.loads(row.open_context) if row.open_context else None
     return copied(
         Run,

@@ -39,7 +39,7 @@ from service_runtime.values.checks import check_count, check_stored, check_text,
 from service_runtime.values.ids import new_id
 
 VERSION_MAX = 2**31 - 1
-_CUTTING = 16  # times as long as parsing takes, as of messages
+_CUTTING = 16  # cutting a text into passages takes this many times as long as parsing it
 
 
 class Pages:
@@ -75,7 +75,10 @@ class Pages:
             VersionConflict: the page has another version than `expected_version`.
             PageNotFound: the page does not exist, and `expected_version` is above 0.
             MemoryNotFound: the page cites a memory that does not exist.
-            InvalidArgument, LimitExceeded, PermissionDenied, RequestIdReused: see the contract.
+            InvalidArgument: a field is malformed.
+            LimitExceeded: a field is too large, or the user has too many pages.
+            PermissionDenied: the page names an app or an agent bundle that the principal is not bound to.
+            RequestIdReused: another request had the same request id.
         """
         check_page(page_input)
         _check_version("expected_version", expected_version or 0)
@@ -169,7 +172,9 @@ class Pages:
             principal: The caller, whose user owns the pages.
 
         Raises:
-            InvalidArgument, InvalidPageToken, LimitExceeded: see the contract.
+            InvalidArgument: the page size is negative.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
+            LimitExceeded: the prefix is too long.
         """
         check_text("slug_prefix", prefix, chars_max=SLUG_CHARS_MAX)
         query = ("ListPages", principal.tenant_id, principal.user_id, prefix, str(memory_id or ""))
@@ -187,7 +192,8 @@ class Pages:
 
         Raises:
             PageNotFound: the page does not exist.
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size is negative, or another field is malformed.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
         """
         name.check()
         query = (
@@ -214,7 +220,8 @@ class Pages:
         Raises:
             PageNotFound: the page does not exist.
             VersionConflict: the page has another version than the expected one.
-            InvalidArgument, RequestIdReused: see the contract.
+            InvalidArgument: the request does not name a page, or the version is negative.
+            RequestIdReused: another request had the same request id.
         """
         name.check()
         _check_version("expected_version", expected_version or 0)

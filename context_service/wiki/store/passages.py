@@ -22,6 +22,7 @@ def page_source(count_tokens: Callable[[str], int]) -> PassageFeed:
     """Return the feed that verifies and rebuilds the passages of users' pages; a user without pages has no origins."""
 
     async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
+        """Make the passages of a page again from its newest version; each page has one row."""
         (row,) = rows
         pieces = cut_of(row.title, row.aliases, list(sections(row.markdown)), count=count_tokens, scope_id=scope.id)
         return IndexedText(

@@ -85,6 +85,7 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
 
 
 def _entity(entity: ManifestEntity) -> pb.ManifestEntity:
+    """Return the protobuf message of an entity of a manifest, with its groups of records."""
     node = entity.node
     return copied(
         pb.ManifestEntity,

@@ -120,6 +120,7 @@ class FieldChecks:
 
     @cached_property
     def _chars_max(self) -> dict[str, int]:
+        """The most characters of each short text of a record, by the name of its field."""
         return {
             "memory_type": _MEMORY_TYPE_CHARS_MAX,
             "subtype": self.type_chars_max,

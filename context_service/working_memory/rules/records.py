@@ -432,7 +432,7 @@ class WorkingMemory:
         Raises:
             RecordExists: there was no earlier call, so the id is taken.
             LimitExceeded: there was no earlier call, so the tenant has no room.
-            RequestIdReused: see the contract.
+            RequestIdReused: another request had the same request id.
         """
         if record := await self.answered(principal, request):
             return record

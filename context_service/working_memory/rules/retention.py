@@ -78,6 +78,6 @@ class Purges:
             due = [row.id for row in await transaction.query(LOCK_DUE_RECORDS, parameters)]
             return await self.purge(transaction, due, principal=SWEEPER, why="retention") if due else 0
 
-        # As a principal that is bound to no user: passages of records have no owner.
+        # This principal is bound to no user, because passages of records have no owner.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
         return await door.transaction(work)

@@ -36,8 +36,9 @@ from service_runtime.values.copying import fields_of
 from service_runtime.values.ids import new_id
 
 INLINE_PROVIDER = "postgres"
-EMBEDDING_TOPIC = "embedding"  # of the outbox: make a vector of the record's text
-TEXT_TOPIC = "text"  # of the outbox: read the record's content, and make it searchable
+# Topics of the outbox, the work queue in Postgres.
+EMBEDDING_TOPIC = "embedding"  # the work: make a vector of the record's text
+TEXT_TOPIC = "text"  # the work: read the record's content, and make it searchable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,14 +236,14 @@ class Records:
         return record_of(row)
 
     async def archive(self, principal: Principal, record_id: UUID) -> Record | None:
-        """Archive a record, log it, and return it; None if there is none that is not archived."""
+        """Archive a record, log it, and return it; None if no such record exists, or if it is archived already."""
         parameters = {"id": record_id, "principal": principal.subject}
         for row in await self._database.of(principal).query(_ARCHIVE_RECORD, parameters):
             return record_of(row)
         return None
 
     async def restore(self, principal: Principal, record_id: UUID) -> Record | None:
-        """Bring an archived or expired record back, log it, and return it; None if there is none."""
+        """Restore an archived or expired record, log it, and return it; None if there is no such record to restore."""
         parameters = {"id": record_id, "principal": principal.subject}
         for row in await self._database.of(principal).query(_RESTORE_RECORD, parameters):
             return record_of(row)

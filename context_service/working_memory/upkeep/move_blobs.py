@@ -122,7 +122,7 @@ class Mover:
     async def _move(
         self, transaction: Transaction, from_id: UUID, to_id: UUID, provider: str, details: dict[str, str]
     ) -> int:
-        """Point the records of a locked blob to another one, and let the sweeper remove the old one after the grace time."""
+        """Point the records of a locked blob to another one, and let the sweeper remove the old one later."""
         return await stored_blobs.move_records(
             transaction,
             from_id,

@@ -148,6 +148,7 @@ def _json_of(draft: RecordInput) -> dict[str, Any]:
 
 
 def _input_of(values: dict[str, Any]) -> RecordInput:
+    """Return the record of an upload, as it was stored when the upload began."""
     values = dict(values)
     for name in ("id", "entity_node_id"):
         values[name] = values[name] and UUID(values[name])

@@ -8,7 +8,7 @@ from context_service.working_memory.store.texts.passages import NODE
 from service_runtime.statements.sql_files import SqlFile
 
 FILES_COUNTED = 1_000  # records that are counted; one more means that there are more
-_WHOLE_PASSAGES_MAX = 4_096  # of a record that are joined to its text
+_WHOLE_PASSAGES_MAX = 4_096  # the most passages of a record that are joined to make its text
 _LOOKED_AT_MAX = 1_000  # passages of a record, from its beginning, among which the best is chosen
 SQL = SqlFile.of(
     __file__,

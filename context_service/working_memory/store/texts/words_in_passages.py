@@ -19,10 +19,10 @@ from context_service.retrieval.room import Passages
 from context_service.working_memory.store.texts.passages import NODE, scope_of
 from service_runtime.rpc.principal import Principal
 
-NODES_MAX = 20  # whose passages a search reads: those with the most
-PASSAGES_MAX = 400  # that a search reads
-# Passages that are read for each word of a record. A number of the index may stand for another word, too: in a file of
-# 400,000 characters, one word in fifty has such a passage in front of its own.
+NODES_MAX = 20  # a search reads passages of at most this many nodes: those with the most passages
+PASSAGES_MAX = 400  # the most passages that a search reads
+# The most passages that are read for each word of a record. More than one is needed, because a number of the index may
+# stand for another word, too: in a file of 400,000 characters, one word in fifty has such a passage before its own.
 TRIED = 2
 
 
@@ -56,7 +56,7 @@ async def found_in_passages(
     terms = list(words)[:ASKED_TERMS_MAX]
     if not terms or not node_ids:
         return []
-    candidates: list[tuple[int, InPassages]] = []  # each after the number of words that it lacks
+    candidates: list[tuple[int, InPassages]] = []  # the number of words that a record lacks, and the record
     for node_id in await passages.scopes_with_passages(principal, NODE, node_ids, count=NODES_MAX):
         matching = await passages.matching(principal, scope_of(node_id), terms)
         sure = [number for number in range(len(terms)) if number not in matching.estimated]
