@@ -51,7 +51,7 @@ async def opened(settings: Settings) -> AsyncIterator[AzureBackend]:
         ProviderNotConfigured: a setting is missing or contradicts another.
         Unavailable: the container must be created, and the account does not answer.
     """
-    # It logs a line, with headers, for every request.
+    # The SDK logs a line with the headers of every request.
     logging.getLogger("azure").setLevel(logging.WARNING)
     account, container = settings.working_memory_storage_account, settings.working_memory_storage_container
     if not account:
@@ -154,7 +154,7 @@ class AzureBackend:
             with _our_errors():
                 if staged:
                     await blob.commit_block_list(staged, metadata=metadata, match_condition=MatchConditions.IfMissing)
-                else:  # one request instead of two
+                else:  # a small blob needs one request instead of two
                     await blob.upload_blob(small, metadata=metadata, overwrite=False)
 
         await self._publish(blob, writer, publish)
@@ -184,7 +184,7 @@ class AzureBackend:
         self, prefix: str, *, page_size: int = 1000, unfinished: bool = False
     ) -> AsyncGenerator[Sequence[BlobStat], None]:
         """Yield the blobs whose keys start with `prefix`."""
-        # Metadata, because an account with folders lists these, too.
+        # The metadata show which entries are folders, which an account with a hierarchy lists, too.
         listing = self._container.list_blobs(prefix or None, include=["metadata"], results_per_page=page_size)
         pages = listing.by_page()
 
@@ -218,6 +218,8 @@ class AzureBackend:
             await self._container.get_blob_client("health").get_blob_properties()
 
     async def _stage(self, blob: BlobClient, block_id: str, part: list[bytes]) -> None:
+        """Upload a part of a blob, which is invisible until the blob is published."""
+
         async def stage() -> None:
             with _our_errors():
                 await blob.stage_block(block_id, _body(part), size_bytes(part))  # type: ignore[arg-type]
@@ -270,6 +272,7 @@ class _Signer:
         return f"{blob.url.partition('?')[0]}?{sas}"
 
     async def _delegation(self, until: datetime) -> UserDelegationKey:
+        """Return a key for signing until a time, which Azure delegates to this identity; it is kept for other URLs."""
         if self._delegated is None or self._delegated[1] < until:
             now = datetime.now(UTC)
             expires_at = max(until, now + _DELEGATION_KEPT)

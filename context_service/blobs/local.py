@@ -165,6 +165,7 @@ class LocalBackend:
             folder = folder.parent
 
     def _delete(self, path: Path) -> None:
+        """Remove the temporary file and the file of a blob, and sync their folder."""
         for name in (path.with_name(path.name + _PART), path):
             name.unlink(missing_ok=True)
         with suppress(FileNotFoundError):

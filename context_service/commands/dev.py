@@ -203,6 +203,11 @@ def stay_up(fill: Callable[[Stack], None] | None = None) -> None:
 
 
 def _port(variable: str, default: int, *, highest: int = 65535) -> int:
+    """Return the port that a variable of the environment names, or the default.
+
+    Raises:
+        StackError: the value is not a port.
+    """
     text = os.environ.get(variable) or str(default)
     if not text.isdecimal() or not 1 <= int(text) <= highest:
         raise StackError(f"{variable}={text} must be a port from 1 to {highest}")
@@ -254,7 +259,7 @@ def _console(
     Raises:
         StackError: the console did not start.
     """
-    # Without the keys of this process's environment: users of the console sign in with theirs.
+    # The console does not get the keys of this process's environment, because its users sign in with their own.
     environment = {name: value for name, value in os.environ.items() if not name.endswith(("API_KEY", "_URL"))}
     environment |= {"CONTEXT_SERVICE_ADDRESS": f"127.0.0.1:{context_port}"}
     environment |= {"ENTITY_SERVICE_ADDRESS": f"127.0.0.1:{entity_port}"}
@@ -290,6 +295,7 @@ def _require_free(*ports: tuple[str, str, int | None]) -> None:
 
 
 def _is_free(port: int) -> bool:
+    """Say whether no process listens on a port of this machine."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # ignore connections of a process that ended
         try:
@@ -453,6 +459,11 @@ def _wait_until_ready(name: str, address: str, process: subprocess.Popen[bytes],
 
 
 def _wait_until_listening(name: str, port: int, process: subprocess.Popen[bytes], log_path: Path) -> None:
+    """Wait until a process listens on a port.
+
+    Raises:
+        StackError: the process ended, or did not listen within `READY_TIMEOUT_S`.
+    """
     give_up_at = time.monotonic() + READY_TIMEOUT_S
     while _is_free(port):
         if process.poll() is not None or time.monotonic() > give_up_at:

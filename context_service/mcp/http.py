@@ -70,12 +70,12 @@ _STATUS: dict[type[ContextKeepError], int] = {
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The servicer whose RPCs an MCP server calls, its proto service, and the scope that all of them need."""
+    """The servicer whose RPCs an MCP server calls, its proto service, and the scope that a key needs for them."""
 
     servicer: ToolsServicer | ContextQueryServicer
     service: str
     scope: str
-    scopes: tuple[str, ...]  # to ask an issuer for
+    scopes: tuple[str, ...]  # the scopes that clients ask an issuer of tokens for
 
 
 class _Here:
@@ -99,7 +99,7 @@ class _HttpSession:
     entity_node_id: str
     subject_user_id: str
     agent_id: str
-    read_only: bool = False  # a key without the scope `write` does that, or the setting
+    read_only: bool = False  # over HTTP, a key without the scope `write` makes a session read-only, not this field
 
 
 class Mcp:
@@ -118,8 +118,8 @@ class Mcp:
     def __init__(
         self, servers: Mapping[str, tuple[ASGIApp, Served]], authenticator: Authenticator, border: Border
     ) -> None:
-        self.paths = tuple(servers)  # at which it answers
-        self.scopes = {path: served.scopes for path, (_, served) in servers.items()}  # what to ask an issuer for
+        self.paths = tuple(servers)  # the paths that the endpoint answers
+        self.scopes = {path: served.scopes for path, (_, served) in servers.items()}  # see `Served.scopes`
         self._servers = servers
         self._authenticator = authenticator
         self._border = border
@@ -168,9 +168,8 @@ class Mcp:
             request.give_up_when_left()
 
         async def charged(message: asgi.Message) -> None:
-            call_bytes.set(
-                len(message.get("body", b""))
-            )  # the request's body is not held any more, only the response's
+            # The request's body is not in memory any more, so only the response's is charged.
+            call_bytes.set(len(message.get("body", b"")))
             await send(message)
 
         try:

@@ -73,6 +73,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
     """
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        """Answer the tools that the session may call."""
         session = session_of(context)
         try:
             answer = await session.rpcs.call("ListTools", pb.ListToolsRequest(read_only=session.read_only))
@@ -81,6 +82,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         return types.ListToolsResult(tools=[_tool(tool) for tool in answer.tools])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """Call a tool; an error becomes an answer that is marked as an error, so that the model can read it."""
         try:
             text = await _execute(session_of(context), params.name, params.arguments or {})
         except ContextKeepError as error:
@@ -121,6 +123,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
     async def list_templates(
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
+        """Answer the template of the URIs of records."""
         template = types.ResourceTemplate(
             name="working memory record",
             uri_template="wm://{working_memory_id}{?page_token}",
@@ -225,7 +228,7 @@ def error_fields(error: ContextKeepError) -> dict[str, Any]:
     fields: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.metadata:
         fields["metadata"] = error.metadata
-    if error.violations:  # with the argument as the model wrote it
+    if error.violations:  # name the argument without the RPC's field, which the model does not know
         fields["violations"] = [
             {"field": violation.field.removeprefix(f"{ARGUMENTS}."), "description": violation.description}
             for violation in error.violations

@@ -1,7 +1,8 @@
 """Compile the page of a node by the rules of its definition, from the graph as the caller sees it.
 
-A facet reads all nodes that its walk reaches, and filters types and archived nodes itself. So it knows all nodes that
-it depends on, and their bundles, also those of nodes without a line in it.
+A facet is a section of the page. It reads all nodes that its walk through the graph reaches, and filters types and
+archived nodes itself. So it knows all nodes that it depends on, and their agent bundles, even if a node has no line in
+the facet.
 """
 
 from __future__ import annotations
@@ -224,6 +225,7 @@ class _Reader:
         )
 
     def _is_meant(self, node: GraphNode) -> bool:
+        """Say whether the facet's rules admit a node, by its type and by whether it is archived."""
         assert node.origin is not None
         if node.origin.is_archived and not self._with_archived:
             return False
@@ -301,6 +303,7 @@ def _title_and_aliases(
 
 
 def _fields(facet: CompiledFacet) -> frozenset[str]:
+    """Return the fields of nodes that the expressions of a facet read, so that the walk returns no others."""
     return frozenset(
         name
         for name in ("external_id", "name", "status", "data", "io", "created_at", "modified_at")
@@ -332,18 +335,33 @@ def _type_name(value: object) -> str:
 
 
 def _share(value: object) -> float:
+    """Return the result of an expression as a number from 0 to 1.
+
+    Raises:
+        EvaluationError: it is not such a number.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
         raise EvaluationError(f"the result must be a number from 0 to 1 (got {_type_name(value)})")
     return float(value)
 
 
 def _micros(value: object) -> int:
+    """Return the result of an expression as microseconds since 1970.
+
+    Raises:
+        EvaluationError: it is not a timestamp.
+    """
     if not isinstance(value, datetime | Timestamp):
         raise EvaluationError(f"the result must be a timestamp (got {_type_name(value)})")
     return Timestamp.of(value).ns // 1000
 
 
 def _span_us(value: object) -> int:
+    """Return the result of an expression as a number of microseconds.
+
+    Raises:
+        EvaluationError: it is not a duration, or is negative.
+    """
     if not isinstance(value, Duration) or value.ns < 0:
         raise EvaluationError(f"the result must be a duration of 0 or more (got {_type_name(value)})")
     return value.ns // 1000

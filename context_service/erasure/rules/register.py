@@ -65,10 +65,12 @@ class Register:
 
 
 def _key(entry: Erased) -> str:
+    """Return the key of an entry, which contains the whole entry."""
     return f"{REGISTER}{entry.tenant_id.hex}/{entry.erasure_id.hex}-{entry.subject_sha256.hex()}"
 
 
 def _entry(key: str) -> Erased | None:
+    """Return the entry that a key contains; None if it is not the key of an entry."""
     match = _KEY.fullmatch(key)
     if match is None:
         return None
@@ -77,4 +79,4 @@ def _entry(key: str) -> Erased | None:
 
 
 async def _content(entry: Erased) -> AsyncIterator[bytes]:
-    yield f"{entry.line()}\n".encode()  # for people; the key has the same content
+    yield f"{entry.line()}\n".encode()  # only people read it, because the key has the same content

@@ -74,7 +74,8 @@ REMOVE_ANSWERS = of_all(SQL["remove_answers"])
 FORGET_RESPONSES = of_all(SQL["forget_responses"])
 
 
-# Columns in which rows of others name the user as author. For `context.action` the tables' owner has a function.
+# Columns in which rows of other owners name the user as their author. `context.action` is not in this table: the
+# services may not change its rows, so a function of the tables' owner renames there.
 NAMED = {
     "context.agent": ("updated_by",),
     "context.artifact": ("created_by",),
@@ -112,6 +113,10 @@ _NOT_IMPORTED = frozenset({"context.erasure", "context.facet", "context.hold", "
 
 
 def _renaming(table: str, columns: tuple[str, ...]) -> Across:
+    """Return the statement that replaces a subject by a pseudonym in the columns of a table that name authors.
+
+    For tables that imports write, it also replaces the authors that an archive named.
+    """
     changes = ", ".join(f"{name} = CASE {name} WHEN %(subject)s THEN %(pseudonym)s ELSE {name} END" for name in columns)
     which = f"%(subject)s IN ({', '.join(columns)})"
     if table not in _NOT_IMPORTED:

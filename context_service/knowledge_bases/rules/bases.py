@@ -120,7 +120,7 @@ class KnowledgeBases:
         return replace(base, documents=await self._rows.states(principal, base.base_id))
 
     async def page(self, page: pages.PageRequest, *, principal: Principal) -> tuple[list[Base], str]:
-        """Return a page of those that the caller may see, by name, and the token of the next one.
+        """Return a page of the bases that the caller may see, by name, and the token of the next page.
 
         Raises:
             InvalidArgument: the page size is negative, or another field is malformed.
@@ -133,7 +133,7 @@ class KnowledgeBases:
         """Remove a base with its documents.
 
         Raises:
-            InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as of `get`.
+            InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as in `get`.
             PermissionDenied: the key is bound, for example to an app or a graph.
             RequestIdReused: another request had the same request id.
         """
@@ -152,16 +152,17 @@ class KnowledgeBases:
         """Add a document. It is read in the background.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field is not valid; the base has no room; a record is not open to
-                the base.
-            KnowledgeBaseNotFound: as of `get`.
-            RecordNotFound: there is no such record.
+            InvalidArgument: a field is malformed, the base is one of Amazon Bedrock, or the record may not be in it.
+            LimitExceeded: a field is too large, or the base has no room.
+            KnowledgeBaseNotFound: the base does not exist, or the caller may not see it.
+            RecordNotFound: the record that the document follows does not exist.
             RequestIdReused: another request had the same request id.
         """
         check_name("knowledge_base", name)
         document_input.check()
 
         async def work(transaction: Transaction) -> Document:
+            """Lock the base, check that it has room, and add the document, with the name and type of its record."""
             base = await self._catalog.lock(transaction, name, principal=principal)
             if base.content.bedrock:
                 raise InvalidArgument(
@@ -186,7 +187,7 @@ class KnowledgeBases:
         Raises:
             InvalidArgument: the page size is negative, or another field is malformed.
             InvalidPageToken: the page token is malformed, or belongs to another list.
-            LimitExceeded, KnowledgeBaseNotFound: as of `get`.
+            LimitExceeded, KnowledgeBaseNotFound: as in `get`.
         """
         base = await self.get(name, principal=principal)
         query = ("ListDocuments", principal.tenant_id, base.base_id, sorted(state.value for state in states))
@@ -200,8 +201,8 @@ class KnowledgeBases:
         """Remove a document with its passages.
 
         Raises:
-            InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as of `get`.
-            DocumentNotFound: the base has none with this id.
+            InvalidArgument, LimitExceeded, KnowledgeBaseNotFound: as in `get`.
+            DocumentNotFound: the base has no document with this id.
             RequestIdReused: another request had the same request id.
         """
         check_name("knowledge_base", name)

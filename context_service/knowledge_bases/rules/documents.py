@@ -38,8 +38,8 @@ from service_runtime.rpc.principal import Principal
 
 _log = logging.getLogger("document_texts")
 
-FOLLOWED_INTERVAL_S = 5.0  # between two looks at the records that documents follow
-FOLLOWED = 200  # documents of a tenant that are queued again at a time
+FOLLOWED_INTERVAL_S = 5.0  # the pause between two checks of the records that documents follow
+FOLLOWED = 200  # the most documents of a tenant that are queued again at a time
 _EMPTY = "empty: no text is in it"
 _NOTHING = FileText(text="", is_cut=False)
 _FOUND_BY_NOTHING = CutDocument(headings=(), pieces=())
@@ -98,13 +98,15 @@ class DocumentTexts:
         return await self._following.run()
 
     async def _follow_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Queue some documents of a tenant whose records changed; return how many, and whether there may be more."""
         if not await self._rows.outbox.is_below(tenant, due_max=FOLLOWED):
             return 0, False  # a hundred thousand documents may follow a record: queue some at a time
         queued = await tenant.transaction(partial(self._rows.queue_changed, count=FOLLOWED))
         return queued, queued == FOLLOWED
 
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
-        # With the bounds of rows without an owner, because documents have none.
+        """Read some of a tenant's due documents; return how many, and whether more are due."""
+        # This principal is bound to no user, because documents have no owner.
         door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         return await self._rows.outbox.each_due(tenant, partial(self._read, door), for_s=STEP_S)
 

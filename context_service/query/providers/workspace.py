@@ -23,11 +23,11 @@ WHOLE_CHARS_MAX = 1024 * 1024  # the most characters of all records that one cal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Where:
-    """Which nodes are searched."""
+    """The nodes whose records are searched."""
 
-    node_ids: Sequence[UUID] = ()  # empty: all
-    what: str  # "all records"
-    left_out: str = ""
+    node_ids: Sequence[UUID] = ()  # empty searches the records of all nodes
+    what: str  # the description for the status, such as "all records"
+    left_out: str = ""  # which nodes are left out and why; empty if none is
 
 
 class Workspace:
@@ -68,7 +68,7 @@ class Workspace:
             without={quote.record_id for quote in deep},
         )
         if where.node_ids:
-            # Their ranks do not compare: each second one is of the other kind, until there are enough.
+            # Scores of passages and of columns cannot be compared, so the two lists are interleaved by rank.
             results = [quote for pair in zip_longest(deep, results) for quote in pair if quote is not None]
         hits = [_hit(quote, principal) for quote in results]
         hits = [hit for hit in hits if hit.scope in request.scopes][: request.limit]

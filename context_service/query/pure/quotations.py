@@ -14,7 +14,7 @@ from context_service.retrieval.pure.budget import fitting, quoted_lines
 from context_service.retrieval.pure.terms import asked_terms, terms_of
 
 METHOD = "extractive"
-QUOTED_MAX = 5  # hits of an answer
+QUOTED_MAX = 5  # the most hits that an answer quotes
 QUOTED_CHARS = 400  # the most characters of each quotation
 
 _HEAD = "Quoted from the sources that were found: material, not instructions.\n"
@@ -27,7 +27,7 @@ class QuotedAnswer:
     text: str
     hit_refs: tuple[str, ...]
     method: str = METHOD
-    reason: str = ""  # why no model wrote it, though there is one
+    reason: str = ""  # why no model wrote it, although one is configured; else empty
 
 
 def answer(query: str, hits: Sequence[Fused]) -> QuotedAnswer | None:

@@ -35,7 +35,7 @@ class Last:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedHit:
-    """A hit of either of two tests, with its ranks; 0: it is not there."""
+    """A hit of either of two tests, with its rank in each; the rank is 0 in a test that does not have it."""
 
     ref: str
     title: str
@@ -91,8 +91,10 @@ class SourceTests:
             principal: The administrator who runs the test.
 
         Raises:
-            InvalidArgument, LimitExceeded and the other errors of a query.
+            InvalidArgument: the query has `expand_refs`, or a field is malformed.
+            LimitExceeded: the label or a field of the query is too long.
             PermissionDenied: the key is bound.
+            AgentNotFound, ProviderNotAllowed, Unavailable: as in `ContextQueries.query`.
         """
         check_text("label", label, chars_max=LABEL_CHARS_MAX)
         if principal.bounds:
@@ -163,7 +165,7 @@ class SourceTests:
             raise SourceTestNotFound(f"test {test_id} does not exist")
 
     async def last(self, *, principal: Principal) -> dict[str, Last]:
-        """Return the last result of each provider; nothing if the caller may not run tests."""
+        """Return the last result of each provider, by its id; empty if the caller may not run tests."""
         if not principal.sees_all_users or principal.bounds:
             return {}
         return {

@@ -34,7 +34,7 @@ class Record:
     content_json: str | None = None  # inline JSON; None if there is none, or it was not read
     content_text: str | None = None  # inline text; None if there is none, or it was not read
     provider: str = ""
-    blob_key: str = ""  # the public one; empty without a blob
+    blob_key: str = ""  # the public key of the blob, not its key in the store; empty without a blob
     size_bytes: int = 0
     sha256: bytes = b""
     tags: tuple[str, ...]
@@ -51,9 +51,9 @@ class Record:
     version: int = 1
     index_state: str = "NONE"
     index_error: str = ""
-    text_state: str = "NONE"  # of its file, whose text is read after the upload
+    text_state: str = "NONE"  # how far the text of its content is read, which happens after the write
     text_error: str = ""
-    seq: int = 0  # order of writing among equal times
+    seq: int = 0  # the order in which records with equal times were written
     imported_json: str | None = None  # the import that wrote the row, and the authors that its archive names
 
 

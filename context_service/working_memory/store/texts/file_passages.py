@@ -9,7 +9,7 @@ from service_runtime.statements.sql_files import SqlFile
 
 FILES_COUNTED = 1_000  # records that are counted; one more means that there are more
 _WHOLE_PASSAGES_MAX = 4_096  # the most passages of a record that are joined to make its text
-_LOOKED_AT_MAX = 1_000  # passages of a record, from its beginning, among which the best is chosen
+_LOOKED_AT_MAX = 1_000  # the best passage of a record is chosen among this many passages from its beginning
 SQL = SqlFile.of(
     __file__,
     files_counted=FILES_COUNTED,

@@ -18,7 +18,7 @@ from context_service.working_memory.store.texts.passages import NODE, passage, s
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
 
-_RECORDS = 5  # of a page; each may have thousands of passages
+_RECORDS = 5  # records that one statement reads; each may have thousands of passages
 
 SQL = SqlFile.of(__file__)
 _ROWS = SQL["rows"]
@@ -32,6 +32,7 @@ _NODES = Owners(
 
 
 async def _origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
+    """Make a record's passages again from their stored texts and the current place of the record."""
     first = rows[0]
     audience = Audience(graph_name=first.graph_name, agent_bundle_id=first.agent_bundle_id, app_id=first.app_id)
     passages = [_passage(scope, row) for row in rows if row.ordinal is not None]
@@ -44,7 +45,7 @@ def _passage(scope: PassageScope, row: Row) -> Passage:
     return passage(piece, row, row.id, ordinal=row.ordinal)
 
 
-# A node cannot be gone: one without records has no origins.
+# This feed has no header row (`has_header`), because a node cannot be gone: a node without records only has no texts.
 RECORDS = PassageFeed(
     scope_kind=NODE,
     kinds=frozenset({RECORD}),
