@@ -1,6 +1,6 @@
 """Searches knowledge bases of Amazon Bedrock by its Retrieve API. No other file uses AWS's library for this.
 
-The library finds the service's credentials and signs requests. The requests are sent as to any server of others: the
+The library finds the service's credentials and signs requests. The requests are sent as to any external server: the
 address is checked, the size of the answer is bounded, and a cancelled caller cancels the request.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from botocore.session import Session
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
-_READING = 2  # times as long as parsing, for `beside_the_loop`
+_READING = 2  # reading an answer takes this many times as long as parsing it (for `beside_the_loop`)
 QUESTION_CHARS_MAX = 1_000  # limit of the API; a longer question is cut
 _RESULTS_MAX = 100  # limit of the API
 _OK, _REDIRECT, _HTTP_ERROR = 200, 300, 400
@@ -54,9 +54,9 @@ class BedrockPassage:
     passage_id: str  # the same for the same text of the same document
     text: str
     uri: str  # the address of the document; empty if the API does not return it
-    page: int  # 0 if the API does not say
+    page: int  # the number of the page; 0 if the API does not return it
     score: float | None
-    metadata: Mapping[str, Any] = field(default_factory=dict)  # the document's own
+    metadata: Mapping[str, Any] = field(default_factory=dict)  # the metadata of the document, without Amazon's entries
 
 
 class BedrockClient:
@@ -79,7 +79,8 @@ class BedrockClient:
         """Return the passages that a base finds for a question, the best first.
 
         Raises:
-            AddressRefused, KnowledgeBaseFailed: the search failed.
+            AddressRefused: the API has an address that the service may not call.
+            KnowledgeBaseFailed: the service has no credentials, or the API does not answer as expected.
         """
         endpoint = self._endpoint or _endpoint_of(base.region)
         scheme, _, rest = endpoint.partition("://")
@@ -134,7 +135,7 @@ class BedrockClient:
         try:
             found: Credentials | None = self._session.get_credentials()
             frozen = found.get_frozen_credentials() if found else None
-        except BotoCoreError:  # its message may name files and roles
+        except BotoCoreError:  # its message is dropped, because it may name files and roles
             frozen = None
         if frozen is None:
             raise KnowledgeBaseFailed("the service has no AWS credentials, or cannot renew them")

@@ -99,7 +99,7 @@ class _HttpSession:
     entity_node_id: str
     subject_user_id: str
     agent_id: str
-    read_only: bool = False  # over HTTP, a key without the scope `write` makes a session read-only, not this field
+    read_only: bool = False  # over HTTP, tools are made read-only by the scopes of the key, or by a setting
 
 
 class Mcp:

@@ -63,6 +63,7 @@ def definition(
 
 
 def _is_search_safe(meta: Mapping[str, Any]) -> bool:
+    """Say whether a tool's `_meta` declares that searching with the tool does no harm."""
     engine = meta.get("contextEngine")
     return meta.get("contextkeep/searchSafe") is True or (
         isinstance(engine, Mapping) and engine.get("searchSafe") is True
@@ -87,6 +88,7 @@ def arguments_for(arguments: Mapping[str, Any]) -> dict[str, Any]:
     properties = properties if isinstance(properties, Mapping) else {}
 
     def of_type(names: tuple[str, ...], kinds: tuple[str, ...]) -> str:
+        """Return the first of these names that the schema has with one of these types; empty if there is none."""
         for name in names:
             schema = properties.get(name)
             if isinstance(schema, Mapping) and schema.get("type") in kinds:
@@ -141,6 +143,7 @@ def filled(arguments: object, *, question: str, limit: int) -> Any:
 
 
 def _has(value: object, mark: str) -> bool:
+    """Say whether a placeholder is one of the values in the arguments, at any depth."""
     if isinstance(value, Mapping):
         return any(_has(item, mark) for item in value.values())
     return any(_has(item, mark) for item in value) if isinstance(value, list) else value == mark

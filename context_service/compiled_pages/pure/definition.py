@@ -34,7 +34,8 @@ VERSION_MAX = 2**31 - 1
 
 _SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 
-# A page's own node is read without its input and output, because these take another call for each node.
+# The fields that expressions may read of a page's own node. Its input and output (`io`) are not among them, because
+# they take another call for each node.
 _PLAIN = ENTITY_FIELDS - {"io"}
 _OF_PAGE = frozenset({"entity"})
 _OF_FACET = frozenset({"entity", "edge", "root"})
@@ -72,7 +73,7 @@ class DefinitionState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FacetWalk:
-    """Which nodes a facet reads; its fields mean what those of a mapping's rules do."""
+    """Which nodes a facet reads; its fields have the same meaning as those of a mapping's rules."""
 
     edge_types: tuple[str, ...] = ()
     direction: Direction = "out"
@@ -141,8 +142,9 @@ class CompiledFacet:
 
     @property
     def read(self) -> frozenset[tuple[str, ...]]:
-        """Return the variables, and fields of variables, that the expressions read."""
+        """Return the paths that the expressions read: `(variable, field)`, or `(variable,)` for a whole variable."""
         rules = (self.when, self.text, self.confidence, self.as_of, self.time_to_live)
+        # Paths into a field are cut after the field, because the graph returns whole fields of a node.
         return frozenset(path[:2] for rule in rules if rule is not None for path in rule.expression.paths)
 
     def reads(self, variable: str, field: str) -> bool:
@@ -235,8 +237,8 @@ def compile_definition(rules: DefinitionRules, budget: CompileBudget) -> Compile
 
     Raises:
         CompileStopped: the budget was stopped.
-        InvalidArgument: the violation names the field, and says line and column of an expression's fault.
-        LimitExceeded: an expression is too large, or all together are.
+        InvalidArgument: an expression is wrong; the violation names the field, the line and the column.
+        LimitExceeded: an expression is too large, or all expressions together are.
     """
     entity = {"entity": _PLAIN}
 
@@ -308,11 +310,13 @@ def _check_walk(place: str, walk: FacetWalk, limits: HistoryLimits) -> None:
 
 
 def _check_required(field: str, source: str) -> None:
+    """Refuse an expression that is empty though the rules need it."""
     if not source:
         raise InvalidArgument(f"{field} is required", field=field)
 
 
 def _texts(rules: DefinitionRules) -> Iterator[str]:
+    """Yield all texts of the rules, with those of the facets and their walks."""
     values: list[DefinitionRules | FacetRules] = [rules, *rules.facets]
     for value in values:
         yield from (text for field in fields(value) if isinstance(text := getattr(value, field.name), str))

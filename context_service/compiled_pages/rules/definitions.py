@@ -78,7 +78,8 @@ class Definitions:
         """Write a draft, unless the newest version has the same rules and is not retired.
 
         Raises:
-            InvalidArgument, LimitExceeded: the rules do not compile, or there are too many definitions.
+            InvalidArgument: the name or the rules are malformed, or an expression does not compile.
+            LimitExceeded: the rules are too large, or there are too many definitions.
             PermissionDenied: the key is bound, for example to an app or a graph.
             RequestIdReused: another request had the same request id.
         """
@@ -182,7 +183,8 @@ class Definitions:
         """Return the page that rules make of a node, without storing it.
 
         Raises:
-            InvalidArgument, LimitExceeded: the rules do not compile.
+            InvalidArgument: a field of the rules is malformed, or an expression does not compile.
+            LimitExceeded: the rules are too large.
             NodeNotFound: there is no such node.
             Unavailable: the Entity Service does not answer.
         """
@@ -200,7 +202,8 @@ class Definitions:
         """Compile rules off the event loop.
 
         Raises:
-            InvalidArgument, LimitExceeded: they do not compile.
+            InvalidArgument: a field is malformed, or an expression does not compile.
+            LimitExceeded: the rules are too large.
         """
         check_rules(rules, self._limits)
         async with self._pool.turn(principal):

@@ -68,8 +68,8 @@ class FacetSearch:
             self._meaning,
             scope_of(principal.tenant_id),
             text,
-            wanted=lambda _: True,  # when it holds is not in its passages
-            limit=4 * limit,
+            wanted=lambda _: True,  # passages do not have the time of their facet, so it is compared below
+            limit=4 * limit,  # more than are wanted, because some are left out below
             principal=principal,
         )
         best_places = few_of_each(matches.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)

@@ -1,8 +1,8 @@
 """The SQL of documents of knowledge bases, and of their passages.
 
-A document that follows a record always shows the current state of the record, whatever was read of it. As soon as the
-record changes, the document counts as waiting; as soon as it is gone, searches find nothing of the document. Neither
-depends on a worker.
+A document may follow a record. Then its state depends on the record as it is now, not only on the text that was read:
+as soon as the record changes, the document counts as waiting, and as soon as the record is gone, searches find nothing
+of the document. Statements compare the two, so neither depends on a worker.
 """
 
 from __future__ import annotations

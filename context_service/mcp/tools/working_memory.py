@@ -21,7 +21,7 @@ from service_runtime.statements import replays
 
 _TEXT = "text/plain"
 _CHUNK_BYTES = 1024 * 1024
-_UTF8_BYTES_MAX = 4  # of one character
+_UTF8_BYTES_MAX = 4  # the most bytes of one character in UTF-8
 
 
 class OrderArguments(Arguments):
@@ -55,7 +55,7 @@ async def _read_record(tool: Tool, use: Use, arguments: Any) -> Document:
         size_bytes = size_bytes_of(answer)
         if size_bytes <= use.services.answer_bytes_max:
             return answer
-        if len(content) <= _UTF8_BYTES_MAX:  # the description alone is too large
+        if len(content) <= _UTF8_BYTES_MAX:  # the description of the record alone is too large, so return only its id
             described = {"record": {"working_memory_id": record.working_memory_id}, "start_bytes": start}
             continue
         fewer = len(content) * use.services.answer_bytes_max // size_bytes
@@ -63,6 +63,7 @@ async def _read_record(tool: Tool, use: Use, arguments: Any) -> Document:
 
 
 async def _blob(use: Use, record: pb.WMRecord, *, start: int, length: int) -> bytes:
+    """Return a range of the bytes of a record's blob."""
     request = pb.GetBlobRequest(
         working_memory_id=record.working_memory_id, offset_bytes=start, length_bytes=length, include_archived=True
     )

@@ -10,16 +10,15 @@ from context_service.memories.pure.texts import indexed_text, statement_of
 from context_service.retrieval.pure.terms import asked_terms, terms_of
 
 SENTENCE_CHARS = 400
-MATTERS = (
-    0.5  # share of the most terms that a memory has in common with the question; memories with fewer do not answer it
-)
-NEAREST = 3  # memories to take if none has a term, and meaning found them
+# A memory is used if it has at least this share of the terms that the best memory has in common with the question.
+MATTERS = 0.5
+NEAREST = 3  # memories to use if none has a term of the question, because embeddings found them
 
 _DATE_CHARS = len(" (2026-11-01)\n")
 
 
 def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int) -> tuple[str, list[Memory]]:
-    """Sum memories up in one statement, a line for each sentence; return it and the memories that it rests on.
+    """Summarize memories in one statement, a line for each sentence; return it and the memories that it rests on.
 
     Args:
         query: The question, which decides which sentences are taken.
@@ -31,7 +30,7 @@ def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int
     if not holding:
         return "", []
     terms = frozenset(asked_terms(query))
-    said: dict[bytes, list[Memory]] = {}  # the memories with each sentence
+    said: dict[bytes, list[Memory]] = {}  # by the key of a sentence: the memories that contain it
     sentences: dict[bytes, str] = {}
     chars = 0
     for memory in _mattering(holding, terms):

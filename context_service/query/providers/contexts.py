@@ -58,7 +58,7 @@ class NamedContexts:
             try:
                 question = RecallAsked(text=request.query, items_max=request.limit, which=which)
                 results = await self._recalling.search(context_id, question, principal=principal, context=context)
-            except ContextNotFound:  # deleted since
+            except ContextNotFound:  # the context was deleted after it was read above
                 left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
                 continue
             searched += 1

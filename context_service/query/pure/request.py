@@ -45,7 +45,7 @@ class ScopeFilter(Enum):
 
     AUTO = "auto"
     PERSONAL = "personal"
-    TEAM = "team"
+    TEAM = "team"  # data that belongs to no user
 
     @property
     def scopes(self) -> frozenset[QueryScope]:
@@ -94,7 +94,8 @@ class QueryRequest:
         """Check the request.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field is malformed; the error names it.
+            InvalidArgument: a field is malformed; the error names it.
+            LimitExceeded: a field is too long or too large.
         """
         if not self.query.strip():
             raise InvalidArgument("query must not be blank", field="query")

@@ -1,8 +1,8 @@
 """The passages of a scope that may lack a vector, as the payload of the scope's outbox row says.
 
-Passages of messages are appended (`seq` from 0 on), and those of artifacts are written before all of them (below zero).
-So a row has the first `seq` to read, and a range below zero, and the worker reads nothing else. An artifact in a long
-conversation does not make it read the conversation again.
+Passages of messages have a `seq` from 0 on and are appended. Passages of artifacts have a `seq` below 0. So a row of
+the outbox has the first `seq` from which messages may lack a vector, and a range below 0 for artifacts, and the worker
+reads only these. A new artifact in a long conversation does not make it read the whole conversation again.
 """
 
 from __future__ import annotations
