@@ -76,6 +76,7 @@ class CompiledPages:
         facet_input.check()
 
         async def work(transaction: Transaction) -> KeptFacet | None:
+            """Lock the page, add or delete the facet, and return it as it is stored; None if it was deleted."""
             page = await self._rows.lock(transaction, page_id)
             if page is None:
                 raise _not_found()

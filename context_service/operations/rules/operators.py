@@ -69,6 +69,7 @@ async def everywhere(
     named = {**(parameters or {}), "asking_id": key_of(principal)}
 
     async def ask(name: str) -> list[Row] | None:
+        """Ask one database; return None if it does not answer, so that the others still count."""
         try:
             return await database.operating(principal, name).query(sql, named)
         except (Unavailable, DeadlineExceeded) as error:

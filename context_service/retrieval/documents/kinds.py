@@ -23,9 +23,7 @@ class Kind(Enum):
 
 PAGED = frozenset({Kind.PDF})  # kinds with known page borders
 PAGE_END = "\f"  # the child process writes this character at the end of each page
-WITH_EXTRA = frozenset(
-    {Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX}
-)  # kinds whose parsers are extra packages, in part in C
+WITH_EXTRA = frozenset({Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})  # kinds whose parsers are packages, some in C
 
 
 class Reason(Enum):

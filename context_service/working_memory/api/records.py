@@ -154,7 +154,7 @@ class WorkingMemoryServicer(FindingServicer):
             return pb.StartUploadResponse(upload=self._upload(upload))
 
         async def replay(answer: dict[str, str]) -> pb.StartUploadResponse:
-            # The current state: the caller continues from its offset.
+            # A retry gets the current state of the upload, not the stored one, so that the caller continues correctly.
             upload = await self._uploads.find(UUID(answer["upload_id"]), principal=calls.principal())
             if upload is None:  # finished long ago, or given up
                 return pb.StartUploadResponse.FromString(unpacked(answer[RESPONSE]))
@@ -297,6 +297,7 @@ def _masked(message: pb.WMRecordInput, names: tuple[str, ...]) -> pb.WMRecordInp
 def _name(
     request: pb.GetBlobRequest | pb.GetContentRequest | pb.DeleteBlobRequest | pb.CreateDownloadUrlRequest,
 ) -> RecordName:
+    """Return how a request names a record: by its id or by the key of its blob."""
     return RecordName(
         record_id=parse_optional_id("working_memory_id", request.working_memory_id),
         blob_key=check_text("blob_key", request.blob_key, chars_max=_BLOB_KEY_CHARS_MAX),
@@ -304,6 +305,7 @@ def _name(
 
 
 def _uploaded(record: Record) -> pb.UploadBlobResponse:
+    """Return the answer to an upload."""
     return pb.UploadBlobResponse(
         working_memory_id=str(record.id),
         blob_key=record.blob_key,

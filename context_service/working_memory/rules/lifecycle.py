@@ -36,14 +36,15 @@ class LifeCycle:
             with_blob: Refuse a record that has no blob, as `DeleteBlob` does.
 
         Raises:
-            RecordNotFound, BlobNotFound: no record has this name.
-            RecordHasNoBlob: it has no blob.
+            RecordNotFound, BlobNotFound: no record has this id, or no blob has this key.
+            RecordHasNoBlob: `with_blob` is set, and the record has no blob.
         """
         record = await self._find(principal, name)
         if with_blob and not record.blob_key:
             raise record_has_no_blob(record)
         archived = await self._records.archive(principal, record.id)
-        return archived or await self._find(principal, name)  # archived before, or purged meanwhile
+        # None means that the record was archived before, or that it was purged meanwhile; then `_find` raises.
+        return archived or await self._find(principal, name)
 
     async def restore(self, record_id: UUID, *, principal: Principal) -> Record:
         """Restore an archived or expired record and return it without its content; idempotent.
@@ -75,7 +76,8 @@ class LifeCycle:
 
         Raises:
             RecordNotFound: there never was such a record.
-            InvalidPageToken: the token is of another list.
+            InvalidArgument: the page size is negative.
+            InvalidPageToken: the token is malformed, or belongs to another list.
         """
         query = ("ListWMRecordActions", principal.tenant_id, record_id)
         after_seq = pages.decode_number(query, page.token)
@@ -86,6 +88,11 @@ class LifeCycle:
         return pages.cut(query, actions, size, key=lambda action: (action.seq,))
 
     async def _find(self, principal: Principal, name: RecordName) -> Record:
+        """Return a record by its id or the key of its blob, without its content.
+
+        Raises:
+            RecordNotFound, BlobNotFound: no record has this id, or no blob has this key.
+        """
         record_and_blob = await self._records.find(principal, record_id=name.record_id, blob_key=name.blob_key)
         if record_and_blob is None:
             raise name.not_found()
