@@ -102,7 +102,8 @@ class FacetInput:
         """Check the fields of a facet.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
+            InvalidArgument: a field is malformed.
+            LimitExceeded: a field is too long or too large.
         """
         check_slug("facet.slug", self.slug)
         if not self.text:

@@ -91,7 +91,8 @@ class DocumentInput:
         """Check the fields of a document.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
+            InvalidArgument: a field is malformed.
+            LimitExceeded: a field is too long or too large.
         """
         if self.data is None and self.record_id is None:
             raise InvalidArgument("give document.data or document.working_memory_id", field="document.data")
@@ -133,7 +134,8 @@ def check_base(base_input: BaseInput) -> None:
     """Check the fields of a base.
 
     Raises:
-        InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
+        InvalidArgument: a field is malformed.
+        LimitExceeded: a field is too long or too large.
     """
     check_name("knowledge_base.name", base_input.name)
     check_text("knowledge_base.description", base_input.description, chars_max=DESCRIPTION_CHARS_MAX)

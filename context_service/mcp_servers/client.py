@@ -73,7 +73,8 @@ class McpClient:
         """Return the tools that a server offers.
 
         Raises:
-            AddressRefused, McpServerFailed: the server may not be called, or did not answer with its tools.
+            AddressRefused: the server has an address that the service may not call.
+            McpServerFailed: the server did not answer with its tools.
         """
 
         async def work(session: ClientSession, watch: Watch) -> Discovered:
@@ -89,7 +90,8 @@ class McpClient:
 
         Raises:
             ToolRefused: the tool has another definition now; it was not called.
-            AddressRefused, McpServerFailed: the call failed.
+            AddressRefused: the server has an address that the service may not call.
+            McpServerFailed: the server cannot be reached, or does not answer as the protocol requires.
         """
 
         async def work(session: ClientSession, watch: Watch) -> ServerReply:

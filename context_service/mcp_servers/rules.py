@@ -181,7 +181,9 @@ class McpServers:
         Raises:
             InvalidArgument: the id is malformed.
             McpServerNotFound: the server does not exist, or was removed meanwhile.
-            AddressRefused, McpServerFailed, SecretUnreadable: the discovery failed; nothing changed.
+            AddressRefused: the server has an address that the service may not call.
+            McpServerFailed: the server did not answer with its tools. Nothing changed.
+            SecretUnreadable: no configured key can decrypt the secret of the server.
             PermissionDenied: the key is bound.
         """
         check_unbound(principal, "MCP servers")
@@ -315,7 +317,9 @@ class McpServers:
 
         Raises:
             ToolRefused: the tool may not be called, and was not called.
-            AddressRefused, McpServerFailed, SecretUnreadable: the call failed.
+            AddressRefused: the server has an address that the service may not call.
+            McpServerFailed: the server cannot be reached, or does not answer as the protocol requires.
+            SecretUnreadable: no configured key can decrypt the secret of the server.
         """
         row = await self._rows.tool_of(principal, provider_id)
         if row is None:
@@ -335,7 +339,8 @@ class McpServers:
         """Check the fields of a server, its address and its secret.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field is malformed; the error names it.
+            InvalidArgument: a field is malformed.
+            LimitExceeded: a field is too long or too large.
             AddressRefused: the URL has a literal address that the service may not call.
         """
         _check_id(server_input.server_id, field="server.server_id")

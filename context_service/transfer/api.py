@@ -74,10 +74,11 @@ class TransferServicer(transfer_pb2_grpc.TransferServicer):
 
 
 def _scope(message: pb.ArchiveScope) -> ArchiveScope:
-    """Return the scope of an export that the request names.
+    """Parse the scope of an export: which data the archive must contain.
 
     Raises:
-        InvalidArgument, LimitExceeded: no scope is set, or an id is malformed.
+        InvalidArgument: no scope is set, or an id is malformed.
+        LimitExceeded: the id of a user or the name of a graph is too long.
     """
     kind = message.WhichOneof("of")
     if kind == "tenant" and message.tenant:

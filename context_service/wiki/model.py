@@ -130,7 +130,8 @@ class PageName:
         """Refuse a name that names no page, or that has both an id and a slug.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field is malformed; the error names it.
+            InvalidArgument: a field is malformed.
+            LimitExceeded: a field is too long or too large.
         """
         if (self.page_id is None) == (not self.slug):
             raise InvalidArgument("give either page_id or slug", field="page_id")
@@ -143,7 +144,8 @@ def check_page(page_input: PageInput) -> None:
     """Check the fields of a page that a caller writes.
 
     Raises:
-        InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
+        InvalidArgument: a field is malformed.
+        LimitExceeded: a field is too long or too large.
     """
     check_slug(page_input.slug)
     check_text("page.title", page_input.title, chars_max=TITLE_CHARS_MAX)

@@ -167,7 +167,8 @@ def check_name(name: str) -> None:
     """Refuse a name that a definition cannot have.
 
     Raises:
-        InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
+        InvalidArgument: the name is blank.
+        LimitExceeded: the name is too long.
     """
     check_text("name", name, chars_max=NAME_CHARS_MAX, required=True)
     if not name.strip():
@@ -178,7 +179,8 @@ def check_rules(rules: DefinitionRules, limits: HistoryLimits) -> None:
     """Check the fields of a definition before compiling any of its rules.
 
     Raises:
-        InvalidArgument, LimitExceeded: a field is malformed or too large; the error names it.
+        InvalidArgument: a field is malformed.
+        LimitExceeded: a field is too long or too large.
     """
     check_count("definition.facets", len(rules.facets), FACETS_MAX)
     check_bytes("definition", len(orjson.dumps(rules)), RULES_BYTES_MAX)
@@ -210,7 +212,8 @@ def check_slug(field: str, slug: str) -> None:
     """Refuse a slug that a facet cannot have.
 
     Raises:
-        InvalidArgument, LimitExceeded: the slug is malformed or too long.
+        InvalidArgument: the slug is malformed.
+        LimitExceeded: the slug is too long.
     """
     check_text(field, slug, chars_max=SLUG_CHARS_MAX, required=True)
     if not _SLUG.fullmatch(slug):
@@ -225,7 +228,8 @@ def check_heading(field: str, heading: str) -> None:
     """Refuse a heading that a facet cannot have.
 
     Raises:
-        InvalidArgument, LimitExceeded: the heading is malformed or too long.
+        InvalidArgument: the heading is malformed.
+        LimitExceeded: the heading is too long.
     """
     check_text(field, heading, chars_max=HEADING_CHARS_MAX, required=True)
     if not heading.strip() or "\n" in heading:

@@ -155,7 +155,8 @@ class Definitions:
 
         Raises:
             DefinitionNotFound: the caller sees no such version.
-            InvalidArgument, LimitExceeded: a definition cannot have this name.
+            InvalidArgument: the name is blank, or the version is out of range.
+            LimitExceeded: the name is too long.
         """
         check_name(name)
         _check_version(version)

@@ -48,7 +48,9 @@ class CompiledPages:
         """Return a page of the pages that the principal sees, without facets, and the token of the next one.
 
         Raises:
-            InvalidArgument, InvalidPageToken, LimitExceeded: as the RPC in the proto file says.
+            InvalidArgument: the page size is negative.
+            InvalidPageToken: the page token is malformed, or belongs to another list.
+            LimitExceeded: the name of the definition is too long.
         """
         check_text("definition_name", definition_name, chars_max=NAME_CHARS_MAX)
         query = ("ListCompiledPages", principal.tenant_id, definition_name, str(node_id or ""))
@@ -70,7 +72,8 @@ class CompiledPages:
 
         Raises:
             CompiledPageNotFound: the principal sees no such page.
-            InvalidArgument, LimitExceeded: the facet is malformed, or the page has too many.
+            InvalidArgument: a field of the facet is malformed.
+            LimitExceeded: a field is too long, or the page has too many facets that callers added.
             RequestIdReused: another request had the same request id.
         """
         facet_input.check()

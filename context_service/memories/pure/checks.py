@@ -21,7 +21,8 @@ def check_memory(memory_input: MemoryInput) -> None:
     """Check the fields of a memory.
 
     Raises:
-        InvalidArgument, LimitExceeded: a field is malformed; the error names it.
+        InvalidArgument: a field is malformed.
+        LimitExceeded: a field is too long or too large.
     """
     if not memory_input.text.strip():
         raise InvalidArgument("memory.text must not be blank", field="memory.text")
@@ -54,7 +55,8 @@ def check_filter(which: MemoryFilter) -> None:
     """Refuse a filter that no memory can match.
 
     Raises:
-        InvalidArgument, LimitExceeded: a field is malformed; the error names it.
+        InvalidArgument: the times are in the wrong order, or the key is malformed.
+        LimitExceeded: the key is too long.
     """
     check_text("filter.key", which.key, chars_max=KEY_CHARS_MAX)
     if which.happened_from and which.happened_to and which.happened_from >= which.happened_to:
@@ -65,7 +67,8 @@ def check_question(query: str, *, limit: int, limit_max: int) -> None:
     """Check a question.
 
     Raises:
-        InvalidArgument, LimitExceeded: the question is empty or too long; the error names the field.
+        InvalidArgument: the question is blank, or the limit is not between 1 and `limit_max`.
+        LimitExceeded: the question is too long.
     """
     if not query.strip():
         raise InvalidArgument("query must not be blank", field="query")
@@ -77,6 +80,7 @@ def check_runs(runs: Sequence[str]) -> None:
     """Check the ids of runs.
 
     Raises:
-        InvalidArgument, LimitExceeded: an id is malformed, or there are too many; the error names the field.
+        InvalidArgument: an id is malformed.
+        LimitExceeded: an id is too long, or there are too many ids.
     """
     check_texts("run_context_ids", runs, count_max=RUNS_MAX, chars_max=REF_CHARS_MAX)

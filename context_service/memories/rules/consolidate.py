@@ -103,7 +103,8 @@ class Consolidating:
         """Return the plan of a consolidation, without applying it.
 
         Raises:
-            InvalidArgument, LimitExceeded: a run is malformed, or there are too many.
+            InvalidArgument: the id of a run is malformed.
+            LimitExceeded: the id of a run is too long, or there are too many runs.
         """
         check_runs(runs)
         return (await self._plan(self._database.of(principal), runs, principal)).report()

@@ -63,7 +63,8 @@ class Memories:
         """Store a memory, and return it.
 
         Raises:
-            InvalidArgument, LimitExceeded: the memory is malformed, or the user has too many.
+            InvalidArgument: a field of the memory is malformed.
+            LimitExceeded: a field is too long, or the user has too many memories.
             PermissionDenied: it names an app or an agent bundle that the principal is not bound to.
             RequestIdReused: another request had the same request id.
         """

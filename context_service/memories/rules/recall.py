@@ -50,7 +50,8 @@ class MemoryRecalling:
         """Return the memories that answer a question, best first.
 
         Raises:
-            InvalidArgument, LimitExceeded: the question is not valid.
+            InvalidArgument: the question is blank, or the limit or the filter is not valid.
+            LimitExceeded: the question or the key of the filter is too long.
         """
         check_question(query.query, limit=query.limit, limit_max=LIMIT_MAX)
         check_filter(query.which)

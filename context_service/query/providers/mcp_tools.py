@@ -62,7 +62,9 @@ class McpToolProvider:
         """Call the tool with the question, and return its answer as hits.
 
         Raises:
-            AddressRefused, McpServerFailed, SecretUnreadable: the server cannot be reached, or the tool failed.
+            AddressRefused: the server has an address that the service may not call.
+            McpServerFailed: the server cannot be reached, or the tool failed.
+            SecretUnreadable: no configured key can decrypt the secret of the server.
         """
         if QueryScope.TEAM not in request.scopes:
             return Answered(state=State.SKIPPED, reason="what the tool finds is the tenant's, and no user's own")

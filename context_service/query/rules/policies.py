@@ -136,7 +136,8 @@ class Policies:
             request: The idempotency key of the call; None if the caller gave none.
 
         Raises:
-            InvalidArgument, LimitExceeded: the provider or a field does not exist, or the field does not apply to it.
+            InvalidArgument: the provider or a field does not exist, or the field does not apply to the provider.
+            LimitExceeded: the id of the provider is too long, or there are too many nodes.
             PermissionDenied: the key is bound.
             RequestIdReused: another request had the same request id.
         """

@@ -331,7 +331,8 @@ class ContextQueries:
 
         Raises:
             AgentNotFound: the query names an agent that does not exist, or that the caller may not name.
-            InvalidArgument, LimitExceeded: the id of the agent is malformed, or too long.
+            InvalidArgument: the id of the agent is malformed.
+            LimitExceeded: the id of the agent is too long.
         """
         call = current_call.get()
         deadline_s = min(DEADLINE_QUICK_S, answer_s(remaining_s()) * _POLICY_SHARE)
