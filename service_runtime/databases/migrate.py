@@ -1,13 +1,14 @@
 """Migrations: numbered SQL files, applied once each, in order, by one process at a time.
 
-A schema's files are `NNNN_what.sql`. Each is applied in a transaction of its own: a migration that was killed left
-nothing, and is run again. Unless its first line is `-- no transaction`, so that `CREATE INDEX CONCURRENTLY` can run:
-then each statement, up to a semicolon at the end of a line, is applied by itself, and must do no harm when it is
-repeated; an index that a kill left half-built goes with `DROP INDEX CONCURRENTLY IF EXISTS`.
+A schema's files are `NNNN_what.sql`. Each file is applied in a transaction of its own: a migration that was killed
+changed nothing, and is run again. A file whose first line is `-- no transaction` is applied without one, so that
+`CREATE INDEX CONCURRENTLY` can run. Then each statement, up to a semicolon at the end of a line, is committed by itself
+and must do no harm when it is repeated. Such a file begins with `DROP INDEX CONCURRENTLY IF EXISTS`, to remove an index
+that a kill left half-built.
 
 Each applied migration is a row of `<schema>.migration` with the file's checksum: a file that was edited afterwards is
-an error. Replicas that start at once wait for each other on an advisory lock, which is tried in a loop and held by a
-session outside of any transaction.
+an error. Replicas that start at the same time wait for each other on an advisory lock. Each tries it in a loop, and the
+session holds it outside of any transaction.
 
 The first file of a schema may be a baseline: it replaces an earlier series of migrations, and says so in three lines
 (`_BASELINE`). A database that has the whole series, which the checksums of its rows show, is carried over: the text
@@ -69,7 +70,7 @@ class Migration:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def replaced(self) -> Replaced | None:
-        """Return the series that this file replaces, if it is a baseline."""
+        """Return the series that this file replaces if it is a baseline, or None if it is not."""
         if self.version != 1 or (match := _BASELINE.search(self.text)) is None:
             return None
         counts = (pair.split() for pair in match["counts"].split(", "))
@@ -86,10 +87,10 @@ class Migration:
 class Replaced:
     """The series of migrations that a baseline replaces."""
 
-    commit: str  # the last one with the series: its `migrate` brings a database to the end of it
-    counts: dict[str, int]  # of migrations, by schema
-    first_sha256: str  # of the first migration: it tells the series from the baseline, which has the same number
-    sha256: str  # of a line `version sha256` for each migration
+    commit: str  # the last commit with the series: its `migrate` brings a database to the end of the series
+    counts: dict[str, int]  # number of migrations in the series, by schema
+    first_sha256: str  # checksum of the first migration: it tells the series from the baseline, also number 1
+    sha256: str  # checksum of the whole series: of one line `version sha256` for each migration
     missing: str  # the SQL that a database with the whole series still lacks
 
 
@@ -110,7 +111,7 @@ def load(schema: str, folder: Path) -> list[Migration]:
 
 
 def access_migrations() -> list[Migration]:
-    """Return the migrations of the schema that both services share; they come first."""
+    """Return the migrations of the schema that both services share. Apply them before those of a service."""
     return load("access", Path(__file__).parents[1] / "migrations")
 
 
@@ -129,7 +130,7 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
     """
     applied_now = []
     with administering(admin_url, autocommit=True) as connection, _lock(connection):
-        # Without it, the statement of a killed migration would go on, and keep the lock for as long.
+        # Otherwise Postgres would finish the statement of a killed migration, and keep the lock for as long.
         connection.execute("SET client_connection_check_interval = '1s'")
         for schema in dict.fromkeys(migration.schema for migration in migrations):
             _make_table(connection, schema)
@@ -152,7 +153,7 @@ def require_applied(admin_url: str, migrations: list[Migration]) -> None:
     Raises:
         MigrationFailed: there are migrations to apply, a file was changed after it was applied, or the database has the
             series that a baseline replaces.
-        CannotAdminister: Postgres does not answer, or not this role.
+        CannotAdminister: Postgres does not answer, or it does not let this role in.
     """
     with administering(admin_url, autocommit=True) as connection:
         there = {
@@ -174,9 +175,14 @@ def require_applied(admin_url: str, migrations: list[Migration]) -> None:
 
 @contextmanager
 def _lock(connection: psycopg.Connection) -> Iterator[None]:
-    """Hold the lock for the block; the session's end gives it back, however that comes."""
+    """Hold the lock of migrations for the block. If the process dies, the end of the session releases the lock.
+
+    Raises:
+        MigrationFailed: another process held the lock for `LOCK_TIMEOUT_S`.
+    """
     give_up_at = time.monotonic() + LOCK_TIMEOUT_S
-    # Tried, not waited for: a waiting statement holds a snapshot, and CREATE INDEX CONCURRENTLY waits for snapshots.
+    # Try the lock in a loop. A statement that waited for it would hold a snapshot, and CREATE INDEX CONCURRENTLY of the
+    # other process waits for old snapshots to end: a deadlock.
     while not _scalar(connection, "SELECT pg_try_advisory_lock(%s)", _LOCK_KEY):
         if time.monotonic() > give_up_at:
             raise MigrationFailed(f"another migration has held the lock for {LOCK_TIMEOUT_S:.0f} s")
@@ -189,9 +195,9 @@ def _lock(connection: psycopg.Connection) -> Iterator[None]:
 
 
 def _make_table(connection: psycopg.Connection, schema: str) -> None:
-    """Make a schema and its table of applied migrations, where they are missing."""
+    """Create a schema and its table of applied migrations, unless they exist."""
     # The search path stays as it is: every name in our SQL carries its schema.
-    # Look first: IF NOT EXISTS needs the right to create even where the schema exists.
+    # Look first: CREATE SCHEMA IF NOT EXISTS needs the right to create, even if the schema exists.
     if _scalar(connection, "SELECT to_regnamespace(%s)", schema) is None:
         connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
     connection.execute(
@@ -203,7 +209,7 @@ def _make_table(connection: psycopg.Connection, schema: str) -> None:
 
 
 def _let_read_version(connection: psycopg.Connection, schema: str, service_role: str) -> None:
-    """Let the services read which migrations are applied: they are not ready before all are."""
+    """Let the services read which migrations are applied: a service is not ready before all of them are."""
     if not _scalar(connection, "SELECT has_table_privilege(%s, %s, 'SELECT')", service_role, f"{schema}.migration"):
         connection.execute(
             sql.SQL("GRANT SELECT ON {}.migration TO {}").format(sql.Identifier(schema), sql.Identifier(service_role))
@@ -211,10 +217,10 @@ def _let_read_version(connection: psycopg.Connection, schema: str, service_role:
 
 
 def _has_whole_series(connection: psycopg.Connection, migration: Migration) -> bool:
-    """Say whether the database has the series that a baseline replaces, all of it.
+    """Say whether the database has the whole series that a baseline replaces; False if the file is no baseline.
 
     Raises:
-        MigrationFailed: it has a part of the series, or more than it.
+        MigrationFailed: the database has only a part of the series, or migrations beyond it.
     """
     replaced = migration.replaced()
     if replaced is None:
@@ -238,12 +244,19 @@ def _has_whole_series(connection: psycopg.Connection, migration: Migration) -> b
 
 
 def _carry_over(connection: psycopg.Connection, migration: Migration, service_role: str) -> bool:
-    """Put a baseline in the place of the series that it replaces, if the database has the series; return whether."""
+    """Replace the series in the database by its baseline, and return whether that was done.
+
+    It returns False if the file is no baseline, or if the database does not have the series.
+
+    Raises:
+        MigrationFailed: the database has only a part of the series, or another schema is not at the end of its series.
+    """
     replaced = migration.replaced()
     if replaced is None or not _has_whole_series(connection, migration):
         return False
-    # The schema that comes first is shared by the services. Once it is carried over, the other schemas can no longer be
-    # migrated to the end of their series, so they must have reached it, the schema of the other service, too.
+    # The first schema is shared by both services. Once it is carried over, the old commits can no longer migrate the
+    # other schemas to the end of their series. So all other schemas must have reached the end, that of the other
+    # service included.
     shared, *others = replaced.counts
     for schema in others if migration.schema == shared else ():
         if _scalar(connection, "SELECT to_regclass(%s)", f"{schema}.migration") is None:
@@ -262,6 +275,7 @@ def _carry_over(connection: psycopg.Connection, migration: Migration, service_ro
 
 
 def _what_to_do(replaced: Replaced) -> str:
+    """Return the end of an error's text: how to bring a database to the end of the series."""
     return (
         f"run `migrate` of both services of commit {replaced.commit}, the last one with these migrations, and then of"
         " this version"
@@ -272,7 +286,7 @@ def _is_applied(connection: psycopg.Connection, migration: Migration) -> bool:
     """Say whether a migration is applied.
 
     Raises:
-        MigrationFailed: its file was changed after it was applied.
+        MigrationFailed: the file of the migration was changed after it was applied.
     """
     applied = _scalar(
         connection,
@@ -296,7 +310,7 @@ def _run(
     *,
     before: sql.Composed | None = None,
 ) -> None:
-    """Run SQL and note the migration as applied; in one transaction, unless the text says otherwise.
+    """Run SQL and note the migration as applied, in one transaction unless the text begins with `-- no transaction`.
 
     Args:
         connection: A connection as the owner of the tables.

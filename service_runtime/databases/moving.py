@@ -1,17 +1,22 @@
 """Moving a tenant from one database to another while it is used.
 
-Its rows are copied in pages while it reads and writes. Rows that it writes meanwhile are copied again, by the number of
-the transaction that wrote each row, until few are left. Then its writes are refused for a moment, with an error that
-tells callers to retry; the last rows are copied, and both sides are compared. No trigger captures changes, and no
-superuser is needed: the mover reads `xmin` and `pg_locks`, and owns the tables.
+The tenant's rows are copied in pages while the tenant reads and writes. Rows that it writes meanwhile are copied in
+further passes, until a pass finds few of them. They are found by the number of the transaction that wrote each row
+(`xmin`). Then the tenant's writes are refused for a moment, with an error that tells callers to retry. Meanwhile the
+last rows are copied, and both sides are compared. No trigger captures changes, and no superuser is needed: the mover,
+which is the command that moves the tenant, reads `xmin` and `pg_locks`, and owns the tables.
+
+A *horizon* is the number of the oldest transaction that was still running when a pass took its snapshot. The pass saw
+all rows of older transactions; rows of this one and of newer transactions are read again by the next pass.
 
 Two databases cannot commit at once. Each step below is one commit, and after each of them at most one database serves
-the tenant. A move that ended half-way goes on where it was when it is run again.
+the tenant. A move that ended half-way continues at the step where it ended when the command is run again. In capitals
+are the states of the tenant in a database (`access.residence`).
 
 1. The target says ARRIVING, and notes the progress of the copy in the transaction of each page.
 2. The source says LEAVING, for a limited time: it serves reads, and stays the owner if the mover dies. The mover waits
-   for transactions that began before.
-3. The last rows are copied and compared, and the target notes that it has all.
+   for transactions that began before this step.
+3. The last rows are copied and compared, and the target notes that it has all rows.
 4. The source says GONE, if it still says LEAVING. From here on the move cannot be undone.
 5. The directory names the target.
 6. The target says HERE.
@@ -47,17 +52,17 @@ _log = logging.getLogger("moving")
 Connection = psycopg.Connection[Any]
 
 PAGE_ROWS = 5000
-FEW_ROWS = 2000  # once so few rows are left to copy, the writes may wait for the last pass
+FEW_ROWS = 2000  # after a pass over at most this number of rows, writes stop for the last pass
 SHORT_S = 1.0  # if a pass took no longer than this, writes stop: the last pass takes about as long
 PASSES_MAX = 10  # passes after the first; then writes stop however long a pass took
 STOPPED_S = 30.0  # seconds that writes wait at most; after that the tenant stays where it is
 DRAIN_S = 10.0  # the longest wait for transactions that began before LEAVING
 GRACE_S = 24 * 3600.0  # seconds that the old rows stay
 _MOVER_GONE_S = 2.0  # seconds that Postgres may take to notice that a mover was killed, and to give its lock back
-_LOOK_S = 0.05
+_LOOK_S = 0.05  # seconds between two attempts to take the lock of a mover
 
-_MOVERS = 1835365473  # the lock of one mover a tenant
-_TENANTS = 1634493815  # the lock of transactions of a tenant, as service_runtime/postgres/tenant.py takes it
+_MOVERS = 1835365473  # advisory lock: each tenant has one mover at most
+_TENANTS = 1634493815  # advisory lock that each transaction of a tenant takes; see service_runtime/postgres/tenant.py
 _BUCKETS = 65_536  # buckets of keys to compare: a tenant of a million rows has some fifteen keys in each
 
 SQL = SqlFile.of(__file__)
@@ -80,7 +85,7 @@ _STILL_UNDER_WAY = SQL["still_under_way"]
 _NUMBERS = SQL["numbers"]
 
 
-_KEYS_AT_ONCE = 200
+_KEYS_AT_ONCE = 200  # keys in one DELETE
 _CHECKSUM = sql.SQL("bit_xor(hashtextextended({}, 0))")
 
 _NOTHING = sql.SQL("")
@@ -108,45 +113,51 @@ class MoveProgress:
     target: str
     step: str = "begins"
     tables: int = 0
-    rows: int = 0  # rows that were copied; a row that was copied again counts again
+    rows: int = 0  # rows that were copied; a row that was copied twice counts twice
     writes_waited_s: float = 0.0
     took_s: float = 0.0
-    rows_there: dict[str, int] = field(default_factory=dict)  # in a dry run: the rows to copy, by table
+    rows_there: dict[str, int] = field(default_factory=dict)  # set by a dry run only: the rows to copy, by table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
+    """A table with rows of tenants, and the SQL expressions over its columns that the mover needs."""
+
     name: sql.Identifier
     label: str  # schema.name
     columns: list[str]
-    key: list[str]  # columns of the key; the first is the tenant
-    has_id: bool  # the rest of the key is one UUID
-    is_referred_to: bool  # by foreign keys: its rows are changed, and not replaced
-    unique_names: list[str]  # that a row may be without, whatever else it has
+    key: list[str]  # columns of the primary key; the first is the tenant's id
+    has_id: bool  # the key consists of the tenant's id and one UUID
+    is_referred_to: bool  # foreign keys refer to its rows, so they are updated: they cannot be deleted and inserted
+    unique_names: list[str]  # nullable columns of unique indexes, which no check constraint names
 
     def row(self) -> sql.Composable:
-        """SQL of a row as one text."""
+        """Return the SQL of a whole row as one text."""
         return sql.SQL("(ROW({}))::text").format(_names(self.columns))
 
     def keys(self, of: str = "") -> sql.Composable:
-        """SQL of the number of keys and a checksum of them; `of` is the alias of the table, if there are several."""
+        """Return the SQL of the number of keys and a checksum of them.
+
+        Args:
+            of: The table's alias, in a statement over several tables; empty in a statement over this table alone.
+        """
         key = [sql.Identifier(of, name) if of else sql.Identifier(name) for name in self.key]
-        if self.has_id:  # as most have: a third of the time that a record of it takes
+        if self.has_id:  # most tables: hashing the UUID takes a third of the time of hashing a record
             number = sql.SQL("uuid_hash_extended({}, 0)").format(key[1])
         else:
             number = sql.SQL("hash_record_extended(ROW({}), 0)").format(sql.SQL(", ").join(key))
         return sql.SQL("count(*) AS count, coalesce(bit_xor({}), 0) AS checksum").format(number)
 
     def same_key(self) -> sql.Composable:
-        """SQL that is true if a row `t` and a row `s` have the same key."""
+        """Return the SQL that is true if a row `t` and a row `s` have the same key."""
         return sql.SQL(" AND ").join(sql.SQL("t.{0} = s.{0}").format(sql.Identifier(name)) for name in self.key)
 
     def staged(self) -> sql.Identifier:
-        """Name of the table in the target where rows wait until they are put into this table."""
+        """Return the name of the temporary table in the target where rows wait until they are put into this table."""
         return sql.Identifier("pg_temp", self.label)
 
     def bucket(self) -> sql.Composable:
-        """SQL of the number of the bucket that a row is in, by its key."""
+        """Return the SQL of the bucket of a row: a number below `_BUCKETS`, from a hash of its key."""
         return sql.SQL("hash_record_extended(ROW({}), 0) & {}").format(_names(self.key), sql.Literal(_BUCKETS - 1))
 
 
@@ -154,9 +165,9 @@ class _Table:
 class _Pass:
     """The outcome of one pass over the rows that were written."""
 
-    horizon: str  # rows of transactions from here on may not be copied yet
+    horizon: str  # rows of this transaction and newer ones may not be copied yet; see the module
     rows: int = 0  # rows that were copied or removed
-    there: dict[str, Any] = field(default_factory=dict)  # rows of the source, by table
+    there: dict[str, Any] = field(default_factory=dict)  # counts and checksums of the source, by table
     changed: list[_Table] = field(default_factory=list)  # tables that were changed in the target
 
 
@@ -173,14 +184,20 @@ class TenantMove:
         self._on_step = on_step
 
     def run(self, tenant: str, target: str, *, dry_run: bool = False) -> MoveProgress:
-        """Move it, or go on with a move that ended half-way, and return the counts of rows.
+        """Move a tenant, or continue a move that ended half-way, and return the counts of rows.
+
+        Args:
+            tenant: Name of the tenant.
+            target: Name of the database to move the tenant to.
+            dry_run: Only count the rows that would be copied.
 
         Raises:
             NoSuchTenant: no tenant has this name.
-            WrongDatabase: there is no such database.
-            CannotMove: another mover has it, it is on its way to another database, or the schemas differ.
-            Unavailable: its writes did not end in time; it stays where it is, and the move can be run again.
-            Differs: the copied rows are not the source's; the tenant stays where it is.
+            WrongDatabase: no database has the name of the target.
+            CannotMove: another mover moves the tenant, a move to another database is unfinished, or the schemas differ.
+            Unavailable: the tenant's transactions did not end in time, or the last pass took too long. The tenant
+                stays where it is, and the move can be run again.
+            Differs: the copied rows differ from the source's; the tenant stays where it is.
         """
         began = time.monotonic()
         self._databases.url_of(target)
@@ -199,7 +216,9 @@ class TenantMove:
                 return moved
             came_from = stack.enter_context(_connected(self._databases.url_of(source)))
             for name, connection in ((source, came_from), (target, to)):
-                if name != HOME:  # which may have forgotten the lock of another mover when it restarted
+                # The lock in the home database is held already. It is taken here too, as the home database may have
+                # restarted, and so released the lock of a mover that still runs.
+                if name != HOME:
                     _hold(connection, row.id)
             move = _Move(home, came_from, to, row.id, moved, self._on_step)
             if dry_run:
@@ -228,7 +247,8 @@ class TenantMove:
                     ).fetchall()
                     tables = _tables(connection)
                     for row in gone:
-                        # The directory names another database: so that one has it all.
+                        # Keep the rows of a tenant that the directory places here, and of one that it does not have.
+                        # If the directory names another database, that one has all of the tenant's rows.
                         if lives_in.get(row.tenant_id, name) == name:
                             continue
                         lock = (_MOVERS, row.tenant_id)
@@ -277,12 +297,12 @@ class _Move:
         migrations = [connection.execute(_MIGRATIONS).fetchall() for connection in (source, target)]
         if migrations[0] != migrations[1]:
             raise CannotMove("the two databases have different schemas: run `migrate` of both services")
-        self._leaves: dict[str, Any] = {}  # the mover, and until when no other one can end the move
+        self._leaves: dict[str, Any] = {}  # parameters of `_STAYS` and `_IS_GONE`: tenant, and when LEAVING ends
         self._tables = _tables(source)
         moved.tables = len(self._tables)
 
     def count(self) -> None:
-        """Say how many rows there are to copy."""
+        """Note in the progress how many rows of each table there are to copy."""
         for table in self._tables:
             statement = sql.SQL("SELECT count(*) AS count FROM {} WHERE tenant_id = %s").format(table.name)
             if rows := _row_of(self._source, statement, (self._id,)).count:
@@ -314,6 +334,11 @@ class _Move:
         self._finish()
 
     def _arrive(self) -> None:
+        """Begin the move in the target: remove rows of an earlier stay, and note the first horizon.
+
+        Raises:
+            CannotMove: the target says that the tenant lives in it already.
+        """
         if self._state(self._target, if_none="GONE") not in ("GONE", "ARRIVING"):
             raise CannotMove("both databases say that the tenant lives there; check access.residence")
         _remove_all(self._target, self._tables, self._id)  # rows of an earlier stay
@@ -325,9 +350,13 @@ class _Move:
         self._say("arriving")
 
     def _copy(self, copied: dict[str, Any]) -> None:
-        """Copy each table in pages, from where it was ended.
+        """Copy each table in pages, beginning after the last page that an earlier run copied.
 
-        Empty tables are left out: their first row, if there is one some day, is written after the first horizon.
+        Tables without rows of the tenant are left out. A row that is written to them later is newer than the first
+        horizon, so a pass copies it.
+
+        Args:
+            copied: The last copied key of each table, by its label; None for a table that is copied to its end.
         """
         is_some = sql.SQL(" UNION ALL ").join(
             sql.SQL("SELECT {} AS label WHERE EXISTS (SELECT FROM {} WHERE tenant_id = {})").format(
@@ -343,10 +372,14 @@ class _Move:
         self._say("copied")
 
     def _copy_page(self, table: _Table, after: list[str]) -> list[str] | None:
-        """Copy a page, and return its last key, or None after the last page.
+        """Copy the page of a table after a key, and return the key of its last row, or None after the last page.
 
         Keys are read as texts and written as untyped literals, so that Postgres converts them to the types of their
         columns. The progress in `access.move.copied` has null for a table after its last page.
+
+        Args:
+            table: The table to copy from.
+            after: Key of the last copied row, without the tenant's id; empty for the first page.
         """
         key_in_tenant = table.key[1:]  # the first column of each key is the tenant
         condition: sql.Composed = sql.SQL("tenant_id = {}").format(sql.Literal(self._id))
@@ -379,7 +412,10 @@ class _Move:
         return upto
 
     def _put_page(self, table: _Table, place: sql.Composable) -> int:
-        """Copy a page, and return its number of rows; rows that contradict an earlier page wait for the next pass."""
+        """Copy the rows that match the condition `place`, and return their number.
+
+        Rows that contradict an earlier page, by a unique index or a foreign key, are left to the next pass.
+        """
         try:
             with self._target.transaction():
                 rows = self._pipe(table, place, table.name)
@@ -394,7 +430,7 @@ class _Move:
             return rows
 
     def _stage(self, table: _Table) -> None:
-        """Make a table for rows that wait; it is gone with the transaction."""
+        """Make the temporary table where rows of a table wait; Postgres drops it at the end of the transaction."""
         self._target.execute(
             sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DROP AS SELECT {} FROM {} WITH NO DATA").format(
                 table.staged(), _names(table.columns), table.name
@@ -402,6 +438,7 @@ class _Move:
         )
 
     def _pipe(self, table: _Table, place: sql.Composable, into: sql.Composable) -> int:
+        """Copy the source's rows that match the condition `place` into a table of the target; return their number."""
         out = sql.SQL("COPY (SELECT {} FROM {} WHERE {}) TO STDOUT").format(_names(table.columns), table.name, place)
         come = sql.SQL("COPY {} ({}) FROM STDIN").format(into, _names(table.columns))
         reading, writing = self._source.cursor(), self._target.cursor()
@@ -411,10 +448,10 @@ class _Move:
         return writing.rowcount
 
     def _compare(self, table: _Table, place: sql.Composable) -> None:
-        """Compare rows with their copies.
+        """Compare the rows that match the condition `place` in both databases.
 
         Raises:
-            Differs: they are not the same.
+            Differs: their number or their checksum differs.
         """
         statement = sql.SQL("SELECT count(*), {} FROM {} WHERE {}").format(
             _CHECKSUM.format(table.row()), table.name, place
@@ -434,10 +471,13 @@ class _Move:
         return horizon
 
     def _pass(self, horizon: str) -> _Pass:
-        """Copy the rows written since a horizon, and remove the rows removed since.
+        """Copy the rows that were written since a horizon, and remove from the target the rows that were deleted.
 
         The source is read in one snapshot, and afterwards the target equals the source at that moment. Each table
-        is read once on either side; the rows that were written are read once more, to be copied.
+        is read once on either side; the rows that were written are read a second time, to be copied.
+
+        Raises:
+            Differs: copied rows differ from the source's.
         """
         with self._source.transaction():
             self._source.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -456,7 +496,7 @@ class _Move:
                     if not self._will_agree(table, here[table.label], done.there[table.label])
                 ]
                 lacking: dict[str, list[tuple[str, ...]]] = {}
-                for table in reversed(differing):
+                for table in reversed(differing):  # referring rows first: foreign keys forbid the other order
                     removed, lacking[table.label] = self._remove_removed(table, horizon)
                     done.rows += removed
                 for table in self._tables:
@@ -473,13 +513,16 @@ class _Move:
         return done
 
     def _sums(self, horizon: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return checksums of the keys on either side, by table; of the source also those of rows that were written."""
+        """Return the checksums of all keys by table: first the source's, then the target's.
+
+        The source's also have the number and a checksum of the rows that were written since the horizon.
+        """
         written = sql.SQL(", count(*) FILTER (WHERE {0}) AS written, {1} FILTER (WHERE {0}) AS rows_checksum")
 
         def of_source(table: _Table) -> sql.Composable:
             return written.format(_since_horizon(horizon), _CHECKSUM.format(table.row()))
 
-        with ThreadPoolExecutor(1, thread_name_prefix="sums") as executor:  # both databases at once
+        with ThreadPoolExecutor(1, thread_name_prefix="sums") as executor:  # both databases compute at the same time
             here = executor.submit(self._sums_of, self._target, self._tables, lambda _: _NOTHING)
             there = self._sums_of(self._source, self._tables, of_source)
             return there, here.result()
@@ -487,6 +530,13 @@ class _Move:
     def _sums_of(
         self, connection: Connection, tables: Sequence[_Table], more: Callable[[_Table], sql.Composable]
     ) -> dict[str, Any]:
+        """Return the number of keys and their checksum in one database, by the label of the table.
+
+        Args:
+            connection: The database to read.
+            tables: The tables to read.
+            more: Returns the SQL of further columns of a table's result.
+        """
         statement = sql.SQL(" UNION ALL ").join(
             sql.SQL("SELECT {} AS label, {}{} FROM {} WHERE tenant_id = {}").format(
                 sql.Literal(table.label), table.keys(), more(table), table.name, sql.Literal(self._id)
@@ -496,7 +546,15 @@ class _Move:
         return {row.label: row for row in connection.execute(statement)} if tables else {}
 
     def _will_agree(self, table: _Table, here: Any, there: Any) -> bool:
-        """Say whether a table will have the source's keys after its staged rows are in it, with nothing removed."""
+        """Say whether the target's table has the source's keys once the staged rows are in it.
+
+        If it has not, the source has deleted rows, or the target lacks older ones: `_remove_removed` compares the keys.
+
+        Args:
+            table: The table to compare.
+            here: The target's checksum of keys, from `_sums`.
+            there: The source's checksum of keys, from `_sums`.
+        """
         count, checksum = here.count, here.checksum
         if there.written:
             new = _row_of(
@@ -509,12 +567,23 @@ class _Move:
         return (count, checksum) == (there.count, there.checksum)
 
     def _rows_since(self, horizon: str) -> sql.Composed:
+        """Return the SQL condition of the tenant's rows that were written since a horizon."""
         return sql.SQL("tenant_id = {} AND {}").format(sql.Literal(self._id), _since_horizon(horizon))
 
     def _put_written(self, table: _Table, there: Any, horizon: str, lacking: Sequence[tuple[str, ...]]) -> int:
-        """Put the staged rows of a table into it, and older rows that are missing, and compare both sides.
+        """Put the staged rows, and older rows that are missing, into a table; compare them, and return their number.
 
-        An old row whose number comes round again is copied once more, which does no harm.
+        The 32 bits of a row's transaction number wrap around, so a very old row may look new. It is then copied once
+        more, which does no harm.
+
+        Args:
+            table: The table to change in the target.
+            there: The source's checksums of the table, from `_sums`.
+            horizon: The horizon of the pass.
+            lacking: Keys of older rows that the target lacks.
+
+        Raises:
+            Differs: the rows in the target differ from the source's.
         """
         written, checksum = there.written, there.rows_checksum
         if lacking:
@@ -545,18 +614,27 @@ class _Move:
         return int(written)
 
     def _put(self, table: _Table) -> None:
-        """Replace the rows that have the keys of staged rows; rows that refer to them stay."""
+        """Insert the staged rows of a table, and update the rows that have the same keys.
+
+        Rows are not deleted, since other rows refer to them.
+
+        Raises:
+            CannotMove: unique values cannot be put in any order, as rows have exchanged them.
+        """
         changed = [name for name in table.columns if name not in table.key]
         try:
             with self._target.transaction():
                 self._target.execute(_putting(table, table.staged(), updating=changed))
-        except pg.UniqueViolation:  # one has the name that another one has given up: one by one, in some order
+        # A row may take the unique name that another row gave up. One statement for both fails; one by one, the row
+        # that gave the name up must come first. So all rows are tried in rounds until no further row gets in.
+        except pg.UniqueViolation:
             left = sql.Identifier("pg_temp", "left")
             self._target.execute(
                 sql.SQL("CREATE TEMPORARY TABLE {} ON COMMIT DROP AS SELECT * FROM {}").format(left, table.staged())
             )
             self._put_each(table, left, updating=changed)
-            if table.unique_names:  # of those that have exchanged theirs, none can be put while another one has it
+            # Rows that exchanged their names block each other. So their names in the target are set to NULL first.
+            if table.unique_names:
                 none = sql.SQL(", ").join(
                     sql.SQL("{} = NULL").format(sql.Identifier(name)) for name in table.unique_names
                 )
@@ -569,7 +647,10 @@ class _Move:
             self._target.execute(sql.SQL("DROP TABLE {}").format(left))
 
     def _put_each(self, table: _Table, staged: sql.Identifier, *, updating: Sequence[str]) -> None:
-        """Put the staged rows into the target one by one, in rounds, while a round gets any in; leave the others."""
+        """Put the staged rows into the target one by one, in rounds, until a round gets no row in.
+
+        Rows that violate a unique index or a foreign key to the end stay in the staged table.
+        """
         put = _putting(table, staged, updating=updating, where=sql.SQL("WHERE ctid = one.place"))
         self._target.execute(_EACH_ALONE.format(put=put, staged=staged))
 
@@ -578,8 +659,8 @@ class _Move:
 
         Returns:
             The number of removed rows, and the keys of rows that are older than the horizon and missing in the target.
-            A page leaves out rows that refer to a row that it leaves out: that row was written since, and the rows that
-            refer to it were not.
+            Such rows exist: if a page leaves out a row that was written meanwhile, it also leaves out the older rows
+            that refer to that row.
         """
         statement = sql.SQL("SELECT {bucket} AS bucket, {keys} FROM {table} WHERE tenant_id = {id} GROUP BY 1").format(
             bucket=table.bucket(), keys=table.keys(), table=table.name, id=sql.Literal(self._id)
@@ -634,7 +715,7 @@ class _Move:
 
     @contextmanager
     def _staying(self) -> Iterator[None]:
-        """Let the tenant stay if the block fails; after a kill it stays when its time is over."""
+        """Say HERE in the source if the block fails; if the process is killed, LEAVING ends by itself."""
         try:
             yield
         except Exception:
@@ -646,7 +727,7 @@ class _Move:
         """Wait for the transactions that began before the source said LEAVING.
 
         Raises:
-            Unavailable: one did not end in time.
+            Unavailable: a transaction did not end within `DRAIN_S`.
         """
         give_up_at = time.monotonic() + DRAIN_S
         numbers = [row.number for row in self._source.execute(_UNDER_WAY)]
@@ -661,17 +742,19 @@ class _Move:
                 time.sleep(0.01)
 
     def _leave(self) -> bool:
+        """Say GONE in the source; return False if the time of LEAVING is over, so that the tenant stays."""
         with self._source.transaction():
             is_gone = self._source.execute(_IS_GONE, self._leaves).fetchone() is not None
-            if is_gone and self._moved.source == HOME:  # the same database, so the same commit
+            # The directory is in the home database. If that is the source, both change in one commit.
+            if is_gone and self._moved.source == HOME:
                 self._source.execute(_IS_LISTED, {"id": self._id, "target": self._moved.target})
         return is_gone
 
     def _require_same_keys(self, done: _Pass) -> None:
-        """Compare the keys of the tables that a pass has changed; those of the others it has compared itself.
+        """Compare the keys of the tables that a pass has changed; the pass itself has compared the other tables.
 
         Raises:
-            Differs: they are not the same.
+            Differs: the keys of a table differ.
         """
         here = self._sums_of(self._target, done.changed, lambda _: _NOTHING)
         for label, sums in here.items():
@@ -680,7 +763,7 @@ class _Move:
                 raise Differs(f"{label} does not have the same rows in both databases")
 
     def _raise_numbers(self) -> None:
-        """Let the target number the tenant's next rows above every number that the source has given."""
+        """Let the target number the tenant's next rows above every number that the source has assigned."""
         if numbers := _row_of(self._source, _NUMBERS, (self._id,)).name:
             last = f"SELECT last_value FROM {numbers}"  # noqa: S608 - as Postgres quotes it
             self._target.execute(
@@ -688,6 +771,7 @@ class _Move:
             )
 
     def _finish(self) -> None:
+        """Name the target in the directory, and say HERE in the target."""
         with self._home.transaction():
             self._home.execute(_IS_LISTED, {"id": self._id, "target": self._moved.target})
         self._say("listed")
@@ -695,16 +779,18 @@ class _Move:
         self._say("here")
 
     def _say(self, step: str) -> None:
+        """Report the progress, with the step that was reached."""
         self._moved.step = step
         self._on_step(self._moved)
 
     def _state(self, connection: Connection, *, if_none: str) -> str:
+        """Return the tenant's state in a database, such as HERE; `if_none` if the database has no row of it."""
         row = connection.execute(_STATE, (self._id,)).fetchone()
         return row.state if row else if_none
 
 
 def _tables(connection: Connection) -> list[_Table]:
-    """Return the tables of tenants, each after the tables that it refers to."""
+    """Return the tables with rows of tenants, each after the tables that its foreign keys refer to."""
     rows = connection.execute(_TABLES).fetchall()
     tables: list[_Table] = []
     done: set[int] = set()
@@ -728,7 +814,7 @@ def _tables(connection: Connection) -> list[_Table]:
 
 
 def _remove_all(connection: Connection, tables: Sequence[_Table], tenant_id: UUID) -> int:
-    """Remove all rows of a tenant in steps, referring rows first."""
+    """Remove all rows of a tenant from a database in steps, referring rows first, and return their number."""
     connection.execute("SELECT set_config('app.moving', 'on', false)")
     removed = 0
     for table in reversed(tables):
@@ -743,7 +829,14 @@ def _remove_all(connection: Connection, tables: Sequence[_Table], tenant_id: UUI
 def _putting(
     table: _Table, staged: sql.Identifier, *, updating: Sequence[str], where: sql.Composable = _NOTHING
 ) -> sql.Composed:
-    """Insert the staged rows; where `updating` names columns, replace the rows with the same keys."""
+    """Return the statement that inserts staged rows into a table.
+
+    Args:
+        table: The table to insert into.
+        staged: The temporary table with the rows.
+        updating: Columns to update in rows with the same keys. Empty makes such rows an error.
+        where: Condition of the staged rows to insert; empty for all.
+    """
     put = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} {}").format(
         table.name, _names(table.columns), _names(table.columns), staged, where
     )
@@ -754,19 +847,24 @@ def _putting(
 
 
 def _since_horizon(horizon: str) -> sql.Composed:
+    """Return the SQL condition of rows that the transaction `horizon` or a newer one wrote."""
+    # `xmin` has only 32 bits and cannot be compared by <; `age` counts the transactions since, across a wrap-around.
     return sql.SQL("age(xmin) <= age({}::xid8::xid)").format(sql.Literal(horizon))
 
 
 def _rows(keys: Sequence[tuple[str, ...]]) -> sql.Composed:
+    """Return keys as the SQL of a list of rows: `('a', 'b'), ('c', 'd')`."""
     return sql.SQL(", ").join(sql.SQL("({})").format(_literals(key)) for key in keys)
 
 
 def _in_parts(keys: Sequence[tuple[str, ...]]) -> Iterator[Sequence[tuple[str, ...]]]:
+    """Yield the keys in parts of at most `_KEYS_AT_ONCE`."""
     for start in range(0, len(keys), _KEYS_AT_ONCE):
         yield keys[start : start + _KEYS_AT_ONCE]
 
 
 def _texts(names: Sequence[str]) -> sql.Composable:
+    """Return the SQL of columns, each cast to text, with commas between them."""
     return sql.SQL(", ").join(sql.SQL("{}::text").format(sql.Identifier(name)) for name in names)
 
 
@@ -779,10 +877,10 @@ def _literals(texts: Sequence[str]) -> sql.Composable:
 
 
 def _hold(connection: Connection, tenant_id: UUID) -> None:
-    """Hold the lock of the mover of a tenant for as long as the connection is open.
+    """Take the lock of a tenant's mover, which is held for as long as the connection is open.
 
     Raises:
-        CannotMove: another mover holds it.
+        CannotMove: another mover holds the lock.
     """
     give_up_at = time.monotonic() + _MOVER_GONE_S
     while not _row_of(connection, "SELECT pg_try_advisory_lock(%s, uuid_hash(%s)) AS held", (_MOVERS, tenant_id)).held:

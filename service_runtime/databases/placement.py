@@ -1,8 +1,8 @@
 """Many databases, as an operator has them made: their names, and the database of each tenant.
 
 The home database has the directory (`access.tenant.database`), and each database says which tenants live in it
-(`access.residence`). Two databases cannot commit at once, so rows that are in both are written in such an order that a
-kill in between leaves no tenant in two of them, and a repeat goes on.
+(`access.residence`). Two databases cannot commit at once. So rows that are in both are written in such an order that a
+process that is killed in between leaves no tenant in two databases, and a repeat of the command completes the work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from service_runtime.postgres.administration import CannotAdminister, administer
 from service_runtime.settings import ServiceSettings
 from service_runtime.statements.sql_files import SqlFile
 
-_SAME_LOCK = 0x64617461  # "data"
+_SAME_LOCK = 0x64617461  # "data": advisory lock that shows whether two URLs lead to the same database
 
 SQL = SqlFile.of(__file__)
 _IS_EMPTY = SQL["is_empty"]
@@ -53,7 +53,7 @@ class Databases:
         """Return the URL of a database.
 
         Raises:
-        WrongDatabase: there is no database of this name.
+            WrongDatabase: there is no database of this name.
         """
         if name not in self.urls:
             raise WrongDatabase(f"DATABASE_ADMIN_URLS has no database {name!r}")
@@ -63,10 +63,12 @@ class Databases:
         """Write a database's name into it, so that it is not taken for another one; a repeat does nothing.
 
         Raises:
-            WrongDatabase: it has another name, is the home database, or has keys and tenants of its own.
-            CannotAdminister: it does not answer, or is not migrated.
+            WrongDatabase: the database has another name, is the home database, or has keys and tenants of its own.
+            CannotAdminister: the database does not answer, or is not migrated.
         """
         with _connected(self.urls[HOME]) as home, _connected(self.url_of(name)) as other:
+            # Advisory locks belong to a database: if the second connection cannot take the lock that the first one
+            # holds, both lead to the same database.
             home.execute("SELECT pg_advisory_lock(%s)", (_SAME_LOCK,))
             if not _row_of(other, "SELECT pg_try_advisory_lock(%s) AS free", (_SAME_LOCK,)).free:
                 raise WrongDatabase(f"{name} is the home database; DATABASE_ADMIN_URLS must name other databases")
@@ -85,15 +87,15 @@ class Databases:
                 other.execute("DELETE FROM access.tenant")
 
     def add_tenant(self, name: str, *, database: str | None = None) -> bool:
-        """Make a tenant, and return whether it is new; if it was there, finish a creation that broke off.
+        """Make a tenant, and return whether it is new. If it exists, complete a creation that broke off.
 
         Args:
             name: Name of the tenant to make.
-            database: Its database. None takes the one with the fewest bytes, of those that answer.
+            database: Name of the tenant's database. None takes the smallest database that answers.
 
         Raises:
             WrongDatabase: there is no database of this name.
-            CannotAdminister: it does not answer, or is not migrated.
+            CannotAdminister: the tenant's database or the home database does not answer, or is not migrated.
         """
         if database is None:
             database = HOME
@@ -112,17 +114,21 @@ class Databases:
         return is_new
 
     def place(self, tenant_id: UUID, name: str, database: str) -> None:
-        """Let a tenant without rows live in a database; a repeat does nothing."""
+        """Place a tenant that has no rows yet in a database; a repeat does nothing."""
         if database == HOME:
             return
-        # The directory first: until the second step the tenant lives nowhere.
+        # Change the directory first: if the process is killed before the second step, the tenant lives in no database.
         with _connected(self.urls[HOME]) as home:
             home.execute(_LIVES_ELSEWHERE, {"id": tenant_id, "database": database})
         with _connected(self.url_of(database)) as other:
             other.execute(_LIVES_HERE, {"id": tenant_id, "name": name})
 
     def sizes(self) -> dict[str, int]:
-        """Return how many bytes each database has, but those that do not answer; the home database must."""
+        """Return the size in bytes of each database that answers.
+
+        Raises:
+            CannotAdminister: the home database does not answer.
+        """
         bytes_by_database = {}
         for name, url in self.urls.items():
             try:

@@ -1,7 +1,8 @@
-"""The door of an HTTP port: admits requests up to the number of call slots, and refuses the others.
+"""The door of an HTTP port: the ASGI application that admits requests up to a limit, and refuses further ones.
 
-An endpoint renders answers and authenticates callers. A door may have several endpoints, by their paths, and several
-doors may share one. The door checks hosts and origins, and ends a request whose caller has gone or that a drain ends.
+An endpoint authenticates callers and renders answers. A door may have several endpoints, each for a path, and several
+doors may share an endpoint. The door checks hosts and origins. It ends a request when the caller hangs up, or when the
+time of the drain before a stop is over.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _PREFLIGHT_S = 7200  # seconds for which a browser need not ask again whether it
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Whose pages may call from a browser."""
+    """The origins of the web pages that may call from a browser."""
 
     allowed: frozenset[str]  # such as "https://chat.example.com"
     setting: str  # name of the setting that has these origins
@@ -46,7 +47,7 @@ class Origins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
-    """Where and how to listen."""
+    """The address of an HTTP port, its limits, and who may call it."""
 
     host: str
     port: int  # 0 takes any free port
@@ -59,7 +60,11 @@ class HttpOptions:
 
 
 class Request:
-    """A request that was let in."""
+    """An HTTP request, and the call slot that it holds.
+
+    Attributes:
+        was_left: The caller hung up while the request was being answered.
+    """
 
     def __init__(self, scope: Scope, receive: Receive, slot: CallSlot) -> None:
         self.scope = scope
@@ -83,7 +88,7 @@ class Request:
         """Count the request as one of the caller's.
 
         Raises:
-            TooManyCalls: it is one more than the share of the caller.
+            TooManyCalls: the caller has more requests under way than its share of the slots.
         """
         self._slot.belongs_to(principal)
 
@@ -92,7 +97,10 @@ class Request:
         return await read_whole(self.receive, bytes_max=bytes_max, held=held, hint=hint)
 
     def give_up_when_left(self) -> None:
-        """Cancel this task, which reads the request's body, when the caller hangs up."""
+        """Cancel the present task, which answers the request, when the caller hangs up.
+
+        Call it after the body was read: from then on, `receive` reports only that the caller has gone.
+        """
         working = asyncio.current_task()
         assert working is not None
 
@@ -119,8 +127,8 @@ class Endpoint(Protocol):
     async def answer(self, request: Request, send: Send) -> None:
         """Answer a request.
 
-        ContextKeepError: the request is refused with this error.
-            ContextKeepError: as which it is refused.
+        Raises:
+            ContextKeepError: the request is refused; the door sends `refusal` of the error.
         """
         ...
 
@@ -133,8 +141,8 @@ def refused(error: ContextKeepError, status: int, body: object, headers: Mapping
     """Return an answer that refuses a request.
 
     Args:
-        error: Its retry delay, and the credential that it demands, go into headers.
-        status: HTTP status of the answer.
+        error: The reason of the refusal; its retry delay becomes the header `retry-after`.
+        status: HTTP status of the answer. 401 adds the header `www-authenticate`.
         body: The value that is sent as JSON.
         headers: Further headers of the answer.
     """
@@ -149,10 +157,10 @@ def refused(error: ContextKeepError, status: int, body: object, headers: Mapping
 def serving(
     endpoint: Endpoint, options: HttpOptions, *, beside: Mapping[str, Endpoint] | None = None
 ) -> AbstractAsyncContextManager[int]:
-    """Return a server for a block, yielding the port; see `listening`.
+    """Return a context manager that serves an HTTP port during its block and yields the port; see `listening`.
 
     Args:
-        endpoint: Answers the requests to all other paths.
+        endpoint: Answers the requests to all paths that have no other endpoint.
         options: The address and limits of the port.
         beside: Further endpoints, each by the path that it serves.
     """
@@ -181,7 +189,7 @@ class _Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request: take a slot, check host and origin, then let the endpoint of its path answer.
 
-        An error that is ours becomes the endpoint's refusal. Requests of callers that hung up get no answer.
+        A `ContextKeepError` becomes the endpoint's refusal. Requests of callers that hung up get no answer.
         """
         slot = CallSlot(self._slots)
         request = Request(scope, receive, slot)
@@ -207,7 +215,7 @@ class _Door:
             if request.was_left:
                 log.info("request broken off", extra={"peer": request.peer})
                 return
-            if not answering.began:  # the drain is over
+            if not answering.began:  # the caller is still there: the server cancels, as the time of its drain is over
                 stopping = Unavailable("the service is stopping")
                 await endpoint.refusal(stopping).send(answering)
             raise
@@ -216,7 +224,13 @@ class _Door:
             slot.give_back()
 
     def _check(self, request: Request, answering: _Answering) -> None:
-        # A web page that the user visits can call a server on loopback, by any name that leads there.
+        """Check the origin and the host of a request, and allow the origin to read the answer.
+
+        Raises:
+            PermissionDenied: pages of this origin may not call.
+            InvalidArgument: the port listens on loopback, and the `Host` header does not name a loopback address.
+        """
+        # Any web page that the user visits can call a server on loopback, under any host name that resolves to it.
         origin = request.headers.get("origin")
         if origin is not None:
             if not self._may_call(origin):
@@ -226,7 +240,10 @@ class _Door:
             raise InvalidArgument("the host header must name this server; call it by its own address", field="host")
 
     def _document(self, request: Request) -> HttpResponse | None:
-        """Return the document that says where tokens come from, or None if the request wants another path."""
+        """Return the answer to a request for the document about the issuer of tokens, or None for any other path.
+
+        The answer is status 405 if the method is wrong, and 404 if there is no such document.
+        """
         if not request.path.startswith(PREFIX):
             return None
         document = self._resources and self._resources.document(
@@ -243,7 +260,11 @@ class _Door:
 
 
 class _Answering:
-    """Sends an answer with the CORS headers of its origin, and says in a refusal where tokens come from."""
+    """Sends an answer with its CORS headers; a demand for a credential also names the document about tokens.
+
+    Attributes:
+        began: The status and headers were sent.
+    """
 
     def __init__(self, send: Send, request: Request, resources: Resources | None) -> None:
         self._send = send
@@ -261,13 +282,14 @@ class _Answering:
         ]
 
     async def __call__(self, message: Message) -> None:
-        """Send one message of the answer: headers with those for CORS, and a long body in pieces."""
+        """Send one ASGI message of the answer: add the CORS headers to its headers, and send a long body in pieces."""
         if message["type"] == "http.response.start":
             self.began = True
             self._request.stop_watching()
             headers = map(self._leading_on, message.get("headers", []))
             message = {**message, "headers": [*headers, *self._headers]}
-        # In pieces: before each, the server waits until its caller has read most of those before.
+        # Before each piece, the server waits until the caller has read most of the earlier pieces. So a slow reader
+        # does not make the server buffer a second copy of the whole body.
         body = message.get("body", b"")
         start = 0
         while len(body) - start > PIECE_BYTES:
@@ -278,7 +300,7 @@ class _Answering:
         await self._send(message)
 
     def _leading_on(self, header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-        """Return a header; `www-authenticate` also names the address of the document about tokens."""
+        """Return a header unchanged, but add the address of the document about tokens to `www-authenticate`."""
         name, value = header
         if name != b"www-authenticate" or self._resources is None:
             return header
@@ -294,6 +316,7 @@ class _Answering:
 
 
 def _permission(endpoint: Endpoint, method: str) -> HttpResponse:
+    """Return the answer to a preflight request of a browser: the page may send this method and these headers."""
     return HttpResponse(
         status=204,
         headers={
@@ -305,6 +328,7 @@ def _permission(endpoint: Endpoint, method: str) -> HttpResponse:
 
 
 def _is_preflight(request: Request) -> bool:
+    """Say whether a browser asks, before the real request, if a page may send it."""
     return (
         request.method == "OPTIONS"
         and "origin" in request.headers
@@ -313,12 +337,13 @@ def _is_preflight(request: Request) -> bool:
 
 
 def _name_in(form: re.Pattern[str], text: str) -> str:
-    """Return the name in a header of this form; empty if it has another."""
+    """Return the host name in the text of a header, in lower case; empty if the text does not have this form."""
     match = form.fullmatch(text)
     return match["name"].lower() if match else ""
 
 
 def _peer(scope: Scope) -> str:
+    """Return the address of the caller in the form that gRPC uses, such as `ipv4:192.0.2.7:40112`."""
     client: Iterable[Any] | None = scope.get("client")
     host, port = client or ("", 0)
     return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"

@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 _TLS_PORT, _PORT = 443, 80
 
-# The HTTP library parses in Python, on the event loop, and all that one read brings before it waits again: 20 us for a
-# chunk or an informational response, 30 us for a line of a head, whatever they say. So it gets little at a time, and
-# what says nothing has a limit of its own.
+# The HTTP library parses in Python, on the event loop, and it parses all bytes of one read before it waits again. A
+# chunk or an informational response costs 20 us, a line of a head 30 us, however short they are. So the library gets
+# few bytes at a time, and bytes that belong to no body (heads, and the framing around chunks) have limits of their own.
 _READ_BYTES = 8 * 1024
 _HEAD_READ_BYTES = 1024
 _HEAD_BYTES_MAX, _HEAD_LINES_MAX = 16 * 1024, 500  # limits of a response's head, with the informational ones before it
-_FRAMING_BYTES_MAX = 16 * 1024  # around and after the chunks of all responses, beyond what each chunk needs
-_CHUNK_BYTES = 16  # bytes that a chunk needs around it
+_FRAMING_BYTES_MAX = 16 * 1024  # bytes around and after the chunks of all responses, beyond `_CHUNK_BYTES` for each
+_CHUNK_BYTES = 16  # bytes of framing that each chunk is allowed
 _CHUNKS_MAX = 5_000  # most chunks of all responses together
 _REQUESTS_MAX = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a URL leads."""
+    """The scheme, host and port of a URL."""
 
     scheme: str
     host: str
@@ -46,14 +46,14 @@ class Origin:
 
 @dataclass(slots=True, kw_only=True)
 class Watch:
-    """The first failure of a conversation, and how many bytes were read."""
+    """The state of one conversation with a server: its first failure, and counts of requests, reads and bytes."""
 
     answer_bytes_max: int  # largest response, as it is transferred
     talk_bytes_max: int  # largest sum of all responses
-    failure: str = ""
-    status: int = 0
-    size_bytes: int = 0
-    framing_bytes: int = 0  # that were read after heads and are not known to be of a body
+    failure: str = ""  # the first failure; empty if there was none
+    status: int = 0  # HTTP status of the newest answer to a POST
+    size_bytes: int = 0  # bytes of all bodies
+    framing_bytes: int = 0  # bytes that were read after heads and are not known to belong to a body
     chunks: int = 0
     requests: int = 0
     reads: int = 0
@@ -71,7 +71,7 @@ class Watch:
         """Count a request.
 
         Raises:
-            NotToBeRead: it is one too many.
+            NotToBeRead: the conversation has made more than `_REQUESTS_MAX` requests.
         """
         self.requests += 1
         if self.requests > _REQUESTS_MAX:
@@ -81,17 +81,18 @@ class Watch:
         """Count bytes that were read after a head.
 
         Raises:
-            NotToBeRead: too many of them were of no body.
+            NotToBeRead: too many of the bytes belonged to no body.
         """
         self.framing_bytes += size_bytes
-        if self.framing_bytes > _FRAMING_BYTES_MAX + _READ_BYTES:  # of the last read nothing was passed on yet
+        # `count_chunk` subtracts the bytes of bodies. It has not seen the last read yet, so one read is allowed on top.
+        if self.framing_bytes > _FRAMING_BYTES_MAX + _READ_BYTES:
             raise self.failed(f"its answer has more than {_FRAMING_BYTES_MAX:,} bytes around its chunks")
 
     def count_chunk(self, size_bytes: int) -> None:
-        """Count a piece of a body.
+        """Count a chunk of a body.
 
         Raises:
-            NotToBeRead: there were too many, or too large ones.
+            NotToBeRead: the conversation had too many chunks, or its bodies together are too large.
         """
         self.size_bytes += size_bytes
         self.framing_bytes -= size_bytes + _CHUNK_BYTES
@@ -111,12 +112,13 @@ class ReadTurns:
     """
 
     def __init__(self) -> None:
-        # By tenant of those that read: how often the conversation has read, a number in order, and its turn.
+        # For each tenant with a conversation that reads now: a heap of its waiting conversations. Each entry has the
+        # reads of the conversation so far, a serial number for ties, and the future that lets it read.
         self._waiting: dict[str, list[tuple[int, int, asyncio.Future[None]]]] = {}
         self._numbers = itertools.count()
 
     async def take(self, watch: Watch) -> None:
-        """Return when a conversation of the call's tenant may read its next bytes."""
+        """Wait until a conversation of the call's tenant may read its next bytes."""
         call = current_call.get()
         tenant_id = str(call.principal.tenant_id) if call and call.principal else ""
         loop = asyncio.get_running_loop()
@@ -130,16 +132,19 @@ class ReadTurns:
         watch.reads += 1
 
     def _pass_on_after(self, tenant_id: str) -> None:
+        """Let the next conversation of a tenant read, once as much time has passed as the present read takes."""
         loop = asyncio.get_running_loop()
         began_s = loop.time()
-        # After the conversation that reads now, and then as long again as that took.
+        # The two `call_soon` run after the conversation that reads now. `call_later` then waits for as long as that
+        # conversation took, so that callers of other tenants get an equal part of the loop's time.
         loop.call_soon(lambda: loop.call_soon(lambda: loop.call_later(loop.time() - began_s, self._next, tenant_id)))
 
     def _next(self, tenant_id: str) -> None:
+        """Let the waiting conversation of a tenant with the fewest reads read; forget the tenant if none waits."""
         waiting = self._waiting[tenant_id]
         while waiting:
             _, _, turn = heapq.heappop(waiting)
-            if not turn.done():  # it may be cancelled
+            if not turn.done():  # a call that was cancelled leaves its cancelled future here
                 turn.set_result(None)
                 self._pass_on_after(tenant_id)
                 return
@@ -147,11 +152,11 @@ class ReadTurns:
 
 
 class NotToBeRead(Exception):
-    """A response that is not read on."""
+    """A request is not sent, or the rest of a response is not read, because it passed a limit or is not allowed."""
 
 
 class Response(Protocol):
-    """The head of an answer."""
+    """The status and headers of an answer, which come before its body."""
 
     status_code: int
     headers: Any
@@ -177,9 +182,9 @@ def client(
         tls: TLS context of `https`; None for `http`.
         headers: Headers that every request gets.
         check: Checks the head of an answer to a POST, and raises the error of the watch if it must not be read.
-        steps: The turns of tenants: clients of a tenant that share these read one after the other.
-        readable: Passes on the body of an answer, and raises the error of the watch if reading it would cost too
-            much. Without it, every body is passed on.
+        steps: Lets the conversations of one tenant read in turn. All clients of the process share one such object.
+        readable: Passes on the body of an answer, and raises the error of the watch if parsing the body would cost too
+            much. Without `readable`, every body is passed on.
     """
     import httpx2
 
@@ -187,8 +192,13 @@ def client(
 
     class Pinned(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-            """Send a request to the checked address, and return its response, bounded by the watch."""
-            if watch.failure:  # of a request before
+            """Send a request to the checked address, and return its response, whose body counts against the watch.
+
+            Raises:
+                NotToBeRead: an earlier request of this conversation failed, the request leads to another origin, it is
+                    one too many, or the head of its answer is refused.
+            """
+            if watch.failure:  # an earlier request of this conversation failed
                 raise NotToBeRead(watch.failure)
             url = request.url
             port = url.port or (_TLS_PORT if url.scheme == "https" else _PORT)
@@ -198,7 +208,7 @@ def client(
             sent = httpx2.Request(
                 request.method,
                 url.copy_with(host=destination.address),
-                headers=request.headers,  # with the host of its name
+                headers=request.headers,  # its `Host` header has the name of the server, not the address
                 stream=request.stream,
                 extensions={**request.extensions, "sni_hostname": origin.host},
             )
@@ -227,6 +237,7 @@ def client(
             self._response = response
             self._stream: Any = response.stream
 
+        # The body of a response: `watch` counts its bytes while they are read.
         def __aiter__(self) -> AsyncIterator[bytes]:
             return readable(self._response, self._bounded()) if readable else self._bounded()
 
@@ -255,7 +266,7 @@ _METER = "meter"
 
 
 def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: ReadTurns) -> httpx2.AsyncHTTPTransport:
-    """Return a transport that reads little at a time, and heads and framing only as far as the limits go."""
+    """Return a transport that reads few bytes at a time, and that refuses heads and framing beyond their limits."""
     import httpcore2
     import httpx2
 
@@ -269,6 +280,11 @@ def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: ReadTurns) -> ht
             self._is_in_head = False
 
         async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+            """Return the next bytes, when it is this conversation's turn.
+
+            Raises:
+                NotToBeRead: the head, or the framing of the body, is too long.
+            """
             is_in_head = self._is_in_head
             data = await self._stream.read(min(max_bytes, _HEAD_READ_BYTES if is_in_head else _READ_BYTES), timeout)
             await steps.take(watch)
@@ -284,7 +300,7 @@ def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: ReadTurns) -> ht
             return data
 
         async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-            self._is_in_head = True
+            self._is_in_head = True  # after a request, the next bytes to read are the head of its answer
             self._head_bytes = self._head_lines = 0
             await self._stream.write(buffer, timeout)
 
@@ -304,12 +320,17 @@ def _transport(tls: ssl.SSLContext | None, watch: Watch, steps: ReadTurns) -> ht
             return Meter(await super().connect_tcp(*args, **kwargs))
 
     transport = httpx2.AsyncHTTPTransport(verify=tls if tls else False, trust_env=False)
-    # The transport takes no backend, and the pool below it does.
+    # `AsyncHTTPTransport` has no argument for a network backend. Its connection pool has one, so the pool is replaced.
     transport._pool = httpcore2.AsyncConnectionPool(ssl_context=tls, network_backend=Metered())
     return transport
 
 
 def _check_size(response: Response, watch: Watch) -> None:
+    """Check, by its headers, that an answer is not compressed and not too large.
+
+    Raises:
+        NotToBeRead: it is compressed, or its `Content-Length` is above the limit.
+    """
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         raise watch.failed("it compresses its answer, which the request did not allow")
     size = response.headers.get("content-length", "")
@@ -318,7 +339,7 @@ def _check_size(response: Response, watch: Watch) -> None:
 
 
 def broken(error: Exception) -> str:
-    """Return the fault of a connection, in our words, or an empty text without a fault."""
+    """Return a text that says what failed in a connection; empty if the error is not about the connection."""
     import httpx2
 
     connecting = cause_of(error, httpx2.ConnectError)
@@ -332,7 +353,7 @@ def broken(error: Exception) -> str:
 
 
 def cause_of(error: BaseException, kind: type[Exception]) -> BaseException | None:
-    """Return the error of a kind in a group of them, or among its causes."""
+    """Return the first error of a kind: the error itself, one of its group, or one of its causes; None without one."""
     if isinstance(error, kind):
         return error
     if isinstance(error, BaseExceptionGroup):

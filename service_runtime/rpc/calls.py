@@ -1,7 +1,8 @@
 """The call that is being answered: its id, principal, credential and deadline.
 
-Held in a context variable, set by the interceptor, so that a statement timeout deep below knows how much time is left
-without every signature carrying it. Servicers hand the principal to the rules by name; rules never look here.
+The interceptor sets it as a context variable. So the code that sets a statement's timeout knows how much time is left,
+although no function between passes the deadline on. Servicers pass the principal to the rules as an argument; rules
+never read it here.
 """
 
 from __future__ import annotations
@@ -39,23 +40,24 @@ class Call:
     peer: str = ""  # as gRPC names it: "ipv4:127.0.0.1:50000"
     deadline: float = math.inf  # on the monotonic clock
     principal: Principal | None = None
-    scope: str = ""  # the scope that it needs; empty if the method does not exist
-    credential: str = ""  # forwarded as it came, to a service that checks it itself
-    request: object = None  # the request; of a stream, its first message
-    response: object = None  # the last response; None if there was none, or if it is one of a stream
+    scope: str = ""  # the scope that the call needs; empty if the method does not exist
+    credential: str = ""  # the caller's credential, to be forwarded unchanged to a service that checks it itself
+    request: object = None  # the request; the first message of a stream of requests
+    response: object = None  # the response; None if there was none, and for a stream of responses
     slot: CallSlot | None = None  # the slot that the call has from its beginning
     turn: Turn | None = None  # the turn for expensive work; None until the call is admitted
     held: CallBytes | None = None  # bytes of its request and its answer; None until the call is admitted
-    ledger: HeldBytes | None = None  # of the process, for other bytes that are held for the call
-    is_kept: bool = False  # as a row of the audit log
-    is_logged: bool = True  # False: one of a flood of calls without a valid credential
-    is_refused: bool = False  # its caller has the status already, so no more work is done for it
-    idempotent: Request | None = None  # the write that it is, once its servicer has read that
-    acting: Principal | None = None  # the principal that it acts for, if its request named a user
-    replays: Replays | None = None  # answers writes that come again
+    ledger: HeldBytes | None = None  # the ledger of the process, for further bytes that are held for the call
+    is_kept: bool = False  # the audit log has a row of the call
+    is_logged: bool = True  # False for calls of a flood without valid credentials
+    is_refused: bool = False  # the caller has got the status of its error already, so no more work is done
+    idempotent: Request | None = None  # the call's idempotency key, once its servicer has read it from the request
+    acting: Principal | None = None  # the principal that the call acts for, if its request named a user
+    replays: Replays | None = None  # answers repeated writes
 
 
-# The part of a call's remaining time that is kept for telling the caller that a dependency did not answer.
+# The part of a call's remaining time, and its largest length, that is kept for telling the caller that a dependency did
+# not answer.
 _TELLING = 0.1
 _TELLING_S_MAX = 0.5
 
@@ -78,11 +80,15 @@ def act_for(user_id: str) -> Principal:
 
 
 def act_for_somebody(user_id: str) -> Principal:
-    """Return `act_for` of a call about rows that always belong to a user; see `Principal.acting_for_somebody`."""
+    """Return the principal that the call under way acts for, which must have a user.
+
+    For calls about rows that always belong to a user, such as memories; see `Principal.acting_for_somebody`.
+    """
     return _acting(principal().acting_for_somebody(user_id))
 
 
 def _acting(acting: Principal) -> Principal:
+    """Note the principal that the call under way acts for, and return it."""
     call = current_call.get()
     assert call is not None, "its principal is known"
     call.acting = acting
@@ -97,9 +103,10 @@ def credential() -> str:
 
 
 def hold_bytes() -> CallBytes:
-    """Return the ledger of bytes held for the caller of the call under way; the block that charges it gives it back.
+    """Return a counter, at zero, of bytes that are held for the caller of the call under way.
 
-    Background work, such as that of commands, is charged to no caller.
+    Use it as a context manager: the end of the block gives the charged bytes back. Outside of calls, such as in
+    commands, it charges no caller.
     """
     call = current_call.get()
     if call is None or call.principal is None or call.ledger is None:
@@ -108,7 +115,7 @@ def hold_bytes() -> CallBytes:
 
 
 def leave_place() -> None:
-    """Give back the slot of the call under way: another limit counts the call."""
+    """Give back the slot and the ordinary turn of the call under way, because another limit counts the call."""
     call = current_call.get()
     assert call is not None, "no call is under way"
     if call.slot is not None:
@@ -119,10 +126,10 @@ def leave_place() -> None:
 
 @contextmanager
 def without_slot() -> Iterator[None]:
-    """Give back the slot of the call under way for the block; the call waits and holds little meanwhile.
+    """Give back the slot of the call under way during the block: meanwhile it only waits and holds little memory.
 
     Raises:
-        TooManyCalls: all slots are taken at the end of the block.
+        TooManyCalls: all slots are taken when the block ends.
     """
     call = current_call.get()
     slot = call.slot if call is not None else None
@@ -137,7 +144,7 @@ def require(scope: str) -> None:
     """Refuse the call under way if its principal lacks a scope: for RPCs whose scope depends on the request.
 
     Raises:
-        PermissionDenied: it lacks it.
+        PermissionDenied: the principal lacks the scope.
     """
     call = current_call.get()
     assert call is not None and call.principal is not None, "no authenticated call is under way"
@@ -147,14 +154,14 @@ def require(scope: str) -> None:
 
 
 def comes_down_to(request: object, response: object = None) -> None:
-    """Note the request and the response that the call under way stands for, so that the audit log has their ids."""
+    """Note the real request and response of a call that wraps them, such as a tool's: the audit log has their ids."""
     call = current_call.get()
     assert call is not None, "no call is under way"
     call.request, call.response = request, response
 
 
 async def take_turn() -> None:
-    """Let the call under way wait for a turn, before the expensive part of its work (`PARTLY` in the proto)."""
+    """Let the call under way wait for a turn before expensive work, if only a part of it is (`PARTLY` in the proto)."""
     call = current_call.get()
     assert call is not None and call.turn is not None, "no authenticated call is under way"
     await call.turn.take()
@@ -162,7 +169,7 @@ async def take_turn() -> None:
 
 @asynccontextmanager
 async def parser_turn() -> AsyncIterator[None]:
-    """Have the thread that parses large documents for the block, once it is the turn of the call under way."""
+    """Reserve the thread that parses large documents during the block, once it is the turn of the call under way."""
     call = current_call.get()
     whose = _NO_CALLER if call is None or call.principal is None else call.principal
     turns = _parser_turns.setdefault(asyncio.get_running_loop(), FairQueue(1, Shares(of_tenant=1, of_key=1)))
@@ -172,14 +179,14 @@ async def parser_turn() -> AsyncIterator[None]:
 
 
 def end_turn() -> None:
-    """Give back the turn of the call under way: it has done its expensive work."""
+    """Give back the turn of the call under way, which has done its expensive work."""
     call = current_call.get()
     if call is not None and call.turn is not None:
         call.turn.give_back()
 
 
 async def give_way() -> None:
-    """Give the event loop to others, between two slices of work that takes long."""
+    """Let other calls run, between two slices of work that takes long."""
     call = current_call.get()
     if call is None or call.turn is None:
         await asyncio.sleep(0)
@@ -188,10 +195,10 @@ async def give_way() -> None:
 
 
 async def in_slices(steps: Generator[None, None, _T]) -> _T:
-    """Return the result of a generator, and run other tasks at its yields whenever a slice has passed.
+    """Return the result of a generator; at its yields, let other tasks run whenever `SLICE_S` has passed.
 
-    A cancelled call stops it there. A step between two yields takes 10 ms of CPU at most, with any request
-    (`tests/hostile/test_computations.py`).
+    If the call is cancelled, the generator ends at such a yield. A step between two yields must take at most 10 ms of
+    CPU, with any request (`tests/hostile/test_computations.py`).
     """
     pause_at = time.perf_counter() + SLICE_S
     try:
@@ -209,7 +216,7 @@ async def in_slices(steps: Generator[None, None, _T]) -> _T:
 
 @asynccontextmanager
 async def aside() -> AsyncIterator[None]:
-    """Give back the turn of the call under way for the block; the call only waits for another server meanwhile."""
+    """Give back the turn of the call under way during the block: meanwhile it only waits for its caller or a server."""
     call = current_call.get()
     if call is None or call.turn is None:
         yield
@@ -226,10 +233,10 @@ def apart(work: Callable[[], Awaitable[_T]], *, within_s: float) -> asyncio.Task
 
     Args:
         work: The rest of the call's work, which the task runs.
-        within_s: Cancels it after this time, if the call has no earlier deadline.
+        within_s: Seconds after which the work is cancelled. A deadline of the call that is earlier still holds.
 
     Raises:
-        TimeoutError: in the task, when its time is up.
+        TimeoutError: raised in the task, when `within_s` has passed.
     """
     call = current_call.get()
     assert call is not None, "a call is under way"

@@ -1,12 +1,14 @@
 """The fair queue: it decides which call does expensive work now, and which one waits.
 
-A history over a hundred thousand nodes, a search, a mapping to compile: each of them is admitted, but few at once, or a
-handful of callers would have the event loop, the processor and the connections to Postgres. A call that comes while
-others work waits for a turn. A free turn goes to the next waiting tenant, and to the next of its keys, so that forty
-calls of one key never go before the first call of another.
+Expensive work is a history over a hundred thousand nodes, a search, or a mapping to compile. Only a few such calls run
+at the same time; otherwise a handful of callers would occupy the event loop, the processor and the connections to
+Postgres. A call needs a *turn*, the permission to work, and waits while all turns are taken. A free turn goes to the
+next waiting tenant, and within it to the next key, so that forty calls of one key never run before the first call of
+another key.
 
-All other calls have ordinary turns, and there are more of those. They end after `LEASE_S`: such a call computes for a
-few milliseconds only, and while it waits for a lock, a bucket or a database that is away, it must block no other call.
+All other calls have *ordinary* turns, and there are more of those. An ordinary turn ends after `LEASE_S` if other calls
+wait: such a call computes for a few milliseconds only, and while it waits for a lock, a bucket or a database that does
+not answer, it must block no other call.
 """
 
 from __future__ import annotations
@@ -21,42 +23,44 @@ from types import TracebackType
 from service_runtime.rpc.admission import Shares, key_of
 from service_runtime.rpc.principal import Principal
 
-SLICE_S = 0.002  # seconds of work between two looks for other callers; one evaluation of a rule may take longer
-SPACING_S = 0.012  # from one slice of a key to its next one while others call, over all its calls
-SPACING_S_MAX = 0.1
+SLICE_S = 0.002  # seconds of work (a slice) before other callers may run; one evaluation of a rule may take longer
+SPACING_S = 0.012  # seconds from one slice of a key, in any of its calls, to its next slice while other keys call
+SPACING_S_MAX = 0.1  # the same at most, on a busy processor
 REST = 5  # a key pauses for this many times the length of its last slice, which is longer on a busy processor
 BURST = 10  # slices that a key may use without a pause: as many as an ordinary history takes
 OTHERS_S = 1.0  # a key counts as calling for these seconds after its last call
 LEASE_S = 0.1  # seconds of an ordinary turn: a longer call waits for something other than the processor
-# grpc.aio takes calls from its core one at a time, which needs several passes of the event loop for each. While a key's
-# calls fill the loop, those of all callers wait in core, first come, first served. So a key gets more turns only after
-# no call has arrived for a moment: then core's queue is empty, and all that wait do so in ours.
-UNPACED = 1  # turns of a key that need not wait for that: a loop that two calls fill takes no further calls from core
-PACE_S = 0.001  # seconds between two looks for arrivals
-QUIET_LOOKS = 2  # looks in a row that must find no new call
-PACE_S_MAX = 0.05  # longest wait for that; then the key gets one turn although calls arrive
-_KEYS_MAX = 1000
+# grpc.aio takes calls from its C core one at a time, and needs several passes of the event loop for each. While the
+# calls of one key fill the loop, the calls of all callers wait in the core, first come, first served. So a key gets
+# more than one turn only after no call has arrived for a moment: then the core's queue is empty, and all waiting calls
+# are in the fair queue.
+UNPACED = 1  # turns that a key gets without this wait: if two calls fill the loop, it takes no calls from the core
+PACE_S = 0.001  # seconds between two checks for new calls
+QUIET_LOOKS = 2  # checks in a row that must find no new call
+PACE_S_MAX = 0.05  # longest wait for such a moment; then the key gets one turn although calls arrive
+_KEYS_MAX = 1000  # keys whose slices are remembered
 
 
 class _Slices:
-    """The slices of one key's work."""
+    """When one key's work may run its next slice."""
 
     def __init__(self) -> None:
-        self.lock = asyncio.Lock()
+        self.lock = asyncio.Lock()  # lets the calls of the key wait one after the other
         self.took_s = 0.0  # seconds that the last slice took
-        self.due_at = 0.0  # when the next one is, on the monotonic clock; `BURST` of them may come before
+        self.due_at = 0.0  # time of the next slice, on the monotonic clock; `BURST` slices may run earlier
 
 
 class FairQueue:
     """The turns of one server, or of one kind of work in it.
 
-    Work that has a turn is done in slices, and calls of other keys come between them. So that each of their many short
-    steps waits only briefly, the slices of a key run one by one, and some time apart as long as other keys call.
+    Work that has a turn is done in slices, and calls of other keys run between them. Such a call consists of many short
+    steps, and each step should wait only briefly. So the slices of a key, even of several calls, run one after the
+    other, with pauses between them as long as other keys call.
 
     Args:
-        at_once_max: The number of calls that may have a turn at once.
-        shares: The part of them that a tenant and a key may have.
-        paced: A key gets more than `UNPACED` turns only one by one, when no call has just arrived.
+        at_once_max: The number of calls that may have a turn at the same time.
+        shares: The part of the turns that a tenant and a key may have.
+        paced: A key gets turns beyond `UNPACED` one by one only, each after a moment in which no call arrived.
     """
 
     def __init__(self, at_once_max: int, shares: Shares, *, paced: bool = False) -> None:
@@ -79,7 +83,10 @@ class FairQueue:
         self._queues: OrderedDict[object, OrderedDict[object, deque[asyncio.Future[None]]]] = OrderedDict()
 
     def take_now(self, principal: Principal) -> bool:
-        """Take a turn if the caller may have one now, and return whether it did; no waiting call could have it."""
+        """Take a turn if the caller may have one now, and return whether it was taken.
+
+        This passes over no waiting call: calls wait only while no turn is free for them.
+        """
         tenant_id, key = principal.tenant_id.int, key_of(principal)
         of_tenant, of_key = self._of_tenant.get(tenant_id, 0), self._of_key.get(key, 0)
         key_max = min(self._key_max, self._unpaced_max)
@@ -107,6 +114,7 @@ class FairQueue:
             self._expiring = asyncio.get_running_loop().call_later(max(due_s, 0.0), self._expire)
 
     def _expire(self) -> None:
+        """End the lent turns that are older than `LEASE_S`."""
         self._expiring = None
         now = time.monotonic()
         for turn in [turn for turn, since in self._lent.items() if since + LEASE_S <= now]:
@@ -128,14 +136,14 @@ class FairQueue:
         try:
             await asyncio.shield(mine)
         except asyncio.CancelledError:
-            if mine.done():  # the turn was given just now
+            if mine.done():  # the call got its turn just before it was cancelled
                 self.give_back(principal)
             else:
                 self._leave(tenant_id, key, mine)
             raise
 
     def give_back(self, principal: Principal) -> None:
-        """End a turn; the next in the queue has it."""
+        """End a turn of a caller, and give it to the next call in the queue."""
         self._count(principal.tenant_id.int, key_of(principal), -1)
         while self.waiting and (next_one := self._next(min(self._key_max, self._unpaced_max))) is not None:
             next_one.set_result(None)
@@ -146,13 +154,19 @@ class FairQueue:
         self._arrivals += 1
 
     def _pace(self) -> None:
-        """Watch for arriving calls from now on, if a call waits only until none arrives."""
+        """Schedule the next check for new calls, if calls wait and keys may have more turns than `UNPACED`."""
         if self._pacing is None and self.waiting and self._unpaced_max < self._key_max:
             give_up_at = time.monotonic() + PACE_S_MAX
             self._pacing = asyncio.get_running_loop().call_later(PACE_S, self._look, self._arrivals, 0, give_up_at)
 
     def _look(self, arrivals: int, quiet_looks: int, give_up_at: float) -> None:
-        """Give a key one turn more than `UNPACED`, if no call has arrived between some looks."""
+        """Give a key one turn beyond `UNPACED` if no call has arrived during the last checks; else check again later.
+
+        Args:
+            arrivals: Number of calls that had arrived at the check before.
+            quiet_looks: Number of checks in a row that found no new call.
+            give_up_at: Time after which the turn is given although calls arrive.
+        """
         self._pacing = None
         quiet_looks = quiet_looks + 1 if self._arrivals == arrivals else 0
         if not self.waiting:
@@ -166,7 +180,7 @@ class FairQueue:
             self._pace()
 
     def note_call(self, principal: Principal) -> None:
-        """Note a call of a key, for expensive work or not."""
+        """Note that a key called, for expensive work or any other: `give_way` asks whether other keys call."""
         key, now = key_of(principal), time.monotonic()
         self._callers = [(now, key), *(caller for caller in self._callers if caller[1] != key)][:2]
 
@@ -184,7 +198,7 @@ class FairQueue:
                 self._slices = {whose: some for whose, some in self._slices.items() if some.lock.locked()}
             slices = self._slices[key] = _Slices()
         slices.took_s = took_s
-        async with slices.lock:  # one after the other, however late the loop is
+        async with slices.lock:  # the calls of a key wait one after the other, even if the event loop is late
             now = time.monotonic()
             spacing_s = 0.0
             if self._others_call(key, now):
@@ -194,12 +208,16 @@ class FairQueue:
             slices.due_at = max(slices.due_at, time.monotonic() - free_s) + spacing_s
 
     def _others_call(self, key: object, now: float) -> bool:
+        """Say whether another key has a turn, or has called within the last `OTHERS_S`."""
         if self.taken > self._of_key.get(key, 0):
             return True
         return any(other != key and now - at < OTHERS_S for at, other in self._callers)
 
     def _next(self, key_max: int) -> asyncio.Future[None] | None:
-        """Give a turn to the next call in the queue whose key has fewer than `key_max`; return its future."""
+        """Take a turn for the next waiting call whose key has fewer than `key_max` turns, and return its future.
+
+        It returns None if no turn is free, or if none of the waiting calls may have one.
+        """
         if self.taken >= self._at_once_max:
             return None
         for tenant_id, keys in self._queues.items():
@@ -218,6 +236,7 @@ class FairQueue:
         return None
 
     def _leave(self, tenant_id: object, key: object, who: asyncio.Future[None]) -> None:
+        """Remove a waiting call from the queue."""
         self.waiting -= 1
         keys = self._queues[tenant_id]
         keys[key].remove(who)
@@ -227,6 +246,7 @@ class FairQueue:
             del self._queues[tenant_id]
 
     def _count(self, tenant_id: object, key: object, change: int) -> None:
+        """Add `change` to the numbers of turns of the server, of a tenant and of a key."""
         self.taken += change
         for counter, whose in ((self._of_tenant, tenant_id), (self._of_key, key)):
             count = counter.get(whose, 0) + change
@@ -237,12 +257,12 @@ class FairQueue:
 
 
 class Turn:
-    """The turn of one call: none until it takes one; given back at the end of the block.
+    """The turn of one call, as a context manager: the call has none at first, and the end of the block gives it back.
 
     Args:
         turns: The queue of turns for expensive work.
         principal: The caller; the turn counts for its tenant and its key.
-        ordinary: The queue of turns for all other work; None if that needs no turn.
+        ordinary: The queue of turns for all other work; None if other work needs no turn.
     """
 
     __slots__ = ("_has_one", "_has_ordinary", "_ordinary", "_principal", "_turns", "_went_on_at")
@@ -273,14 +293,17 @@ class Turn:
             self._has_ordinary = True
 
     def end_ordinary(self) -> None:
-        """Give the ordinary turn back, if the call has it: it only waits from now on, or has an expensive turn."""
+        """Give the ordinary turn back, if the call has it.
+
+        Called when the call only waits from now on, takes a turn for expensive work, or has used up its `LEASE_S`.
+        """
         if self._has_ordinary and self._ordinary is not None:
             self._has_ordinary = False
             self._ordinary.take_back(self)
             self._ordinary.give_back(self._principal)
 
     async def take(self) -> None:
-        """Wait for a turn of expensive work, unless the call has it already."""
+        """Wait for a turn for expensive work, unless the call has one already."""
         if not self._has_one:
             self.end_ordinary()
             await self._turns.take(self._principal)
@@ -288,9 +311,9 @@ class Turn:
             self._went_on_at = time.monotonic()
 
     async def give_way(self) -> None:
-        """Let waiting callers run first, between two slices of work, and charge the time used to this caller.
+        """Let other keys run between two slices of work, and count the time of the last slice for the caller's key.
 
-        Work that holds no turn only yields to the event loop.
+        Work without a turn for expensive work only yields to the event loop.
         """
         if self._has_one:
             await self._turns.give_way(self._principal, took_s=time.monotonic() - self._went_on_at)
@@ -299,7 +322,7 @@ class Turn:
             await asyncio.sleep(0)
 
     def give_back(self) -> None:
-        """End the turn before its block does, if the call has one."""
+        """End the call's turns, ordinary or expensive, before the end of the block; a repeat does nothing."""
         self.end_ordinary()
         if self._has_one:
             self._has_one = False
@@ -307,9 +330,10 @@ class Turn:
 
     @asynccontextmanager
     async def aside(self) -> AsyncIterator[None]:
-        """Give back the turn for the block; the call only waits for its caller or for another server meanwhile.
+        """Give back the turn during the block: meanwhile the call only waits for its caller or for another server.
 
-        So a slow reader blocks no other call, and two streams that wait for each other do not deadlock.
+        So a slow reader blocks no other call, and two streams that wait for each other do not deadlock. A turn for
+        expensive work is taken again at the end of the block; an ordinary turn is not.
         """
         if not self._has_one:
             self.end_ordinary()

@@ -1,10 +1,10 @@
-"""Bytes that the process holds for its callers, counted against limits: of a key, of a tenant, of the process.
+"""Bytes that the process holds for its callers, counted against the limits of a key, of a tenant and of the process.
 
-A caller decides how long the process holds some bytes: an answer until it is read, a request body until it is sent, a
-line until it ends. Each of them is charged here while it is held, and a charge past a limit is refused. So no caller
-fills the memory of a process, and none takes the room of all others.
+A caller decides how long the process holds some bytes: an answer until the caller has read it, a request body until the
+caller has sent it, a line until it ends. Such bytes are charged here while the process holds them, and a charge past a
+limit is refused. So no caller fills the memory of a process, and none takes the room of all others.
 
-A charge is an estimate. The second guard is measured: while the process has more memory than it may, large charges are
+A charge is an estimate. A second guard measures: while the process uses more memory than its limit, large charges are
 refused and the allocator gives freed memory back to the kernel.
 """
 
@@ -39,20 +39,20 @@ PARSERS = 1 / 4  # part of MEMORY_BYTES_MAX for the children that read documents
 KEPT = 1 / 16  # part of MEMORY_BYTES_MAX for packs that are kept for the next call
 KEPT_BYTES_MAX = 64 * MIB
 HELD_MIN = 1 / 16  # part of MEMORY_BYTES_MAX that callers get at least, however much the process has already
-HELD_MAX = 1 / 2
+HELD_MAX = 1 / 2  # part of MEMORY_BYTES_MAX that callers get at most
 _MACHINE = 1 / 2  # part of the machine's memory to use where no cgroup has a limit
 _MACHINE_BYTES_MAX = 8 * 1024 * MIB
-_CGROUP_NONE = 1 << 60  # cgroup v1 calls "no limit" a number near 2^63
-_WATCH_S = 0.25
+_CGROUP_NONE = 1 << 60  # larger limits are none: cgroup v1 writes "no limit" as a number near 2^63
+_WATCH_S = 0.25  # seconds between two measurements of the memory
 _TRIM_BYTES = 32 * MIB  # growth since the last trim after which freed memory goes back to the system
-_TRIM = 1 / 16  # the same as a part of MEMORY_BYTES_MAX; the larger one counts
+_TRIM = 1 / 16  # the same limit as a part of MEMORY_BYTES_MAX; the larger of the two counts
 _TRIM_S = 2.0  # seconds between two trims: each walks the heap
-_SMALL_BYTES = 64 * 1024  # charges up to this size are never refused for the measured memory: most calls go on
+_SMALL_BYTES = 64 * 1024  # charges up to this size are not refused for the measured memory, so that most calls go on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryLimits:
-    """The limits of the parts of a process."""
+    """The memory limit of a process, and how it is divided between callers and other parts."""
 
     process_bytes_max: int  # memory of the process with the children that read documents
     held_bytes_max: int  # bytes that may be held for callers
@@ -93,10 +93,11 @@ class CallBytes:
         return self._bytes
 
     def set(self, size_bytes: int) -> None:
-        """Charge this number of bytes instead of the previous one; if that is refused, the previous one stays charged.
+        """Charge this number of bytes instead of the previous number; after a refusal, the previous charge stays.
 
         Raises:
-            HeldBytesExceeded: it is more than before, and past a limit. `limit` says whose.
+            HeldBytesExceeded: the number is larger than the previous one, and a limit would be exceeded. The error's
+                `limit` says which.
         """
         if self._ledger is None:
             return
@@ -110,12 +111,12 @@ class CallBytes:
         """Charge more bytes, in addition to those that are charged.
 
         Raises:
-            HeldBytesExceeded: it is past a limit.
+            HeldBytesExceeded: a limit would be exceeded.
         """
         self.set(self._bytes + size_bytes)
 
     def release(self, _context: object = None) -> None:
-        """Give all back; again is harmless. grpc calls it with the context of the RPC that is over."""
+        """Give all bytes back; a repeat is harmless. gRPC calls this with the context of the RPC that is over."""
         if self._ledger is not None and self._bytes:
             self._ledger.count(self._tenant_id, self._key, -self._bytes)
             self._bytes = 0
@@ -130,7 +131,7 @@ class CallBytes:
 
 
 class HeldBytes:
-    """The ledger of one process.
+    """The ledger of one process: the bytes that it holds for its callers, by key and by tenant.
 
     Args:
         limits: The bytes that may be held, and the share of a tenant and of a key.
@@ -151,20 +152,21 @@ class HeldBytes:
 
     @contextmanager
     def charged(self, principal: Principal, size_bytes: int) -> Iterator[CallBytes]:
-        """Charge bytes for the block.
+        """Charge bytes for the block, and yield the charge.
 
         Raises:
-            HeldBytesExceeded: they are past a limit.
+            HeldBytesExceeded: a limit would be exceeded.
         """
         with CallBytes(self, principal) as held:
             held.set(size_bytes)
             yield held
 
     def check(self, tenant_id: object, key: object, more: int) -> None:
-        """Refuse more bytes that are past a limit.
+        """Check that a key of a tenant may hold `more` bytes; this charges nothing.
 
         Raises:
-            HeldBytesExceeded: `limit` is `held_bytes_of_key`, `held_bytes_of_tenant`, `held_bytes` or `memory_bytes`.
+            HeldBytesExceeded: a limit would be exceeded. The error's `limit` names it: `held_bytes_of_key`,
+                `held_bytes_of_tenant`, `held_bytes` or `memory_bytes`.
         """
         of_key = self._of_key[key] + more
         if of_key > self._key_max:
@@ -189,7 +191,7 @@ class HeldBytes:
                 del counter[whose]
 
     def show(self, metrics: Metrics) -> None:
-        """Let metrics read how many bytes are held."""
+        """Add the held bytes and their limit to the metrics."""
         metrics.watch("contextkeep_held_bytes", "Bytes held for callers", lambda: self.held)
         metrics.watch(
             "contextkeep_held_bytes_max", "Bytes that may be held for callers", lambda: self.limits.held_bytes_max
@@ -200,7 +202,7 @@ class HeldBytes:
         loop = asyncio.get_running_loop()
         bytes_max = self.limits.own_bytes_max
         growth_max = max(_TRIM_BYTES, int(self.limits.process_bytes_max * _TRIM))
-        trimmed_at, least_bytes = loop.time(), memory_bytes()  # when, and the memory since then
+        trimmed_at, least_bytes = loop.time(), memory_bytes()  # time of the last trim, and the least memory since then
         while True:
             await asyncio.sleep(_WATCH_S)
             now_bytes = memory_bytes()
@@ -216,6 +218,14 @@ class HeldBytes:
 
 
 def _refusal(whose: str, limit: str, limit_max: int, value: int) -> HeldBytesExceeded:
+    """Return the error for bytes beyond a limit.
+
+    Args:
+        whose: For whom the bytes are held, as the message says it.
+        limit: Name of the limit.
+        limit_max: The limit in bytes.
+        value: Bytes that would be held.
+    """
     return HeldBytesExceeded(
         f"the process would hold {value} bytes for {whose}; the limit is {limit_max}: read answers, send requests to "
         "their end, or make fewer calls at once",
@@ -229,7 +239,7 @@ def _refusal(whose: str, limit: str, limit_max: int, value: int) -> HeldBytesExc
 def memory_limits(
     memory_bytes_max: int | None, shares: Shares, *, has_windows: bool, children_bytes: int = 0
 ) -> MemoryLimits:
-    """Divide the memory of a running process into parts; memory that it uses already is not given to callers.
+    """Return the limits of a running process. Memory that the process uses already is not given to callers.
 
     Args:
         memory_bytes_max: Largest memory of the process and its children; None takes the limit of its cgroup, or half of
@@ -262,7 +272,7 @@ def available_bytes() -> int:
 
 
 def memory_bytes() -> int:
-    """Return the memory of this process that is no file's; 0 where the system does not say."""
+    """Return the memory of this process without the pages of files; 0 if the system has no /proc."""
     try:
         _, resident, shared, *_ = Path("/proc/self/statm").read_bytes().split()
     except (OSError, ValueError):
@@ -271,17 +281,17 @@ def memory_bytes() -> int:
 
 
 def trim() -> None:
-    """Give freed memory back to the kernel, which glibc keeps by itself (`process.tune_malloc`)."""
+    """Give freed memory back to the kernel; without this call, glibc keeps it (see `process.tune_malloc`)."""
     if sys.platform == "linux":
-        with suppress(OSError, AttributeError):  # musl
+        with suppress(OSError, AttributeError):  # musl has no malloc_trim
             ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _cgroup_limit() -> int | None:
-    """Return the lowest limit of this process's cgroup and its ancestors, or None without a limit."""
+    """Return the lowest memory limit of this process's cgroup and its ancestors, or None without a limit."""
     limits_of_files = []
     for folder, name in _cgroup_folders():
-        with suppress(OSError, ValueError):  # "max" is no number; a file may be missing
+        with suppress(OSError, ValueError):  # a file may be missing, or have "max" for no limit
             limits_of_files.append(int((folder / name).read_text()))
     limits = [limit for limit in limits_of_files if 0 < limit < _CGROUP_NONE]
     return min(limits, default=None)
@@ -293,7 +303,7 @@ def _cgroup_folders() -> list[tuple[Path, str]]:
     The names differ between version 1 and version 2 of cgroups.
     """
     root = Path("/sys/fs/cgroup")
-    folders = [(root, "memory.max"), (root / "memory", "memory.limit_in_bytes")]  # a container sees its own as the root
+    folders = [(root, "memory.max"), (root / "memory", "memory.limit_in_bytes")]  # a container sees its cgroup as root
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:

@@ -1,11 +1,12 @@
 """Idempotency keys: a repeated write answers as the first time and writes nothing.
 
-Each service has a table `request`. A write claims its id there, in its own transaction: a concurrent twin waits
-on the key until the first is committed or gone. The same transaction stores the answer, so a write that is committed
-has one, whatever dies next. The row keeps either the whole response, which `Request.response` renders before the
-commit, or only the values that the request does not repeat (ids, times, versions); from these `Request.replay` makes
-the response, which is cheaper for hot paths. A write of several transactions stores in the first the values that it
-has then, and `complete` stores the rest. An erasure leaves the row without an answer, so that the replay is ERASED.
+Each service has a table `request`. A write claims its request id there, in its own transaction: a concurrent call with
+the same id waits on the key until the first transaction is committed or rolled back. The same transaction stores the
+answer, so each committed write has one, even if the process dies next. The row keeps either the whole response, which
+`Request.response` renders before the commit, or only the values that are not in the request (ids, times, versions).
+From these `Request.replay` makes the response, which is cheaper for frequent calls. A write of several transactions
+stores in the first one the values that it has then, and `complete` stores the rest. An erasure removes the answer from
+the row, so that a repeat of the call gets the error ERASED.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from service_runtime.values.ids import parse_id
 
 _T = TypeVar("_T")
 
-KEPT = timedelta(hours=24)
+KEPT = timedelta(hours=24)  # how long answers are kept
 SWEPT_ROWS = 5_000  # rows that one statement deletes
 FIELD = "request_id"
 RESPONSE = "response"  # the key of an answer with the whole response, as `unpacked` reads it
@@ -39,7 +40,7 @@ _BEGUN = "begun"  # the key of an answer whose call had more to do after the tra
 SQL = SqlFile.of(__file__, begun=_BEGUN)
 ERASED = SQL["erased"]
 
-_COMPRESSION = 1  # most responses are small
+_COMPRESSION = 1  # zlib's fastest level: most responses are small
 
 Replay = Callable[[Any], Any | Awaitable[Any]]
 Response = Callable[[Any], "ResponseMessage"]
@@ -50,10 +51,10 @@ class Request:
     """An idempotent write.
 
     Attributes:
-        response: Renders the result of a rule, in the transaction of the write, and this response is stored. It leaves
-            out secrets, and texts that may be erased. None stores only the values that the rule names.
-        replay: Makes the response from the stored answer, without the object. None takes the stored response. If there
-            is neither, the caller gets the stored values and goes on from them.
+        response: Renders the response from the result of a rule, in the transaction of the write, and this response is
+            stored. It leaves out secrets, and texts that may be erased. None stores only values that the rule names.
+        replay: Makes the response from the stored answer, without reading the object. None takes the stored response.
+            If both are None, the rule itself gets the stored values and continues with them.
     """
 
     request_id: UUID
@@ -63,12 +64,12 @@ class Request:
     replay: Replay | None = field(default=None, compare=False, repr=False)
 
     def key(self, bounds: str) -> UUID:
-        """Return the key of the request's row: for callers with other bounds it is another request."""
+        """Return the key of the request's row; it differs by the caller's bounds, so that they share no answer."""
         return uuid5(self.request_id, bounds) if bounds else self.request_id
 
 
 class AnsweredBefore(Exception):
-    """The call was answered before. `Replays` sends the response that it had.
+    """The call was answered before. `Replays` catches this, and sends the earlier response.
 
     Attributes:
         answer: The answer as it is stored, from JSON.
@@ -100,7 +101,7 @@ def request_of(
 
     Args:
         rpc: Name of the RPC within its service.
-        message: The request; nothing changes it any more.
+        message: The request. It must not change any more, since its hash tells a repeat from another request.
         response: Renders the response to store; see `Request`.
         replay: Makes the response from the stored answer; see `Request`.
 
@@ -124,7 +125,7 @@ def request_of(
 def fingerprint(message: RequestMessage) -> bytes:
     """Return the sha256 of a message without its request id."""
     request_id = message.request_id
-    message.request_id = ""  # and back: a copy of four megabytes costs more than the hash
+    message.request_id = ""  # restored below: to copy a message of four megabytes costs more than the hash
     try:
         return hashlib.sha256(message.SerializeToString(deterministic=True)).digest()
     finally:
@@ -136,8 +137,8 @@ class Requests:
 
     Args:
         schema: Name of the schema that has the table.
-        erasures: The table with the contexts that are erased: an answer about one of them is gone, though its row may
-            still wait to be blanked. Empty: there are no contexts.
+        erasures: Table of the contexts that are being erased: an answer about one of them counts as erased, even if its
+            row was not blanked yet. Empty if the schema has no contexts.
     """
 
     def __init__(self, schema: str, *, erasures: str = "") -> None:
@@ -162,16 +163,16 @@ class Requests:
         is_whole: bool = True,
         repeated: Callable[[Any], _T] | None = None,
     ) -> Callable[[Transaction], Awaitable[_T]]:
-        """Return an idempotent write of one transaction: a repeat gets the answer of the first, and writes nothing.
+        """Return a function that runs `work` idempotently: a repeat gets the first call's answer, and writes nothing.
 
-        It raises the errors of `claim`, too.
+        The function raises the errors of `work` and of `claim`.
 
         Args:
             request: The idempotency key, or None if the caller gave none; then a repeat writes again.
             work: Writes, and returns the value that the response is rendered from.
             about_id: The object that the answer is erased with; see `answer`.
-            values: Returns the values to store of the result of `work`, as JSON, next to a response if the request has
-                one. None stores the result itself, or the response alone.
+            values: Returns, from the result of `work`, the values to store as JSON. If the request has a `response`,
+                they are stored next to it. None stores the result itself, or the response alone.
             is_whole: False if the call has more to do; see `answer`.
             repeated: Returns the result of `work` from the answer that `claim` returns. None raises `AnsweredBefore`.
         """
@@ -202,19 +203,20 @@ class Requests:
         """Claim the id for this transaction, or return the answer that was given to it before.
 
         Returns:
-            None if the id is ours now (`answer` must follow). Else the stored answer: of a request without `response`
-            and `replay`, or of a call that had more to do.
+            None if this transaction claimed the id; then `answer` must follow. Else the stored answer, if the request
+            has neither `response` nor `replay`, or if the earlier call had more to do.
 
         Raises:
-            RequestIdReused: it was used with other content or for another RPC.
-            Erased: it was answered, and its answer was erased since.
-            AnsweredBefore: it was answered, and `Replays` can make the response.
+            RequestIdReused: the id was used with other content or for another RPC.
+            Erased: the call was answered, and its answer was erased since.
+            AnsweredBefore: the call was answered, and `Replays` can make the response.
         """
         tenant_id = transaction.tenant_id
         key = (tenant_id, request.key(transaction.bounds))
         if await transaction.query(self._claim, (*key, request.rpc, request.fingerprint)):
             return None
-            # A statement of its own: it sees the rows that the twin committed while we waited.
+            # The answer is read by a second statement. It sees the row of a concurrent call with the same id, which was
+            # committed while the first statement waited for it.
         return _answer_of(request, await transaction.query(self._read, key))
 
     async def answer(
@@ -227,7 +229,7 @@ class Requests:
         known: Mapping[str, object] | None = None,
         is_whole: bool = True,
     ) -> None:
-        """Store the answer of a claimed id, before the commit.
+        """Store the answer of a claimed id, in the transaction that claimed it.
 
         Args:
             transaction: The transaction that claimed the id.
@@ -235,7 +237,8 @@ class Requests:
             done: The value for `response`. Without a `response`, this is stored as JSON, and is not null.
             about_id: The context, or the scope of a user's memories, with which the answer is erased.
             known: Values that are stored next to a response.
-            is_whole: False: the call has more to do, and `complete` follows. If it is killed before, a repeat goes on.
+            is_whole: False if the call has more to do after this transaction, and `complete` follows. If the process is
+                killed before that, a repeat of the call continues the work.
         """
         answer = done
         if request.response is not None:
@@ -249,25 +252,27 @@ class Requests:
             await transaction.query(self._answer_about, (Jsonb(answer), about_id, *key))
 
     async def answered(self, tenant: Tenant, request: Request) -> Any:
-        """Return the answer of an id without claiming it, or None: for calls that go on where a kill ended them.
+        """Return the stored answer of an id without claiming the id, or None if it has none.
+
+        For calls of several transactions, which continue where a killed process stopped.
 
         Raises:
-            RequestIdReused, Erased, AnsweredBefore: as `claim`.
+            RequestIdReused, Erased, AnsweredBefore: as for `claim`.
         """
         rows = await tenant.query(self._read_stored, (tenant.tenant_id, request.key(tenant.bounds)))
         return _answer_of(request, rows) if rows else None
 
     async def stored(self, tenant: Tenant, request: Request) -> Any:
-        """Return the stored answer of an id, or None if it has none.
+        """Return the stored answer of an id, or None if it has none; unlike `answered`, also if it makes a response.
 
         Raises:
-            RequestIdReused, Erased: as `claim`.
+            RequestIdReused, Erased: as for `claim`.
         """
         rows = await tenant.query(self._read_stored, (tenant.tenant_id, request.key(tenant.bounds)))
         return _stored(request, rows) if rows else None
 
     async def complete(self, tenant: Tenant, request: Request, done: object) -> None:
-        """Store the response of a call that had more to do, unless a twin was faster."""
+        """Store the response of a call that had more to do, unless a concurrent repeat has stored it already."""
         assert request.response is not None, "its first part is stored"
         answer = Jsonb({RESPONSE: await _packed(request.response, done)})
         key = (tenant.tenant_id, request.key(tenant.bounds))
@@ -281,7 +286,7 @@ class Requests:
 
 
 def answer_parameters(request: Request | None, bounds: str) -> dict[str, object]:
-    """Return the parameters of a statement that stores the answer itself, each None if the caller gave no id.
+    """Return the parameters of a statement that stores the answer itself; each is None if the caller gave no id.
 
     Args:
         request: The idempotency key, or None without one.
@@ -300,11 +305,12 @@ def is_begun(answer: Any) -> bool:
 
 
 def unpacked(packed: str) -> bytes:
-    """Return a response as it was serialized."""
+    """Return the bytes of a serialized response from its stored text, which is compressed and base64-encoded."""
     return zlib.decompress(base64.b64decode(packed))
 
 
 async def _packed(response: Response, done: Any) -> str:
+    """Render the response from the result `done`, and return it as a text to store; the inverse of `unpacked`."""
     serialized = response(done).SerializeToString()
     return await beside_the_loop(len(serialized), _compressed, serialized)
 
@@ -314,6 +320,12 @@ def _compressed(response: bytes) -> str:
 
 
 def _answer_of(request: Request, rows: list[Row]) -> Any:
+    """Return the stored answer from the row of an id.
+
+    Raises:
+        AnsweredBefore: the call had nothing more to do, and `Replays` can make its response.
+        RequestIdReused, Erased: as for `_stored`.
+    """
     answer = _stored(request, rows)
     if (request.response or request.replay) and not is_begun(answer):
         raise AnsweredBefore(answer)
@@ -321,6 +333,12 @@ def _answer_of(request: Request, rows: list[Row]) -> Any:
 
 
 def _stored(request: Request, rows: list[Row]) -> Any:
+    """Return the stored answer from the row of an id.
+
+    Raises:
+        Erased: the answer was erased.
+        RequestIdReused: the row is of another RPC, or of a request with other content.
+    """
     (row,) = rows
     if row.is_gone or (isinstance(row.answer, dict) and row.answer.get("erased") is True):
         raise Erased("the request was answered before, and its answer was erased since", request_id=request.request_id)
