@@ -102,9 +102,9 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         callers: Authenticates callers instead of the configured keys: for tests with several tenants.
 
     Raises:
-            CannotListen: the address is taken, or open to the network without authentication.
-        UnsafeRole: the database role could pass row-level security.
-        HttpMissing: there is a port for HTTP, and not its package.
+        CannotListen: the address is taken, or open to the network without authentication.
+        UnsafeRole: the database role could bypass row-level security.
+        HttpMissing: a port for HTTP is set, and the package for it is not installed.
     """
     _check_exposure(settings, authenticated=access.needs_key(settings) or callers is not None)
     async with AsyncExitStack() as stack:
@@ -158,6 +158,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
 
 
 def _held_bytes(settings: Settings) -> HeldBytes:
+    """Return the ledger of the bytes that the process holds for its callers, with the limits of the settings."""
     return HeldBytes(
         memory_limits(
             settings.memory_bytes_max,
@@ -169,6 +170,7 @@ def _held_bytes(settings: Settings) -> HeldBytes:
 
 
 def _open_database(settings: Settings) -> AbstractAsyncContextManager[Database]:
+    """Return a context manager that opens the databases of the settings for its block."""
     return Database.open(
         settings.database,
         others=settings.other_databases,

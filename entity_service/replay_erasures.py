@@ -1,7 +1,7 @@
 """Repeat the erasures of the Context Service's register in a graph that was restored from an older backup.
 
-A line has no name, but a hash, which is compared with the id of every user of the graph. An erasure that has its
-receipt is done, so a repeat does nothing.
+A line of the register has no name of a user but a hash, which is compared with the id of every user of the graph. An
+erasure with a receipt in the database is done, so a repeat does nothing.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ async def replay(settings: Settings, path: Path) -> Replayed:
 
     Raises:
         InvalidArgument: there is no such file, or a line is malformed.
-        Unavailable: Postgres does not answer. So far and no further.
-        UnsafeRole: as `app.running`.
+        Unavailable: Postgres does not answer. The erasures that were begun are completed by the service.
+        UnsafeRole: the database role could bypass row-level security.
     """
     lines = read(path)
     opening = Database.open(
@@ -47,11 +47,12 @@ async def replay(settings: Settings, path: Path) -> Replayed:
             ids = [line.erasure_id for line in lines if line.tenant_id == tenant.tenant_id]
             while await tenant.query(STILL_OPEN, (tenant.tenant_id, ids)):
                 if await eraser.erase_due():
-                    await asyncio.sleep(LEASE_S)  # a replica is at some
+                    await asyncio.sleep(LEASE_S)  # a replica of the service works on some of them
     return done
 
 
 async def _begin(tenant: Tenant, lines: Sequence[Erased], done: Replayed) -> None:
+    """Begin the erasures of a tenant that have no receipt, and count them in `done`."""
     subjects = partial(subjects_in, statements=SUBJECTS_IN)
     left, whom = await looked_up(tenant, lines, done, known=KNOWN_ERASURES, subjects=subjects)
     for line in left:

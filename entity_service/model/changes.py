@@ -20,13 +20,13 @@ class Change(NamedTuple):
     graph_name: str
     general_type_name: str  # of an edge: its type
     specific_type_name: str
-    from_node_id: str | None  # None: it is a node
+    from_node_id: str | None  # None if it is a change of a node
     to_node_id: str | None
     changed_at: int  # microseconds since 1970
 
 
 class ChangePage(NamedTuple):
-    """Changes in their order, each node and each edge once, and where to go on."""
+    """Changes in their order, each node and each edge once, and the place of the next page."""
 
     changes: list[Change]
     next_place: str

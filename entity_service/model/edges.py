@@ -36,7 +36,7 @@ class EdgeQuery:
 
     node_id: str
     direction: Direction
-    edge_types: Sequence[str]  # empty: all
+    edge_types: Sequence[str]  # empty for all types
     descending: bool  # the newest first
     page_size: int
     page_token: str

@@ -19,12 +19,12 @@ class NewEmbedding:
     name: str
     vector: Sequence[float]
     model: str
-    text_sha256: str  # of the text that it was made of, in hexadecimal; empty: unknown
+    text_sha256: str  # hash of the embedded text, in hexadecimal; empty if it is not known
     metadata_json: str  # an object
 
 
 class Embedding(NamedTuple):
-    """A named vector of a node, but for its values."""
+    """A named vector of a node, without its values."""
 
     node_id: str
     name: str
@@ -62,14 +62,14 @@ class SimilarityQuery:
     name: str
     similarity_min: float  # -1 to 1
     metadata_json: str | None  # an object that the metadata contains
-    node_types: Sequence[str]  # empty: all
+    node_types: Sequence[str]  # empty for all types
     include_archived: bool
     limit: int
     vectors_max: int  # most vectors to compare with
 
 
 class SimilarNode(NamedTuple):
-    """A node and how near it is."""
+    """A node and the similarity of its vector to the searched one."""
 
     similarity: float  # cosine, -1 to 1
     node: Node

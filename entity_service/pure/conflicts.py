@@ -48,7 +48,7 @@ def ends_of(edge: NewEdge) -> Ends:
 
 
 def refusal(write: GraphWrite, standing: Standing) -> ContextKeepError | None:
-    """Return why `write` cannot be written as it is, or None: the first obstacle in the order of the request."""
+    """Return the error of the first row, in the order of the request, that cannot be written; None without one."""
     ends = dict(standing.nodes)
     external_ids = {key: node.id for key, node in standing.external_ids.items()}
     for position, node in enumerate(write.nodes):
@@ -88,7 +88,7 @@ def refusal(write: GraphWrite, standing: Standing) -> ContextKeepError | None:
 
 
 def misplaced(edge: NewEdge, path: str, ends: Mapping[str, StandingNode]) -> ContextKeepError | None:
-    """Return why an edge cannot join its ends, or None.
+    """Return the error of an edge that cannot join its ends, or None if it can.
 
     Args:
         edge: The edge that is to be written.

@@ -8,8 +8,8 @@
     {"envelope": {"node_id": "...", "type": "STATUS", "created_at": "...", "value": {}}}
     {"edge": {"id": "...", "from_node_id": "...", "to_node_id": "...", "edge_type": "Contains", "created_at": "..."}}
 
-Members at their defaults are left out. A line names only nodes of earlier lines: nodes come first, edges last.
-Documents are in them as Postgres spells them, with all digits of their numbers.
+Members with default values are left out. A line names only nodes of earlier lines: nodes come first, edges last.
+Documents are written as Postgres writes them, with all digits of their numbers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def graph_line(graph_name: str) -> bytes:
 
 
 def node_lines(node: ExportedNode) -> bytes:
-    """Return a node's lines: itself, its input, its output."""
+    """Return the lines of a node, and of its input and its output if it has them."""
     row: dict[str, object] = {"id": node.id, "general_type_name": node.general_type_name}
     if node.specific_type_name != node.general_type_name:
         row["specific_type_name"] = node.specific_type_name

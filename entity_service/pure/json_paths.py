@@ -1,9 +1,9 @@
-"""A weaker condition that a caller's JSONPath implies, so that an index finds candidates before the JSONPath may run.
+"""Derives from a caller's JSONPath a weaker condition, by which an index finds candidates before the JSONPath runs.
 
-A JSONPath can raise an error on some documents and be slow on others, so it runs on no document that its caller may not
-see. An index of jsonb would run it on all candidates, of any tenant. So the index gets the weaker condition made here:
-keys, and equalities with scalars, which raise nothing on any document. It is in lax mode, where a comparison
-looks into arrays on its way: if a JSONPath selects a document, strict or lax, its equalities hold there too.
+A JSONPath can raise an error on some documents and be slow on others, so it must not run on a document that its caller
+may not see. An index of jsonb would run it on all candidates, of any tenant. So the index gets the weaker condition:
+keys, and equalities with scalars, which raise no error on any document. The condition is in lax mode, where a
+comparison looks into arrays on its way. So if a JSONPath, strict or lax, selects a document, its equalities hold there.
 
 The input is the text that Postgres writes of a JSONPath that it has parsed: keys quoted, one space around each
 operator, brackets where they are needed. A part that this module does not understand implies nothing: then the index
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 INDEX_CHARS_MAX = 16 * 1024
 
-_DEPTH_MAX = 50  # of brackets in each other
+_DEPTH_MAX = 50  # deepest nesting of brackets
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 
@@ -39,22 +39,22 @@ _END = ("", "")
 
 
 class _NotUnderstoodError(Exception):
-    """There is something in the JSONPath that nothing is concluded from."""
+    """The JSONPath has a part that this module does not understand."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
     """The facts about a JSONPath that a search needs."""
 
-    has_variable: bool  # no caller can give a variable a value
-    index: str  # a predicate that is true of all documents that match; empty if none is known
+    has_variable: bool  # it names a variable; callers cannot give variables values
+    index: str  # a predicate that is true for all documents that match; empty if none is known
 
 
 def read(canonical: str) -> JsonPath:
     """Return the facts about a JSONPath.
 
     Args:
-        canonical: As Postgres writes it: `jsonpath::text`.
+        canonical: The JSONPath as Postgres writes it: `jsonpath::text`.
     """
     has_variable = any(variable[0].startswith("$") for variable in _VARIABLE.finditer(canonical))
     try:
@@ -65,10 +65,10 @@ def read(canonical: str) -> JsonPath:
 
 
 def _tokens(canonical: str) -> Sequence[tuple[str, str]]:
-    """Return the kinds and texts of its tokens.
+    """Return the tokens of a JSONPath, each as its kind and its text.
 
     Raises:
-        _NotUnderstoodError: there is one that is not known.
+        _NotUnderstoodError: a part of the text is no known token.
     """
     tokens, at = [], 0
     while at < len(canonical):
@@ -82,10 +82,11 @@ def _tokens(canonical: str) -> Sequence[tuple[str, str]]:
 
 
 class _Reader:
-    """Reads one JSONPath from left to right, and collects conditions that hold if it is true, or selects something.
+    """Reads one JSONPath from left to right, and collects the conditions that it implies.
 
-    "base" is the path so far, in lax mode; empty where its keys are unknown. The condition that a predicate implies is
-    a predicate; empty if it implies nothing.
+    A condition is implied if it holds for each document for which the JSONPath is true or selects a value. In the
+    methods, `base` is the path so far, in lax mode, and empty where its keys are unknown. An implied condition is a
+    predicate, and empty if nothing is implied.
     """
 
     def __init__(self, tokens: Sequence[tuple[str, str]]) -> None:
@@ -97,7 +98,7 @@ class _Reader:
         """Return the condition that the whole JSONPath implies.
 
         Raises:
-            _NotUnderstoodError: this module does not know.
+            _NotUnderstoodError: this module does not understand a part of the JSONPath.
         """
         if self._next() in ("strict", "lax"):
             self._take()
@@ -107,10 +108,15 @@ class _Reader:
         return implied
 
     def _next(self) -> str:
+        """Return the text of the next token without taking it; empty at the end."""
         return self._tokens[self._at][1] if self._at < len(self._tokens) else ""
 
     def _take(self, *wanted: str) -> tuple[str, str]:
-        """Take the next token, which is one of those, if any are named."""
+        """Take the next token, and return its kind and text.
+
+        Raises:
+            _NotUnderstoodError: there is no further token, or it is none of the wanted ones.
+        """
         token = self._tokens[self._at] if self._at < len(self._tokens) else _END
         if token == _END or (wanted and token[1] not in wanted):
             raise _NotUnderstoodError
@@ -118,7 +124,11 @@ class _Reader:
         return token
 
     def _either(self, here: str) -> str:
-        """Read a predicate; `here` is the path of `@`."""
+        """Read predicates joined by `||`, and return the condition that they imply, or none.
+
+        Args:
+            here: The path that `@` stands for; empty where its keys are unknown.
+        """
         self._depth += 1
         if self._depth > _DEPTH_MAX:
             raise _NotUnderstoodError
@@ -130,6 +140,7 @@ class _Reader:
         return several[0] if len(several) == 1 else f"({' || '.join(several)})" if all(several) else ""
 
     def _all(self, here: str) -> str:
+        """Read predicates joined by `&&`, and return the condition that they imply, or none."""
         several = [self._predicate(here)]
         while self._next() == "&&":
             self._take()
@@ -137,7 +148,7 @@ class _Reader:
         return _conjunction(several)
 
     def _predicate(self, here: str) -> str:
-        """Read a predicate that `&&` and `||` do not divide, and return the condition that it implies, or none."""
+        """Read one predicate without `&&` and `||`, and return the condition that it implies, or none."""
         if self._next() == "!":
             self._take()
             self._bracketed(here)
@@ -155,11 +166,12 @@ class _Reader:
                 self._take("unknown")
                 return ""
             if self._next() not in _AND_OR_END:
-                raise _NotUnderstoodError  # of arithmetic
+                raise _NotUnderstoodError  # the brackets are part of an arithmetic expression
             return implied
         return self._comparison(here)
 
     def _bracketed(self, here: str) -> str:
+        """Read predicates in brackets, and return the condition that they imply, or none."""
         self._take("(")
         implied = self._either(here)
         self._take(")")
@@ -182,11 +194,17 @@ class _Reader:
         if operator not in _COMPARED:
             raise _NotUnderstoodError
         right, of_right = self._operand(here)
+        # An equality is implied only between a path and a scalar: two paths or two scalars help no index.
         is_decided = operator == "==" and left and right and _has_key(left) != _has_key(right)
         return _conjunction([of_left, of_right, f"{left} == {right}" if is_decided else ""])
 
     def _operand(self, here: str) -> tuple[str, str]:
-        """Return a scalar, or a path as far as its keys are known, and the condition that the filters in it imply."""
+        """Read an operand: a scalar or a path.
+
+        Returns:
+            The scalar, or the path, which is empty where its keys are unknown; and the condition that filters in the
+            path imply, or none.
+        """
         kind, text = self._tokens[self._at] if self._at < len(self._tokens) else _END
         if kind in ("string", "number") or text in _SCALARS:
             self._take()
@@ -194,13 +212,13 @@ class _Reader:
         return self._path(here)
 
     def _path(self, here: str) -> tuple[str, str]:
-        """Read a path, and return it as far as its keys are known, and the condition that its filters imply."""
+        """Read a path; return it, empty where its keys are unknown, and the condition that its filters imply."""
         base = "$" if self._take("$", "@")[1] == "$" else here
         implied = []
         while True:
             if self._next() == "?":
                 self._take()
-                # A filter looks into an array, and a key in it once more.
+                # In lax mode a filter runs on each element of an array. So its condition is about the elements.
                 base = base and f"{base}[*]"
                 implied.append(self._bracketed(base))
             elif self._next().startswith("["):
@@ -213,7 +231,7 @@ class _Reader:
                 return base, _conjunction(implied)
 
     def _step(self, base: str) -> str:
-        """Take a key; or any key, or a method, after which keys are unknown."""
+        """Take a step after a `.`, and return the longer path; empty after a wildcard or a method."""
         kind, text = self._take()
         if kind == "string":
             return base and f"{base}.{text}"

@@ -11,8 +11,7 @@ import orjson
 def merge_patch(document: str, patch: str) -> str:
     """Return `document` changed by `patch`; both are valid JSON.
 
-    Numbers are carried as text, so that members outside of the patch keep every digit: a parser
-    that made doubles of them would not.
+    Numbers are kept as text, so that all keep every digit; a parser that converts them to doubles would lose digits.
     """
     return orjson.dumps(_merge(_parsed(document), _parsed(patch))).decode()
 
@@ -23,6 +22,7 @@ def _parsed(text: str) -> Any:
 
 
 def _merge(target: Any, patch: Any) -> Any:
+    """Return a value changed by a patch; a member that is null in the patch is removed."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}

@@ -8,10 +8,10 @@ from entity_service.model.nodes import Node
 
 
 def check_edge_version(edge: Edge, expected_version: int | None) -> None:
-    """Refuse a change of an edge that is not as expected.
+    """Refuse a change of an edge whose version is not the expected one; None expects any version.
 
     Raises:
-        VersionConflict: it has another version.
+        VersionConflict: the edge has another version.
     """
     if expected_version is not None and edge.version != expected_version:
         raise VersionConflict(
@@ -21,10 +21,10 @@ def check_edge_version(edge: Edge, expected_version: int | None) -> None:
 
 
 def check_version(node: Node, expected_version: int | None) -> None:
-    """Refuse a change of a node that is not as expected.
+    """Refuse a change of a node whose version is not the expected one; None expects any version.
 
     Raises:
-        VersionConflict: it has another version.
+        VersionConflict: the node has another version.
     """
     if expected_version is not None and node.version != expected_version:
         raise VersionConflict(

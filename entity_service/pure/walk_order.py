@@ -1,4 +1,4 @@
-"""The order of the nodes of a walk, and how far a page of it went."""
+"""The order of the nodes of a walk, and the positions in it where pages end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from entity_service.model.walks import PAGE_ROWS_MAX, Walk
 
 Key = Sequence[Any]  # a position in the order: (created_at, seq), after kind and value with an order path
 
-Steps = dict[str, tuple[str, str]]  # of each visited node: the edge that reached it, and the node it came from
+Steps = dict[str, tuple[str, str]]  # for each visited node: the edge that led to it, and the node that edge came from
 
 NUMBER, TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their order
 
@@ -23,8 +23,8 @@ _TEXT_CHARS_MAX = 256
 class Hit(NamedTuple):
     """A visited node that the walk returns; its sort key comes first."""
 
-    kind: int  # of the order value: number, text, other, none
-    value: Any  # Decimal, str, or 0
+    kind: int  # kind of the order value: `NUMBER`, `TEXT`, `_OTHER` or `_NONE`
+    value: Any  # the order value: a Decimal, a str, or 0 for the other kinds
     created_at: int
     seq: int
     id: str
@@ -55,7 +55,7 @@ def _order_value(json_type: str | None, text: str | None) -> tuple[int, Any]:
 
 
 def hits_after(walk: Walk, hits: list[Hit], key: Sequence[Any]) -> list[Hit]:
-    """Return the hits after a key; hits are in the order of the walk."""
+    """Return the hits after a key; `hits` must be in the order of the walk."""
 
     def is_behind(hit: Hit) -> bool:
         if not walk.order_path:
@@ -88,16 +88,21 @@ def comes_before(walk: Walk, key: tuple[Any, ...], other: tuple[Any, ...]) -> bo
 
 
 def rows_next(rows_max: int, *, looked_at: int, read: int) -> int:
-    """Return how many rows the next page looks at.
+    """Return how many rows the statement of the next page reads.
 
-    Where documents ended the last page, about as many as it held. Else more and more: a filter that hides most
-    rows makes for larger pages instead of ever more of them.
+    If the size of the documents ended the last page, it is a little more than that page had. Otherwise it is twice the
+    previous number: if a filter hides most rows, fewer statements with more rows are needed.
+
+    Args:
+        rows_max: The number of rows for the last page.
+        looked_at: The number of rows that the last statement examined.
+        read: The number of rows that fitted into the last page.
     """
     return min(read + read // 8 + 1 if read < looked_at else rows_max * 2, PAGE_ROWS_MAX)
 
 
 def path_to(node_id: str, steps: Steps) -> list[tuple[str, str]]:
-    """Return the edges from the start to a visited node, each with the node that it led to; none without steps."""
+    """Return the edges from the start to a visited node, each with the node that it led to; none for a start node."""
     path = []
     while node_id in steps:
         edge_id, near_id = steps[node_id]

@@ -36,17 +36,20 @@ class NodeChanges:
             node = await locked_node(transaction, change.id)
             check_version(node, change.expected_version)
             data_json = await changed_data(node.data_json, change, size_bytes_max=self._document_bytes_max)
-            # All of it is the answer: nothing else remembers what it was after this change.
+            # The whole node is stored as the answer, since later changes overwrite the row.
             return await changed_node(transaction, SET_DATA, node, data=data_json)
 
         return await self._database.of(principal).transaction(self._requests.once(request, work))
 
     async def update_status(self, principal: Principal, change: StatusChange) -> Node:
-        """Change a node's status and append the envelope that says so; a node that has it is left alone.
+        """Change a node's status, and append an envelope about it to the node's timeline.
+
+        A node that has the status already is not changed.
 
         Raises:
             NodeNotFound: there is no such node.
-            StatusConflict, VersionConflict: it has another status or version than expected.
+            StatusConflict: the node has another status than expected.
+            VersionConflict: the node has another version than expected.
         """
 
         async def work(transaction: Transaction) -> Node:
@@ -65,11 +68,11 @@ class NodeChanges:
         return await self._database.of(principal).transaction(work)
 
     async def reset(self, principal: Principal, reset: Reset) -> Node:
-        """Put a node back to before its run: its first status, no output, no timeline.
+        """Reset a node to its state before it ran: the first status, no output, no timeline.
 
         Raises:
             NodeNotFound: there is no such node.
-            VersionConflict: it has another version than expected, and there is something to put back.
+            VersionConflict: the node has another version than expected, and there is something to reset.
         """
 
         async def work(transaction: Transaction) -> Node:
@@ -85,7 +88,7 @@ class NodeChanges:
         return await self._database.of(principal).transaction(work)
 
     async def archive(self, principal: Principal, change: ArchiveChange) -> Node:
-        """Archive a node or bring it back; one that is so already is left alone.
+        """Archive a node or restore it; a node that is in the wanted state already is not changed.
 
         Raises:
             NodeNotFound: there is no such node.

@@ -112,7 +112,7 @@ class OwnedEraser:
         self._wake.set()
 
     async def keep_erasing(self, *, failed: Callable[[], object]) -> None:
-        """Do due erasures until cancelled; replicas that start together drift apart.
+        """Do due erasures until cancelled. The pauses are random, so that replicas do not run in step.
 
         Args:
             failed: Called for each pass that an error ends.
@@ -135,6 +135,7 @@ class OwnedEraser:
         """
         pending_s = 0.0
 
+        # A step of `Rounds` for one tenant: returns how much was done, and whether there may be more.
         async def erase_some(tenant: Tenant) -> tuple[int, bool]:
             nonlocal pending_s
             owed_s = await oldest_owed_s(tenant)
@@ -159,7 +160,7 @@ class OwnedEraser:
         erasing = {**parameters, **due[0]._asdict()}
 
         async def erase(pause: Pause) -> None:
-            # Also while it waits for the next turn.
+            # The lease is renewed also while the work pauses for other tenants.
             async with background.renewing(partial(tenant.query, RENEW, erasing), lease_s=LEASE_S):
                 await self._erase(tenant, erasing, pause)
             _log.info("erased", extra={"erasure_id": due[0].erasure_id})
@@ -187,7 +188,7 @@ class OwnedEraser:
         await tenant.query(FINISH, parameters)
 
     async def _remove_nodes(self, tenant: Tenant, parameters: dict[str, Any], pause: Pause) -> bool:
-        """Read the table of nodes once, and remove the user's nodes; return False if there was none."""
+        """Read the whole table of nodes once, and remove the user's nodes; return False if there were none."""
         has_found = False
         async for pages in pages_of(tenant, "entity.node", pause=pause):
             node_ids = [row.id for row in await tenant.query(FIND, {**parameters, **pages})]

@@ -1,7 +1,7 @@
 """ImportGraph: lines of a graph, written in batches. A batch is written whole or not at all; existing rows stay.
 
-So an import that broke off can start again, from its start or from the last batch, and ends with the same rows. While
-one batch is written, the next is read: never more than two are held.
+So an import that broke off can start again, from its beginning or after the last batch, and ends with the same rows.
+While one batch is written, the next one is read: at most two batches are in memory.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ class GraphImport:
         self._writes = writes
 
     async def run(self, principal: Principal, graph_name: str, batches: AsyncIterator[ImportBatch]) -> Imported:
-        """Write batches as they come.
+        """Write the batches as they arrive, and return the counts of rows.
 
         Raises:
-            ContextKeepError: of a batch, with `lines_done` in the metadata: the lines that are written.
+            ContextKeepError: the error of a batch. `lines_done` in its metadata is the number of lines that are
+                written.
         """
         done = Imported()
         writing: asyncio.Task[None] | None = None
@@ -51,7 +52,7 @@ class GraphImport:
                 await writing
         except ContextKeepError as error:
             if writing is not None and not writing.done():
-                with suppress(ContextKeepError):  # the caller gets one error: that of the later line
+                with suppress(ContextKeepError):  # the caller gets one error: the one about the later line
                     await writing
             error.metadata["lines_done"] = str(done.lines)
             raise
@@ -66,6 +67,8 @@ class GraphImport:
         write = batch.write
         counts: list[int] = []
 
+        # Runs in the transaction, after the nodes and edges are written. An attempt may be repeated, so `counts` is
+        # assigned and not extended.
         async def then(transaction: Transaction, outcome: Written) -> None:
             await _check_nodes(transaction, graph_name, batch, outcome)
             new_ids = {row.id for row in outcome.nodes if not row.existed}

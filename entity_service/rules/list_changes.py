@@ -1,15 +1,15 @@
 """The change feed of a tenant's graphs: its order never changes, and no change appears late.
 
-Triggers write each change in its own transaction, with the transaction's id. Changes are read in the order of those
-ids, below the oldest transaction that still runs: a transaction that commits later has a higher id, so its changes come
-after every place that a reader has. A reader goes on from its place; if it stayed away for too long, the error tells it
-to start again.
+Triggers record each change in the transaction that makes it, with the transaction's id. Changes are read in the order
+of those ids, and only below the id of the oldest transaction that still runs. A transaction that commits later has a
+higher id, so its changes come after each place that a reader has. A reader continues from its place; if it stayed away
+for too long, an error tells it to start again.
 
 A transaction that began before the feed may have written changes that the feed does not have. `ChangeFeed.start` waits
 for such transactions, so that a reader of the graph finds their rows when it has the first place.
 
-Transaction ids count in one cluster only. A feed that was restored, or moved, into another database starts again by
-itself: it removes the changes that came with it, and all places from before are expired.
+Transaction ids are comparable within one cluster only. A feed that was restored or moved into another database starts
+again by itself: it removes the changes that came with it, and all earlier places expire.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class ChangeFeed:
         The graph has all rows that were written before that place. If the feed exists, return its current place.
 
         Raises:
-            PermissionDenied: there is no feed yet, and the principal is bound.
-            ChangesHeldUp: a write that began before this is still under way.
+            PermissionDenied: there is no feed yet, and the principal's key is bound, so that it cannot start one.
+            ChangesHeldUp: a write that began before this call is still under way.
         """
         tenant = self._database.of(principal)
         give_up_at = time.monotonic() + _SETTLE_S
@@ -83,8 +83,8 @@ class ChangeFeed:
 
         Raises:
             ChangesNotStarted: `start` was not called, or has not ended yet.
-            ChangesExpired: changes after the place are forgotten, or the place is from before a restore.
-            InvalidPageToken: the place is malformed, or of another tenant.
+            ChangesExpired: changes after the place were deleted, or the place is from before a restore.
+            InvalidPageToken: the place is malformed or belongs to another tenant.
         """
         tenant = self._database.of(principal)
         if not query.place:
@@ -94,7 +94,7 @@ class ChangeFeed:
             if not row.is_settled:
                 raise await _starting(tenant)
             return ChangePage([], encode_place(tenant.tenant_id, row, row.below, 0), has_more=False)
-        parts_of_place(tenant.tenant_id, query.place)  # a malformed one is refused whether there is a feed or not
+        parts_of_place(tenant.tenant_id, query.place)  # refuse a malformed place even if there is no feed
         feeds = await tenant.query(PLACE_KEY)
         if not feeds:
             raise _not_started()
@@ -119,7 +119,7 @@ class ChangeFeed:
         )
 
     async def _feed(self, tenant: Tenant) -> Row | None:
-        """Return a tenant's feed, which has started again if it was restored or moved; None if there is none."""
+        """Return a tenant's feed, or None without one; restart it first if it came from another database."""
         rows = await tenant.query(FEED)
         if rows and rows[0].is_foreign:
             await restart(self._database.tenant(tenant.tenant_id))
@@ -128,7 +128,7 @@ class ChangeFeed:
 
 
 class ChangeSweep:
-    """Forgets changes, of all tenants. Replicas may all do it: they take turns with each tenant.
+    """Deletes old changes of all tenants. All replicas may run it.
 
     Args:
         database: The database whose tenants' changes are deleted.
@@ -141,7 +141,7 @@ class ChangeSweep:
         self._limits = {"kept": kept, "kept_max": kept_max, "rows": SWEPT_ROWS}
 
     async def once(self) -> None:
-        """Sweep every tenant; a failure is logged, and the next round tries again."""
+        """Delete the old changes of every tenant once; a failure is logged, and the next round tries again."""
         try:
             await self._rounds.run()
         except ContextKeepError as error:
@@ -153,14 +153,14 @@ class ChangeSweep:
         return row.count, row.count == SWEPT_ROWS
 
     async def keep_sweeping(self) -> None:
-        """Sweep now and then, until cancelled."""
+        """Delete old changes every `SWEEP_INTERVAL_S`, until cancelled."""
         while True:
             await asyncio.sleep(SWEEP_INTERVAL_S)
             await self.once()
 
 
 def _last_changes(rows: list[Any]) -> list[Change]:
-    """Return the last change of each node and edge, in the order of these last changes."""
+    """Return only the last change of each node and edge, in the order of the rows."""
     last: dict[tuple[str, bool], Change] = {}
     for row in rows:
         key = (row.id, row.from_node_id is None)
@@ -178,13 +178,13 @@ def _expired() -> ChangesExpired:
 
 
 async def _starting(tenant: Tenant) -> ChangesNotStarted:
-    """Return the error of a list that was started, and waits for writes that began before."""
+    """Return the error for a reader of a feed that was started, and still waits for writes that began earlier."""
     age_s = await oldest_transaction_s(tenant)
     return ChangesNotStarted(_waits_for(age_s), oldest_transaction_s=age_s)
 
 
 async def _held_up_error(tenant: Tenant) -> ChangesHeldUp:
-    """Return the error of a start that waits for writes that began before."""
+    """Return the error for a start that has waited too long for writes that began earlier."""
     age_s = await oldest_transaction_s(tenant)
     return ChangesHeldUp(_waits_for(age_s), dependency="postgres", retry_after_s=1.0, oldest_transaction_s=age_s)
 

@@ -1,8 +1,8 @@
 """Walks through the graph: bounded, free of cycles, streamed in pages.
 
-An indexed walk reads the children of one node off an index, in their order, page by page. Any other walk visits
-first, level by level and ids only, sorts the visited nodes, and then reads their documents page by page. A page is one
-statement in either, so that no connection and no snapshot waits for a slow reader.
+An indexed walk reads the children of one node from an index, in their order, page by page. Any other walk first visits
+the nodes level by level, reading only ids and sort keys, then sorts them, and then reads their documents page by page.
+In both, a page is one statement, so that no connection and no snapshot waits for a slow reader.
 
 The newest few of two or three levels are visited from the newest end: `edge.newest_below` is an upper bound of the
 times below an edge, so the walk skips the rest of a conversation.
@@ -47,12 +47,13 @@ from service_runtime.rpc.principal import Principal
 
 _T = TypeVar("_T")
 
-_AT_ONCE = 5000  # nodes of a large walk that are looked at before other calls have their turn
+_AT_ONCE = 5000  # nodes of a large walk that are processed before other calls have their turn
 
-_SAMPLES = 20  # of as many
+_SAMPLES = 20  # samples taken from `_AT_ONCE` sorted nodes
 
 
-# How many children of one node are looked at for a wanted node, how many edges above them, and how many more of these.
+# The two attempts of `_look`, each with three numbers. For each wanted node, the first is the number of children of one
+# node to read, and the second the number of edges above them; the third is a number of edges that is added.
 _LOOKS = ((1, 8, 160), (8, 64, 160))
 
 
@@ -63,13 +64,14 @@ class Traversal:
         self._database = database
 
     async def walk(self, principal: Principal, walk: Walk) -> AsyncGenerator[WalkPage, None]:
-        """Yield the pages of a walk, at least one; the next is read while the caller is busy with the last.
+        """Yield the pages of a walk, at least one; the next page is read while the caller handles the last one.
 
         Raises:
-            NodeNotFound: a start node is missing.
-            InvalidArgument: the start nodes are of several graphs or contexts.
-            NodeBudgetExceeded: there is more to visit than the caller wants; an indexed walk has yielded until then.
-            InvalidPageToken: the token is of another walk.
+            NodeNotFound: a start node does not exist.
+            InvalidArgument: the start nodes are in several graphs or contexts.
+            NodeBudgetExceeded: the walk would visit more nodes than the caller allows. An indexed walk yields the pages
+                before.
+            InvalidPageToken: the token belongs to another walk.
         """
         tenant = self._database.of(principal)
         key = _decode(tenant, walk)
@@ -79,13 +81,13 @@ class Traversal:
             pages = self._newest(tenant, walk, key)
         else:
             pages = self._visited(tenant, walk, key, walk.limit)
-        is_one_page = 1 <= walk.limit <= NEWEST_MAX  # as a rule
+        is_one_page = 1 <= walk.limit <= NEWEST_MAX  # usually; then reading ahead would not help
         async with aclosing(pages if is_one_page else _ahead(pages)) as ready:
             async for page in ready:
                 yield page
 
     async def reached_ids(self, principal: Principal, walk: Walk) -> list[str]:
-        """Return the ids of the nodes of a walk, for searches among them; errors as of `walk`."""
+        """Return the ids of the nodes of a walk, for searches among them; it raises the errors of `walk`."""
         tenant = self._database.of(principal)
         return [hit.id for hit in await self._visit(tenant, walk, await self._starts(tenant, walk), {})]
 
@@ -101,15 +103,15 @@ class Traversal:
             "row_bytes": ROW_BYTES,
         }
         remaining, visited, first = walk.limit, 1, True
-        last = (0, 0)  # of the returned rows
-        # One more than wanted says whether the limit cut anything.
+        last = (0, 0)  # key of the last returned row
+        # One row more than wanted shows whether there are more.
         rows_max = min(walk.limit + 1, PAGE_ROWS_MAX) if walk.limit else PAGE_ROWS_MAX
         while True:
             rows = await tenant.query(
                 statement, parameters | {"after_at": after_at, "after_seq": after_seq, "rows": rows_max}, named=False
             )
             if not rows and first:
-                await self._starts(tenant, walk)  # no children, or no such node: only then it is worth asking
+                await self._starts(tenant, walk)  # there are no children: raise an error if there is no such node
             first = False
             complete = not rows or len(rows) == rows[0][0] < rows_max
             shown = [row for row in rows if row[walk.layout.shown] is not None]
@@ -147,12 +149,13 @@ class Traversal:
             token = _encode(tenant, walk, hit_key(walk, hits[limit - 1]))
         while limit and len(hits) > limit:
             await give_way()
-            del hits[max(limit, len(hits) - _AT_ONCE) :]  # a hundred thousand at once take a while
+            del hits[max(limit, len(hits) - _AT_ONCE) :]  # in parts: to free a hundred thousand at once takes long
         rows_max = PAGE_ROWS_MAX
         while True:
             page = hits[:rows_max]
             rows = await self._documents(tenant, walk, page, steps) if page else []
-            # A row that is missing between two was deleted since; missing rows at the end may be past the page's limit.
+            # A row that is missing between two others was deleted meanwhile. Rows that are missing at the end may only
+            # have exceeded the page's size; so go on after the last row that was read.
             read = rows[-1][0] if rows else len(page)
             del hits[:read]
             rows_max = rows_next(rows_max, looked_at=len(page), read=read)
@@ -163,7 +166,17 @@ class Traversal:
                 yield WalkPage(rows)
 
     async def _visit(self, tenant: Tenant, walk: Walk, starts: list[Any], steps: Steps) -> list[Hit]:
-        """Return every node that the walk returns, in the order of visiting; add the steps to all nodes if it is to."""
+        """Return every node that the walk returns, in the order of visiting.
+
+        Args:
+            tenant: The tenant of the nodes.
+            walk: The walk.
+            starts: Rows of the start nodes, from `_starts`.
+            steps: Gets, for each visited node, the edge and the node that led to it, if the walk returns paths.
+
+        Raises:
+            NodeBudgetExceeded: more nodes would be visited than the walk allows.
+        """
         parameters = _filters(tenant, walk) | {
             "order_path": list(walk.order_path) or None,
             "outward": walk.direction is not Direction.IN,
@@ -174,7 +187,8 @@ class Traversal:
         hits = [hit_of(row, depth=0, edge_id=None, near_id=None) for row in starts if row[3] and walk.include_start]
         visited = {row[0] for row in starts}
         frontier = list(visited)
-        known = walk.direction is Direction.OUT and walk.bounded  # where an edge says that nothing is below it
+        # For such walks, a row's last column says whether nothing is below the node; then it need not be followed.
+        known = walk.direction is Direction.OUT and walk.bounded
         for depth in range(1, walk.depth_max + 1):
             if len(visited) > walk.node_budget:
                 raise _too_many(walk, len(visited))
@@ -194,7 +208,7 @@ class Traversal:
         return hits
 
     async def _newest(self, tenant: Tenant, walk: Walk, key: Key | None) -> AsyncGenerator[WalkPage, None]:
-        """Yield the newest nodes, page by page; if too many rows have to be read for that, visit all nodes instead."""
+        """Yield the newest nodes, page by page; if that would read too many rows, visit all nodes instead."""
         remaining = walk.limit
         while True:
             rows = await self._look(tenant, walk, key, remaining)
@@ -209,13 +223,13 @@ class Traversal:
             if len(shown) == min(count, remaining):
                 yield WalkPage(shown, _encode(tenant, walk, key) if key and count > remaining else "", indexed=True)
                 return
-            yield WalkPage(shown, indexed=True)  # the rest did not fit a page
+            yield WalkPage(shown, indexed=True)  # the other rows did not fit into the page's size
             remaining -= len(shown)
 
     async def _look(self, tenant: Tenant, walk: Walk, key: Key | None, limit: int) -> list[Any] | None:
-        """Return the first page of the newest nodes after a key, or None if that reads too much.
+        """Return the first page of the newest nodes after a key, or None if that would read too many rows.
 
-        It looks a second time, at more rows, because a filter may hide most nodes.
+        There are two attempts. The second one reads more rows, because a filter may hide most nodes.
         """
         after_at, after_seq = _after(walk, key)
         parameters = _filters(tenant, walk) | {
@@ -231,11 +245,12 @@ class Traversal:
         }
         statement = walks.newest(columns=walk.columns, with_io=walk.include_io)
         for rows, parents, more in _LOOKS:
-            # The oldest of the children that are looked at may hide others of the same time: it does not count.
+            # One row more than needed: further children may have the same time as the oldest one that is read, so that
+            # one is not returned.
             looked = {"rows": rows * (limit + 1) + 1, "parents": parents * (limit + 1) + more}
             page_rows = await tenant.query(statement, parameters | looked, named=False)
             if not page_rows:
-                break  # there is no such node, as the visit will say
+                break  # the start node does not exist: the visit raises the error
             if page_rows[0][0] is not None:
                 return page_rows
         return None
@@ -244,8 +259,8 @@ class Traversal:
         """Return the start nodes.
 
         Raises:
-            NodeNotFound: one is missing.
-            InvalidArgument: they are of several graphs or contexts.
+            NodeNotFound: a start node does not exist.
+            InvalidArgument: the start nodes are in several graphs or contexts.
         """
         rows = await tenant.query(
             STARTS,
@@ -271,7 +286,7 @@ class Traversal:
         return rows[0] if rows else None
 
     async def _documents(self, tenant: Tenant, walk: Walk, hits: Sequence[Hit], steps: Steps) -> list[Any]:
-        """Return the documents of visited nodes, as many as fit a page, in the order of the hits."""
+        """Return the documents of the first visited nodes in `hits`, as many as fit into a page, in this order."""
         paths = [path_to(hit.id, steps) for hit in hits] if steps else []
         return await tenant.query(
             walks.documents(columns=walk.columns, with_io=walk.include_io),
@@ -290,7 +305,10 @@ class Traversal:
 
 
 async def _sorted(walk: Walk, hits: list[Hit]) -> list[Hit]:
-    """Return the hits in the order of the walk. A descending order reverses values and ties, never the kinds."""
+    """Return the hits in the order of the walk: numbers, texts, other values, no value, each kind sorted by itself.
+
+    A descending order reverses the hits within each kind, but not the order of the kinds.
+    """
     kinds: list[list[Hit]] = [[], [], [], []]
     async for some in _in_turns(hits):
         for hit in some:
@@ -299,10 +317,10 @@ async def _sorted(walk: Walk, hits: list[Hit]) -> list[Hit]:
 
 
 async def _sorted_kind(hits: list[Hit], *, reverse: bool) -> list[Hit]:
-    """Return hits of one kind as `sorted` does, in steps.
+    """Return hits of one kind as `sorted` does, in steps between which other calls run.
 
-    Some of them at a time are sorted to runs; all runs are cut at the same values; the parts between two cuts are
-    put together. No two hits are equal, so the other order is this one turned around.
+    At most `_AT_ONCE` hits at a time are sorted to a run. All runs are cut at the same values, and the parts between
+    two cuts are sorted together. No two hits are equal, so the descending order is the reverse of the ascending one.
     """
     runs = [sorted(some) async for some in _in_turns(hits)]
     ordered = runs[0] if runs else []
@@ -321,7 +339,7 @@ async def _sorted_kind(hits: list[Hit], *, reverse: bool) -> list[Hit]:
 
 
 async def _in_turns(items: Sequence[_T]) -> AsyncGenerator[Sequence[_T], None]:
-    """Yield some items after the other, with a turn for other calls between them."""
+    """Yield the items in parts of at most `_AT_ONCE`; between two parts, other calls run."""
     for start in range(0, len(items), _AT_ONCE):
         if start:
             await give_way()
@@ -329,6 +347,7 @@ async def _in_turns(items: Sequence[_T]) -> AsyncGenerator[Sequence[_T], None]:
 
 
 def _filters(tenant: Tenant, walk: Walk) -> dict[str, Any]:
+    """Return the parameters that all statements of walks have: the tenant, and the wanted types."""
     return {
         "tenant_id": tenant.tenant_id,
         "edge_types": list(walk.edge_types),
@@ -340,7 +359,10 @@ def _filters(tenant: Tenant, walk: Walk) -> dict[str, Any]:
 
 
 def _array_of_arrays(lists: Sequence[Sequence[str]]) -> str:
-    """Return lists of ids as an array of texts, each an array: arrays in arrays are all of one length."""
+    """Return lists of ids as an array of texts, each of which is an array.
+
+    An array of arrays would not do: in Postgres, all its inner arrays must have the same length.
+    """
     return "{" + ",".join([f'"{id_array(ids)}"' for ids in lists]) + "}"
 
 
@@ -379,7 +401,7 @@ def _decode(tenant: Tenant, walk: Walk) -> Key | None:
     """Return the key after which the walk begins, or None for its beginning.
 
     Raises:
-        InvalidPageToken: it is malformed, or of another walk.
+        InvalidPageToken: the token is malformed or belongs to another walk.
     """
     key = decode_token(_query(tenant, walk), walk.page_token, parts=4 if walk.order_path else 2)
     if key is None:
@@ -403,6 +425,7 @@ def _decode(tenant: Tenant, walk: Walk) -> Key | None:
 
 
 def _after(walk: Walk, key: Key | None) -> tuple[str, int]:
+    """Return the time and the `seq` after which an indexed walk continues; without a key, before all rows."""
     if key is None:
         return ("infinity" if walk.descending else "-infinity"), 0
     return _position((key[0], key[1]))
@@ -413,7 +436,7 @@ def _position(key: tuple[int, int]) -> tuple[str, int]:
 
 
 async def _ahead(items: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
-    """Yield the items; while the caller is busy with one, the next are made: one waits, one is on its way."""
+    """Yield the items, and read two ahead: while the caller handles one, one is ready and another is being made."""
     ready: asyncio.Queue[_T | Exception | None] = asyncio.Queue(maxsize=1)
 
     async def make() -> None:

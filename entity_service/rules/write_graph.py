@@ -54,13 +54,17 @@ class GraphWrites:
         """Write all rows or none; a row that exists is an error.
 
         Raises:
-            NodeExists, ExternalIdTaken, EdgeExists: a row exists already.
-            NodeNotFound: an end of an edge is missing.
+            NodeExists: a node with one of the ids exists.
+            ExternalIdTaken: a node of the graph has one of the external ids.
+            EdgeExists: an edge with one of the ids, or with the same ends and type, exists.
+            NodeNotFound: an end of an edge does not exist.
             InvalidArgument: an edge leaves its graph or its context, or Postgres cannot store a value.
             RequestIdReused: the request id was used with other content.
         """
         tenant = self._database.of(principal)
 
+        # One attempt. If a constraint fails, the error is the stored answer of an earlier call with the same request
+        # id, or names the row that exists. If neither is found, another call changed the rows meanwhile: try again.
         async def written() -> Written:
             try:
                 row = await write_new(tenant, write_parameters(principal, write, request, bounds=tenant.bounds))
@@ -77,27 +81,27 @@ class GraphWrites:
         return await until_written(written, what=_ROWS)
 
     async def write_missing(self, principal: Principal, write: GraphWrite, request: Request | None) -> Written:
-        """Write the rows that are not there; those that are stay as they are.
+        """Write the rows that do not exist yet; existing rows stay as they are.
 
-        A row exists if its id does, or else its external id, or its ends and type. If a node exists under another id,
-        edges that name it by its id in this write join the existing node.
+        A node exists if its id or its external id does; an edge exists if its id, or an edge with its ends and type,
+        does. If a node exists under another id, edges that name it by its id in this write join the existing node.
 
         Raises:
-            NodeNotFound: an end of an edge is missing.
+            NodeNotFound: an end of an edge does not exist.
             InvalidArgument: an edge leaves its graph or its context, or Postgres cannot store a value.
             RequestIdReused: the request id was used with other content.
         """
         once = self._requests.once(request, lambda transaction: _write_missing(transaction, principal, write))
-        # An end that was deleted meanwhile fails the transaction: the next try names it.
+        # If an end was deleted meanwhile, the transaction fails, and the next attempt raises the error that names it.
         answer = await until_written(partial(transaction_once, self._database.of(principal), once), what=_ROWS)
         return outcome(write, answer)
 
     async def add_missing(
         self, principal: Principal, write: GraphWrite, then: Callable[[Transaction, Written], Awaitable[None]]
     ) -> Written:
-        """Write the rows that are not there, as `write_missing`, and do something more in the same transaction.
+        """Write the rows that do not exist yet, as `write_missing` does, and run `then` in the same transaction.
 
-        The first try takes all rows for new, which is one statement.
+        The first attempt assumes that all rows are new, which takes one statement.
 
         Args:
             principal: The caller; nodes that name no owner get its user.
@@ -105,7 +109,8 @@ class GraphWrites:
             then: Gets the transaction and the outcome of the rows. If it raises an error, nothing is written.
 
         Raises:
-            NodeNotFound, InvalidArgument: as `write_missing`; and the errors of `then`.
+            NodeNotFound, InvalidArgument: as for `write_missing`.
+            The errors of `then`.
         """
         tenant = self._database.of(principal)
 
@@ -125,10 +130,10 @@ class GraphWrites:
         return await until_written(partial(transaction_once, tenant, as_missing), what=_ROWS)
 
     async def create_node(self, principal: Principal, write: GraphWrite, request: Request | None) -> Node:
-        """Write one node.
+        """Write one node, and return it.
 
         Raises:
-            As `write`.
+            The errors of `write`.
         """
         return await self.node_of(principal, write, await self.write(principal, write, request))
 
@@ -140,16 +145,17 @@ class GraphWrites:
     async def create_node_unless_there(
         self, principal: Principal, write: GraphWrite, request: Request | None
     ) -> tuple[Node, bool]:
-        """Write one node, or return the one with its external id; and say whether it existed.
+        """Write one node, or find the existing one with its external id; return the node, and whether it existed.
 
         Raises:
-            NodeExists: the id is taken by a node with another external id.
+            NodeExists: another node, with another external id, has the id.
+            Aborted: the existing node was deleted during the call.
             RequestIdReused: the request id was used with other content.
         """
         tenant = self._database.of(principal)
         (node,) = write.nodes
         if not await self._with_external_id(tenant, node):
-            with suppress(ExternalIdTaken):  # by a call that was faster
+            with suppress(ExternalIdTaken):  # a concurrent call wrote a node with this external id
                 return await self.create_node(principal, write, request), False
 
         async def work(transaction: Transaction) -> Node:
@@ -166,19 +172,20 @@ class GraphWrites:
         return await tenant.transaction(self._requests.once(request, work)), True
 
     async def _with_external_id(self, tenant: Tenant, node: NewNode) -> bool:
+        """Say whether a visible node of the graph has the external id of a new node."""
         parameters = {"graph_name": node.graph_name, "external_id": node.external_id}
         return bool(await tenant.query(NODE_BY_EXTERNAL_ID, parameters, named=False))
 
     async def create_edge(self, principal: Principal, write: GraphWrite, request: Request | None) -> Edge:
-        """Write one edge.
+        """Write one edge, and return it.
 
         Raises:
-            As `write`.
+            The errors of `write`.
         """
         return await self.edge_of(principal, write, await self.write(principal, write, request))
 
     async def edge_of(self, principal: Principal, write: GraphWrite, outcome: Written) -> Edge:
-        """Return the edge of a write of one, as it was written, whatever it is by now."""
+        """Return the edge of a write of one edge as it was written, even if it was changed since."""
         (edge,), (row,) = write.edges, outcome.edges
         tenant = self._database.of(principal)
         stored = await tenant.query(EDGE_AS_WRITTEN, {"id": row.id, "data": edge.data_json}, named=False)
@@ -193,7 +200,7 @@ class GraphWrites:
         stored = await tenant.query(NODE_AS_WRITTEN, {"id": row.id, "data": node.data_json}, named=False)
         data_json, created_by, owner_user_id, agent_id, context_id = (
             stored[0]
-            if stored  # else it was deleted since
+            if stored  # without a row, the node was deleted since
             else (node.data_json, principal.subject, principal.user_id, principal.agent_id, None)
         )
         return copied(
@@ -214,13 +221,15 @@ class GraphWrites:
 
 
 async def _write_missing(transaction: Transaction, principal: Principal, write: GraphWrite) -> Answer:
-    """Write the rows that are not there, and return the answer to store, with the rows that existed.
+    """Write the rows that do not exist yet, and return the answer to store, with the rows that existed.
 
-    Nodes come first: edges that name an existing node by its id in this write then join that node.
+    Nodes are written first. If a node exists under another id, by its external id, then edges of the write that name it
+    by the id in the write join the existing node.
 
     Raises:
         Aborted: another call deleted a row that this write repeats.
-        NodeNotFound, InvalidArgument: an edge cannot join its ends.
+        NodeNotFound: an end of an edge does not exist.
+        InvalidArgument: the ends of an edge are in another graph or in two contexts.
     """
     (time,) = await transaction.query(TRANSACTION_TIME)
     answer: Answer = {"first_id": write.first_made_id, "at": time.at, "seqs": []}
@@ -230,7 +239,7 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
     if write.nodes:
         seqs = dict(await transaction.query(WRITE_NEW_NODES, parameters, named=False))
         answer["seqs"] = sorted(seqs.values())
-        # A row that was not written exists; a row that another call wrote meanwhile is visible from now on.
+        # A row that was not written exists already. If another call wrote it meanwhile, this next statement sees it.
         standing = await standing_rows(transaction, write)
         taken = set()
         for position, node in enumerate(write.nodes):
@@ -272,7 +281,7 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
 
 
 def _joined(edge: NewEdge, aliases: Mapping[str, str]) -> NewEdge:
-    """Return an edge whose ends are the existing nodes in place of their ids in this write."""
+    """Return an edge with each end that is an id in `aliases` replaced by the id of the existing node."""
     if edge.from_node_id not in aliases and edge.to_node_id not in aliases:
         return edge
     return edge._replace(

@@ -24,11 +24,11 @@ SWEEP = SQL["sweep"]
 
 
 async def restart(tenant: Tenant) -> None:
-    """Restart a feed that was restored, or moved, into another database; leave any other feed alone.
+    """Restart a feed that was restored or moved into another database; leave any other feed alone.
 
-    Changes that came with it are removed: their order means nothing here. Other calls write to the feed meanwhile, and
-    some of their changes may be removed as well. Those were committed, so a reader that reads everything after it got a
-    new place finds their rows.
+    The changes that came with the feed are removed, since their order means nothing in this database. Other calls write
+    to the feed meanwhile, and some of their changes may be removed as well. Those calls are committed, so a reader that
+    gets a new place and then reads the whole graph finds their rows.
     """
     parameters = {"rows": SWEPT_ROWS}
     count = SWEPT_ROWS

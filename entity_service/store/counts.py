@@ -1,7 +1,7 @@
 """A tenant's graphs, and the edge types of a graph, by name, with the number of rows of each.
 
-Names are found by hopping through an index from one to the next, and counted in the index alone: the cost grows
-with the rows of the names on the page.
+The statements find names by jumping through an index from one name to the next, and count the rows in the index alone.
+So the cost of a page grows only with the number of rows that its names have.
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ class Counts:
 async def _page(
     tenant: Tenant, statement: str, binding: tuple[object, ...], page_token: str, parameters: dict[str, Any]
 ) -> list[Any]:
+    """Return the rows of a page of names after a token.
+
+    Raises:
+        InvalidPageToken: the token is malformed or belongs to another list.
+    """
     key: list[Any] | None = decode_token(binding, page_token, parts=1)
     after = "" if key is None else key[0]
     if not isinstance(after, str) or "\0" in after:

@@ -35,7 +35,7 @@ class EdgeStore:
         """Return an edge.
 
         Raises:
-            EdgeNotFound: the tenant has none of this id.
+            EdgeNotFound: the tenant has no edge with this id.
         """
         tenant = self._database.of(principal)
         rows = await tenant.query(_EDGE, {"id": edge_id}, named=False)
@@ -44,7 +44,7 @@ class EdgeStore:
         return Edge._make(rows[0])
 
     async def edges(self, principal: Principal, edge_ids: Sequence[str]) -> dict[str, Edge]:
-        """Return the edges there are, by id.
+        """Return the edges that exist, by id.
 
         Raises:
             AnswerTooLarge: their documents do not fit one answer.

@@ -42,11 +42,11 @@ class EmbeddingStore:
         self._database = database
 
     async def upsert(self, principal: Principal, new: NewEmbedding) -> Embedding:
-        """Write a node's embedding of a name, in the place of the one before.
+        """Write a node's embedding with a name; an earlier one with that name is replaced.
 
         Raises:
             NodeNotFound: there is no such node.
-            InvalidArgument: the other embeddings of the name in the node's graph have another dimension.
+            InvalidArgument: the other embeddings with this name in the node's graph have another dimension.
         """
         tenant = self._database.of(principal)
         rows = await tenant.query(
@@ -70,10 +70,11 @@ class EmbeddingStore:
         return Embedding._make(embedding)
 
     async def delete(self, principal: Principal, node_id: str, name: str) -> None:
-        """Remove a node's embedding of a name.
+        """Remove a node's embedding with a name.
 
         Raises:
-            NodeNotFound, EmbeddingNotFound: there is no such node, or it has none of the name.
+            NodeNotFound: there is no such node.
+            EmbeddingNotFound: the node has no embedding with this name.
         """
         tenant = self._database.of(principal)
         (row,) = await tenant.query(_DELETE, {"node_id": node_id, "name": name})
@@ -123,7 +124,8 @@ class EmbeddingStore:
         """Return the nodes whose embeddings are most similar to a vector, the most similar first.
 
         Raises:
-            NodeNotFound, EmbeddingNotFound: the node to compare with is not there, or has no embedding of the name.
+            NodeNotFound: the node to compare with does not exist.
+            EmbeddingNotFound: that node has no embedding with the name.
             InvalidArgument: the vector has another dimension than the embeddings of the name.
             LimitExceeded: there are more vectors to compare with than one call may.
             AnswerTooLarge: the documents of the nodes do not fit one answer.
@@ -180,7 +182,7 @@ class EmbeddingStore:
         return rows[0]
 
     async def _check_dimension(self, tenant: Tenant, query: SimilarityQuery) -> None:
-        """Refuse a vector that nothing can be compared with, where there are embeddings of the name at all.
+        """Check that a vector has the dimension of the graph's embeddings with the name, if there are any.
 
         Raises:
             InvalidArgument: they have another dimension.

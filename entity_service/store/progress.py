@@ -56,6 +56,7 @@ class Timelines:
             **answer_parameters(request, tenant.bounds),
         }
 
+        # One attempt. A constraint fails if the request id was used, or if another call changed the rows meanwhile.
         async def appended() -> Appended:
             try:
                 rows = await tenant.query(_APPEND, parameters, named=False)
@@ -65,7 +66,8 @@ class Timelines:
                 raise RowsChanged from error
             if rows:
                 return Appended._make(rows[0])
-            # The node may be gone since a twin of this call wrote to it.
+            # The node may have been deleted after an earlier call with this request id wrote to it. Then the stored
+            # answer of that call counts.
             if request:
                 await self._requests.answered(tenant, request)
             raise node_not_found(envelope.node_id)
@@ -77,8 +79,8 @@ class Timelines:
 
         Raises:
             NodeNotFound: there is no such node.
-            NodeBudgetExceeded: it calls too many.
-            InvalidPageToken: the token is of another query.
+            NodeBudgetExceeded: the node calls more than `node_budget` nodes.
+            InvalidPageToken: the token is malformed or belongs to another query.
         """
         tenant = self._database.of(principal)
         rows = await tenant.query(
@@ -135,7 +137,7 @@ class Timelines:
 
 
 def envelope_status(status: str) -> str:
-    """Return the status of an envelope for a node's status; empty for an app's own status that has none."""
+    """Return the status of an envelope for a node's status; empty for a status of an app's own."""
     name = status.upper()
     if name == "CREATED":
         return "STARTED"

@@ -1,10 +1,10 @@
-"""The statements of walks: children off an index, the nodes of a level, documents, and the newest of a few levels.
+"""The statements of walks: children by an index, the nodes of a level, documents, and the newest nodes of few levels.
 
-A page of nodes comes as whole nodes, or as the requested columns: then Postgres writes each row as a JSON array, and no
-code takes it apart on its way to the reader.
+A page has whole nodes or the requested columns only. For columns, Postgres writes each row as a JSON array, and no code
+parses it on its way to the reader.
 
-In all of these, `OFFSET 0` keeps the planner from turning look-ups by key into a hash of all that a tenant has, which
-it prefers for a thousand keys, and always where there are no statistics yet.
+In all of these statements, `OFFSET 0` keeps the planner from replacing look-ups by key with a hash of all rows of a
+tenant. The planner prefers the hash for a thousand keys, and always if there are no statistics yet.
 """
 
 from __future__ import annotations
@@ -59,11 +59,14 @@ LEVEL = SQL["level"]
 STARTS = SQL["starts"]
 
 
-@lru_cache(maxsize=256)  # of columns there may be any number
+@lru_cache(maxsize=256)  # bounded, since callers may request any list of columns
 def children(*, descending: bool, columns: tuple[Column, ...], with_io: bool) -> str:
-    """Return the statement of a page of children; `columns` empty: of whole nodes.
+    """Return the statement of a page of children.
 
-    The columns are those of `NODES`, then input and output if asked for, or those of `ROWS`.
+    Args:
+        descending: Return the newest first.
+        columns: The requested columns; empty returns whole nodes.
+        with_io: Return input and output with whole nodes.
     """
     direction, beyond = ("DESC", "<") if descending else ("ASC", ">")
     return _filled("children", columns, edge_data="c.data", with_io=with_io, direction=direction, beyond=beyond)
@@ -71,13 +74,13 @@ def children(*, descending: bool, columns: tuple[Column, ...], with_io: bool) ->
 
 @lru_cache(maxsize=256)
 def documents(*, columns: tuple[Column, ...], with_io: bool) -> str:
-    """Return the statement of the documents of nodes that were visited; the columns as of `children`."""
+    """Return the statement of the documents of visited nodes; for the arguments, see `children`."""
     return _filled("documents", columns, edge_data="e.data", with_io=with_io)
 
 
 @lru_cache(maxsize=256)
 def newest(*, columns: tuple[Column, ...], with_io: bool) -> str:
-    """Return the statement of the newest nodes; the columns as of `children`, without the path."""
+    """Return the statement of the newest nodes; for the arguments, see `children`. It cannot return the path."""
     return _filled("newest", columns, edge_data="n.edge_data", with_io=with_io)
 
 

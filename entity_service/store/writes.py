@@ -48,10 +48,10 @@ class ConstraintFailed(Exception):
 
 
 async def write_new(tenant: Tenant, parameters: dict[str, Any]) -> Row:
-    """Write nodes and edges that are all new, and return their time and the `seq` of each node.
+    """Write nodes and edges that are all new, and return a row with their time and the `seq` of each node.
 
     Raises:
-        ConstraintFailed: one of them exists, or an end of an edge is missing.
+        ConstraintFailed: one of them exists, or an end of an edge does not exist.
     """
     try:
         (row,) = await tenant.query(WRITE, parameters)
@@ -61,10 +61,10 @@ async def write_new(tenant: Tenant, parameters: dict[str, Any]) -> Row:
 
 
 async def transaction_once(tenant: Tenant, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
-    """Run a transaction once.
+    """Run a transaction once, and return the result of `work`.
 
     Raises:
-        RowsChanged: a constraint failed because another call was faster; the caller may try again.
+        RowsChanged: a constraint failed, because another call changed the rows first; the caller may try again.
     """
     try:
         return await tenant.transaction(work)
@@ -73,7 +73,7 @@ async def transaction_once(tenant: Tenant, work: Callable[[Transaction], Awaitab
 
 
 def taken_unseen(failure: ConstraintFailed) -> ContextKeepError | None:
-    """Return the error for a conflict with a row that the caller does not see: an id is taken, and no more."""
+    """Return the error for a conflict with a row that the caller may not see; it says only that an id is taken."""
     match failure.constraint_name:
         case "node_pkey":
             return NodeExists("a node with an id of the request already exists")
@@ -85,7 +85,7 @@ def taken_unseen(failure: ConstraintFailed) -> ContextKeepError | None:
 
 
 def hidden_row(transaction: Transaction) -> ContextKeepError | None:
-    """Return the error of a row that a key with bounds does not see, where Postgres names no constraint."""
+    """Return the error for a row that exists but cannot be read, as the key's bounds hide it; None without bounds."""
     return NodeExists("a node with an id or external_id of the request already exists") if transaction.bounds else None
 
 
@@ -149,7 +149,10 @@ def write_parameters(
 
 
 def _node_columns(nodes: Sequence[NewNode]) -> dict[str, Any]:
-    """Return the parameters of nodes to write."""
+    """Return the parameters of nodes to write: a column of values for each field.
+
+    A column is None if all its nodes have the same value, which is then a parameter of its own or a default.
+    """
     _, _, graph_name, _, general, _, _, status, *_ = nodes[0] if nodes else _NO_NODE
     types = [node.general_type_name for node in nodes]
     specific_types = [node.specific_type_name for node in nodes]
@@ -172,7 +175,7 @@ def _node_columns(nodes: Sequence[NewNode]) -> dict[str, Any]:
 
 
 def edge_columns(edges: Sequence[NewEdge]) -> dict[str, Any]:
-    """Return the parameters of edges to write."""
+    """Return the parameters of edges to write; the columns are as in `_node_columns`."""
     _, graph_name, from_node_id, _, edge_type, _, _ = edges[0] if edges else _NO_EDGE
     from_ids: Sequence[str | None] = [edge.from_node_id for edge in edges]
     return {
@@ -190,12 +193,12 @@ def edge_columns(edges: Sequence[NewEdge]) -> dict[str, Any]:
 
 
 def _column(values: Sequence[str | None], common: str | None) -> TextArray | None:
-    """Return a column, or None if it has one value throughout."""
+    """Return a column of values, or None if all are equal to `common`."""
     return None if values.count(common) == len(values) else TextArray(values)
 
 
 def _times(times: Sequence[int | None]) -> str | None:
-    """Return a column of times, or None if it has none."""
+    """Return a column of times, or None if none is given."""
     if times.count(None) == len(times):
         return None
     return "{" + ",".join(["NULL" if time is None else iso(time) for time in times]) + "}"

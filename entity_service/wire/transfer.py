@@ -38,9 +38,9 @@ BATCH_BYTES = 1024 * 1024
 
 _LINES_BEFORE_MAX = 2**53  # counts above it are no longer exact in every client
 
-_LINE_COPIES = 2  # of a line that has not ended: as it came, and put together
+_LINE_COPIES = 2  # copies of a line that has not ended: its parts, and the joined line
 
-_BATCH_COPIES = 6  # of the lines of a batch: its rows, their values, and the parameters for Postgres
+_BATCH_COPIES = 6  # copies of the lines of a batch: the rows, their values, and the parameters for Postgres
 
 _AT_ONCE = 100  # lines that are parsed before other callers have their turn
 
@@ -77,7 +77,7 @@ class ImportLines:
     """The lines of one ImportGraph call.
 
     Args:
-        requests: Its messages: a header, then bytes, cut anywhere.
+        requests: The messages of the call: a header, then the bytes of the lines, split at any place.
         limits: The limits of each row.
     """
 
@@ -85,18 +85,21 @@ class ImportLines:
         self._requests = requests
         self._limits = limits
         self._charged = hold_bytes()
-        self._begun_bytes = 0  # of a line that has not ended
-        self._batches_bytes = 0  # of the batch that is being read, and the one that is being written
+        self._begun_bytes = 0  # bytes of a line that has not ended
+        self._batches_bytes = 0  # bytes of the batch that is being read and of the one that is being written
         self._lines: AsyncGenerator[bytes, None] = _lines(_chunks(requests), self._charge_begun)
-        self._first: bytes | None = None  # read to see whether it names the graph, and did not
-        self._number = 0
+        self._first: bytes | None = None  # the first line, if it was read and did not name the graph: `batches` adds it
+        self._number = 0  # number of the last line
         self.graph_name = ""
 
     async def open(self) -> None:
-        """Read the header, and the first line if it names the graph.
+        """Read the header and the first line, and set the name of the graph.
+
+        The header's name comes first, then that of the first line; without both it is the default.
 
         Raises:
-            InvalidArgument: one of them is malformed.
+            InvalidArgument: the header or the first line is malformed.
+            LimitExceeded: the name of the graph or the first line is too long.
         """
         message: pb.ImportGraphRequest | None = await anext(aiter(self._requests), None)
         if message is None or message.WhichOneof("content") != "header":
@@ -113,18 +116,19 @@ class ImportLines:
         self.graph_name = header_graph if message.header.graph_name or not named else named
 
     async def batches(self) -> AsyncGenerator[ImportBatch, None]:
-        """Yield the rows of the lines, in batches, one at least.
+        """Yield the rows of the lines in batches, at least one. The errors name the line.
 
         Raises:
-            InvalidArgument, LimitExceeded: a line is malformed; the error names it.
-            HeldBytesExceeded: too much is held for the caller.
+            InvalidArgument: a line is malformed.
+            LimitExceeded: a line or a part of it is too long.
+            HeldBytesExceeded: too many bytes are held for the caller.
         """
         batch = _Batch(self.graph_name, self._limits)
         if self._first is not None:
             self._charge_batches(len(self._first))
             await beside_the_loop(len(self._first), self._add, batch, self._first)
-        written_bytes = 0  # of the batch before, which is written meanwhile
-        parsed_bytes = 0  # since others had their turn
+        written_bytes = 0  # bytes of the batch before, which is written while this one is read
+        parsed_bytes = 0  # bytes that were parsed since other calls had their turn
         async with aclosing(self._lines) as lines:
             async for line in lines:
                 if batch.is_full:
@@ -144,10 +148,12 @@ class ImportLines:
         self._charged.release()
 
     def _charge_begun(self, size_bytes: int) -> None:
+        """Charge the caller for the bytes of an unfinished line."""
         self._begun_bytes = size_bytes
         self._charge()
 
     def _charge_batches(self, size_bytes: int) -> None:
+        """Charge the caller for the lines of the batches that are read and written."""
         self._batches_bytes = size_bytes
         self._charge()
 
@@ -155,12 +161,17 @@ class ImportLines:
         self._charged.set(self._begun_bytes * _LINE_COPIES + self._batches_bytes * _BATCH_COPIES)
 
     def _add(self, batch: _Batch, line: bytes) -> None:
+        """Count a line, and add its row to a batch; a blank line has none."""
         self._number += 1
         if line.strip():
             batch.add(f"lines[{self._number}]", line)
 
     def _named(self) -> str:
-        """Return the graph that the first line names; nothing, if it is a row."""
+        """Return the graph that the first line names; an empty text if the first line is a row or is missing.
+
+        Raises:
+            InvalidArgument: the line is malformed, or of another version of the format.
+        """
         if self._first is None or not self._first.lstrip().startswith(b'{"graph"'):
             return ""
         self._number += 1
@@ -176,7 +187,7 @@ class ImportLines:
 
 
 class _Batch:
-    """Rows, until they are enough."""
+    """Collects the rows of lines until they are enough for one transaction."""
 
     def __init__(self, named: str, limits: Limits) -> None:
         self._graph_name = named
@@ -200,7 +211,7 @@ class _Batch:
 
     @property
     def is_full(self) -> bool:
-        """Whether the batch should be written before more lines come."""
+        """Say whether the batch should be written before more lines are added."""
         return self._rows >= BATCH_ROWS or self._bytes >= BATCH_BYTES
 
     def made(self, lines: int) -> ImportBatch:
@@ -219,8 +230,13 @@ class _Batch:
     def add(self, path: str, line: bytes) -> None:
         """Add the row of a line to the batch.
 
+        Args:
+            path: Path of the line, for errors: `lines[3]`.
+            line: The line, a JSON object with one member: its kind and the row.
+
         Raises:
-            InvalidArgument, LimitExceeded: it is malformed.
+            InvalidArgument: the line is malformed.
+            LimitExceeded: the line has a text or a document that is too long.
         """
         self._rows += 1
         self._bytes += len(line)
@@ -271,11 +287,11 @@ class _Batch:
         self._node_paths.append(path)
 
     def _owner(self, path: str, row: dict[str, Any]) -> str | None:
-        """Return the owner that a row names: a caller who does not act for all users may import only its own rows.
+        """Return the owner that a row names, or None: without `admin`, a caller may import rows of its own user only.
 
         Raises:
-            PermissionDenied: the caller may not.
-            LimitExceeded: it is too long for a user id.
+            PermissionDenied: the caller may not act for the owner.
+            LimitExceeded: the owner's name is too long for a user id.
         """
         owner: str | None = row.get("owner_user_id") or None
         if owner is not None:
@@ -390,6 +406,11 @@ def exported(page: ExportPage) -> pb.ExportGraphResponse:
 
 
 async def _chunks(requests: AsyncIterator[pb.ImportGraphRequest]) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes of the messages after the header.
+
+    Raises:
+        InvalidArgument: a message has no lines.
+    """
     async for request in requests:
         if request.WhichOneof("content") != "lines":
             raise InvalidArgument("every message after the first must have lines", field="lines")
@@ -397,10 +418,10 @@ async def _chunks(requests: AsyncIterator[pb.ImportGraphRequest]) -> AsyncGenera
 
 
 async def _lines(chunks: AsyncGenerator[bytes, None], charge: Callable[[int], None]) -> AsyncGenerator[bytes, None]:
-    """Yield lines, without their ends; an empty rest is not a line.
+    """Yield the lines without their line ends; after the last line end, an empty rest is not a line.
 
     Args:
-        chunks: Bytes of the lines, cut anywhere.
+        chunks: Bytes of the lines, split at any place.
         charge: Called with the bytes of an unfinished line before they are kept; it may refuse them.
     """
     begun: list[bytes] = []
@@ -408,7 +429,7 @@ async def _lines(chunks: AsyncGenerator[bytes, None], charge: Callable[[int], No
     async with aclosing(chunks):
         async for chunk in chunks:
             start = 0
-            # One line after the other: a chunk of line ends would become millions of lines at once.
+            # Find one line at a time: a chunk with line ends only would become millions of lines at once.
             while (end := chunk.find(b"\n", start)) >= 0:
                 line = chunk[start:end]
                 start = end + 1
@@ -437,13 +458,14 @@ def _parsed(path: str, line: bytes, kinds: tuple[str, ...], limits: Limits) -> t
     """Return the kind of a line and its row.
 
     Raises:
-        InvalidArgument, LimitExceeded: it is malformed.
+        InvalidArgument: the line is not UTF-8, not JSON, or has no known kind.
+        LimitExceeded: the line is too long, or has too many lists and objects.
     """
     try:
         text = line.decode()
     except UnicodeDecodeError:
         raise InvalidArgument(f"{path} must be UTF-8", field=path) from None
-    # The document in it may nest as deeply as any; around it are two levels.
+    # A document in the line may have the full nesting; the line and its row add two levels around it.
     value = parse_json(path, text, size_bytes_max=LINE_BYTES_MAX, nesting_max=limits.nesting_max + 2)
     if not isinstance(value, dict) or len(value) != 1:
         raise InvalidArgument(f"{path} must be an object with one member", field=path)
@@ -463,10 +485,10 @@ def _check_members(
     required: tuple[str, ...],
     texts: frozenset[str] = frozenset(),
 ) -> None:
-    """Refuse a row with unknown members, without required ones, or with members that must be texts and are not.
+    """Check that a row has all required members and no unknown ones, and that its texts are texts.
 
     Raises:
-        InvalidArgument: the error names the first such member.
+        InvalidArgument: a check fails; the error names the first member that is wrong.
     """
     for member, value in row.items():
         if member not in allowed:
@@ -494,7 +516,11 @@ def _no_text(path: str, member: str) -> InvalidArgument:
 
 
 def _time(path: str, row: dict[str, Any]) -> int:
-    """Return the time of a row, as microseconds since 1970."""
+    """Return the time of a row, as microseconds since 1970.
+
+    Raises:
+        InvalidArgument: it is not a time with a zone.
+    """
     field = f"{path}.created_at"
     try:
         time = datetime.fromisoformat(_text(path, row, "created_at"))
@@ -508,10 +534,17 @@ def _time(path: str, row: dict[str, Any]) -> int:
 
 
 def _document(line: bytes, kind: str, member: str, value: object) -> str:
-    """Return the text of a document in a line, with every digit as it was sent.
+    """Return the JSON text of a document in a line, with every digit as it was sent.
 
-    Lines that we wrote end in it: the text between its name and the two braces at the end is taken, if it is
-    the value. Any other line is parsed again by a slower parser that leaves numbers alone.
+    The text is needed, as parsed numbers may lose digits. In lines that we exported, the document is the last member:
+    then the text between its name and the two closing braces is taken, if it parses to the value. Any other line is
+    parsed again by a slower parser that does not convert numbers.
+
+    Args:
+        line: The line.
+        kind: Kind of the line, such as "node".
+        member: Name of the member with the document.
+        value: The document, as it was parsed from the line.
     """
     start = line.find(b'"%s":' % member.encode())
     text = line[start + len(member) + 3 : line.rfind(b"}", 0, line.rfind(b"}"))]
@@ -525,7 +558,7 @@ def _document(line: bytes, kind: str, member: str, value: object) -> str:
 
 
 def _as_it_is(digits: str) -> orjson.Fragment:
-    """Return these digits as JSON. A function in Python, so that other threads run between a million of them."""
+    """Return digits unchanged, as JSON. A Python function, so that other threads may run between a million calls."""
     return orjson.Fragment(digits)
 
 
@@ -535,7 +568,7 @@ def _check_document(path: str, text: str, limits: Limits) -> None:
 
 @contextmanager
 def _fields_of(path: str) -> Iterator[None]:
-    """Put a path in front of the fields that errors name."""
+    """Put the path of a row in front of the fields that errors in the block name."""
     try:
         yield
     except ContextKeepError as error:

@@ -3,9 +3,9 @@
 Both services write the row of a call before they answer it. If the row cannot be written, the call is still answered,
 because its change is committed; the line in the audit log records it.
 
-A refused call changes nothing, and any key can make a thousand of them. So refusals that are alike (the same caller,
-method and reason) share a row: the first in a minute is written, and after that minute the number of the others is
-added to it. Nothing else about them is kept, so an erasure of their user finds all there is in that row.
+A refused call changes nothing, and any key can make thousands of them. So refusals of the same kind (the same caller,
+method and reason) share a row: the first one in a minute is written, and after that minute the number of the others is
+added to its row. Nothing else about the others is stored, so an erasure of their user only has to change that row.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ _log = logging.getLogger("audit_trail")
 _WRITTEN_S = 2.0  # longest time that a caller waits for the row
 _CALL_ID_CHARS_MAX = 64
 MINUTE_S = 60.0  # equal refusals within it are counted together
-_TOLD_S = 5.0  # seconds between two looks for minutes that are over
+_TOLD_S = 5.0  # seconds between two checks for minutes that are over
 METHODS_MAX = 20  # methods of one caller that are counted apart in a minute; all further ones are counted together
 KINDS_MAX = 10_000  # kinds of refusals, of all callers; refusals of further kinds are in the metrics only
 
-# Errors that prove that the call changed nothing. After other errors it may have, so it is always kept.
+# Errors that prove that the call changed nothing. A call with another error may have changed something, so its row is
+# always written.
 _REFUSED = frozenset(
     {
         grpc.StatusCode.PERMISSION_DENIED,
@@ -73,7 +74,7 @@ _LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdministrativeCall:
-    """A call that is kept."""
+    """A row of the audit trail: one call, or several refused calls of the same kind."""
 
     call_id: str
     called_at: datetime
@@ -86,11 +87,11 @@ class AdministrativeCall:
     agent_id: str
     peer: str
     ids: dict[str, list[str]]
-    count: int  # number of refused calls that are alike; 1 for any other call
+    count: int  # number of refused calls of the same kind; 1 for any other call
 
 
 class _Kind(NamedTuple):
-    """Refused calls that are alike."""
+    """A kind of refused calls: the calls with the same caller, method and reason."""
 
     tenant_id: object
     bounds: str
@@ -110,7 +111,7 @@ class _Minute:
 
 
 class AuditTrail:
-    """The calls of administrators, of all tenants."""
+    """Writes and lists the rows of administrators' calls, of all tenants."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -119,7 +120,7 @@ class AuditTrail:
 
     @asynccontextmanager
     async def telling(self) -> AsyncIterator[None]:
-        """Add the counts of refused calls to their rows once a minute for the block, and a last time at its end."""
+        """Add the counts of refused calls to their rows during the block, after each minute, and at the block's end."""
         async with background.keeping(self._keep_telling):
             yield
         await self.tell(now=math.inf)
@@ -139,13 +140,17 @@ class AuditTrail:
                 await self._add(minute)
 
     def _forget(self, kind: _Kind) -> None:
+        """Subtract a kind that is over from the number of its caller's methods."""
         caller = _caller(kind)
         self._methods[caller] = self._methods.get(caller, 1) - 1
         if self._methods[caller] <= 0:
             del self._methods[caller]
 
     def _count_refused(self, principal: Principal, method: str, reason: str, row_id: UUID) -> bool:
-        """Count a refused call. Return False if it is the first of its kind, which must be kept as the row `row_id`."""
+        """Count a refused call, and return whether that is all: False if its row must be written, with the id `row_id`.
+
+        False is returned for the first call of a kind in a minute.
+        """
         kind = _Kind(principal.tenant_id, principal.bounds, principal.subject, method, reason)
         caller = _caller(kind)
         if kind not in self._refused and self._methods.get(caller, 0) >= METHODS_MAX:
@@ -163,8 +168,8 @@ class AuditTrail:
     async def keep(self, call: Call, error: ContextKeepError | None, *, peer: str) -> None:
         """Write the row of a call that has ended, if an administrator made it. A repeat does nothing.
 
-        A failure to write it is only logged. Of refused calls that are alike, only the first in a minute is kept; see
-        `telling`.
+        A failure to write the row is only logged. Of refused calls of the same kind, only the first one in a minute is
+        written; `telling` adds the number of the others.
         """
         if call.is_kept or call.principal is None or not method_of(call.method).is_administrative:
             return
@@ -194,6 +199,7 @@ class AuditTrail:
             _log.warning("call not added to the audit trail", extra={"call_id": call.call_id, "error": str(failure)})
 
     async def _add(self, minute: _Minute) -> None:
+        """Add the number of a minute's later calls to the row of the first one; a failure is only logged."""
         adding = {"first_id": minute.first_id, "count": minute.count}
         try:
             ((is_counted,),) = await self._write(minute.principal, _COUNT, adding)
@@ -204,7 +210,8 @@ class AuditTrail:
             _log.warning("refused calls not added to the audit trail", extra={"count": minute.count, "error": failure})
 
     async def _write(self, principal: Principal, statement: LiteralString, parameters: dict[str, Any]) -> list[Any]:
-        under_way = current_call.set(None)  # whose deadline may have passed
+        # A statement ends at the deadline of the current call, which may have passed. So it runs outside of the call.
+        under_way = current_call.set(None)
         try:
             async with asyncio.timeout(_WRITTEN_S):
                 return await self._database.of(principal).query(statement, parameters)
@@ -222,7 +229,9 @@ class AuditTrail:
             principal: The caller; its tenant and bounds limit the rows.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the call id is malformed, or the page size is negative.
+            LimitExceeded: the call id is too long.
+            InvalidPageToken: the token is malformed or belongs to another list.
         """
         check_text("call_id", call_id, chars_max=_CALL_ID_CHARS_MAX)
         query = ("ListAdministrativeCalls", principal.tenant_id, call_id)
@@ -240,6 +249,7 @@ class AuditTrail:
 
 
 def _caller(kind: _Kind) -> _Kind:
+    """Return the caller of a kind of refused calls, as a kind without method and reason."""
     return kind._replace(method="", reason="")
 
 

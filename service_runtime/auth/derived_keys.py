@@ -1,9 +1,9 @@
-"""Keys that callers make: parts of the keys that they show, and short-lived keys of one context.
+"""Keys that callers make: keys with a part of their own key's rights, and short-lived keys for one context.
 
-The services' role writes to no table of keys. Functions of the owner do (migrations/0001_access.sql). They check that
-the calling key is valid, belongs to the transaction's tenant, and has all the rights that it would pass on.
+The services' role writes to no table of keys. SQL functions of the tables' owner do (migrations/0001_access.sql). They
+check that the calling key is valid, belongs to the transaction's tenant, and has all the rights that it would pass on.
 
-How the service of contexts uses it, in its own transactions, so that no key outlives the context that it is for:
+The Context Service uses this module in its own transactions, so that no key outlives its context:
 
     principal = calls.principal().acting_for(request.subject_user_id)
 
@@ -17,8 +17,9 @@ How the service of contexts uses it, in its own transactions, so that no key out
         ...  # lock it FOR UPDATE, and remove it
         await derived_keys.end_context_keys(transaction, context_id)
 
-Keys are in the home database. Where a tenant lives in another one, a key is made and removed at once, outside of the
-transaction: if the transaction fails, a new key was shown to no caller, and a removed one ends a moment too early.
+Keys are in the home database. If a tenant lives in another database, its keys are made and removed outside of the
+transaction, immediately. If the transaction then fails, a new key was shown to no caller, and a removed key ends a
+moment too early.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ from service_runtime.rpc.principal import SCOPES, USER_ID_CHARS_MAX, Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.checks import check_text, check_texts
 
-# Lifetime of a key of a context. The SQL function has this limit, too; without a key in Postgres, it is an hour.
+# Longest lifetime of a key of a context. The SQL function has this limit, too. For a caller whose own key or token is
+# not in Postgres, the function's limit is one hour.
 LIFETIME_MAX = timedelta(days=1)
 
 # Longest lifetime of any other key that a caller makes.
@@ -56,7 +58,7 @@ _END_CONTEXT_KEYS = SQL["end_context_keys"]
 
 
 class DerivedKeys:
-    """Makes and revokes keys for callers with the scope `admin`, as parts of the keys that they show."""
+    """Lists, makes and revokes keys for callers with the scope `admin`; no key gets more rights than its maker's."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -72,7 +74,8 @@ class DerivedKeys:
             principal: The caller; its tenant and bounds limit the keys.
 
         Raises:
-            InvalidArgument, InvalidPageToken: see the contract.
+            InvalidArgument: the page size is negative.
+            InvalidPageToken: the token is malformed or belongs to another list.
         """
         query = ("ListKeys", principal.tenant_id, context_id)
         before_id = pages.decode_id(query, page.token)
@@ -98,15 +101,17 @@ class DerivedKeys:
     async def make(self, principal: Principal, new: NewKey) -> str:
         """Make a key of the principal's tenant and return it; it cannot be read again.
 
-        It stays valid if the principal's key is revoked; `keys list` shows the key that made it.
+        The new key stays valid if the principal's key is revoked; `keys list` shows the key that made it.
 
         Args:
-            principal: The caller: with the scope `admin`, by a key in Postgres.
+            principal: The caller. It needs the scope `admin` and a key in Postgres.
             new: Scopes, bounds and lifetime of the key; its `tenant` is ignored.
 
         Raises:
-            InvalidArgument, LimitExceeded: a field of `new` is malformed or too long.
-            PermissionDenied: the principal may not, or the new key would have more than its own.
+            InvalidArgument: a field of `new` is malformed.
+            LimitExceeded: a field of `new` is too long.
+            PermissionDenied: the principal's key is not in Postgres, lacks the scope `admin`, or has fewer rights than
+                the new key would have.
         """
         _check(new)
         key, stored = fresh_key()
@@ -118,15 +123,18 @@ class DerivedKeys:
         return key
 
     async def revoke(self, principal: Principal, prefix: str) -> bool:
-        """Revoke a key that is a part of the principal's; a repeat does nothing. Return whether there is one.
+        """Revoke a key that has no more rights than the principal's key, and return whether there is such a key.
+
+        A repeat does nothing.
 
         Args:
-            principal: The caller: with the scope `admin`, by a key in Postgres.
+            principal: The caller. It needs the scope `admin` and a key in Postgres.
             prefix: The beginning of the key, or the whole key.
 
         Raises:
-            InvalidArgument, LimitExceeded: no key begins like this.
-            PermissionDenied: the principal may not.
+            InvalidArgument: the prefix is empty or malformed.
+            LimitExceeded: the prefix is longer than a key.
+            PermissionDenied: the principal's key is not in Postgres, or lacks the scope `admin`.
         """
         check_text("prefix", prefix, chars_max=_KEY_CHARS_MAX, required=True)
         parameters = {"asking_id": _key_of(principal), "prefix": prefix[:PREFIX_CHARS]}
@@ -141,13 +149,13 @@ class Caller:
 
     principal: Principal
     tenant: str  # name of the tenant
-    key_prefix: str  # empty: the key is not stored
-    expires_at: datetime | None  # None if it does not end
+    key_prefix: str  # empty if the key is not stored in Postgres
+    expires_at: datetime | None  # None if the key or token does not expire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedKey:
-    """A key as an administrator sees it: without the key."""
+    """The facts about a key for an administrator, without the secret."""
 
     id: UUID
     prefix: str
@@ -179,15 +187,15 @@ async def make_context_key(
 ) -> IssuedKey:
     """Make a key that sees one context and its descendants, as the principal's user.
 
-    It has the bounds of the principal, and dies with the principal's key or token.
+    The key has the bounds of the principal, and ends with the principal's key or token.
 
     Args:
         transaction: A transaction of the principal's `Tenant` that has read the context.
         principal: The caller that asks for the key.
         context_id: A context that the principal sees.
-        scopes: `read` or `write` or both, of those that the principal has. Empty gives all of these.
-        lifetime: More than nothing, a day at most. The key may end earlier: with the key or token that makes it, and
-            after an hour if that is not a key in Postgres.
+        scopes: `read`, `write` or both; the principal must have them. Empty takes those that the principal has.
+        lifetime: Above zero, and at most a day. The key may end earlier: with the key or token that makes it, and after
+            an hour if that one is not a key in Postgres.
 
     Raises:
         InvalidArgument: the lifetime is zero, negative or too long.
@@ -240,10 +248,11 @@ async def end_context_keys_elsewhere(tenant: Tenant, context_id: UUID) -> int:
 
 
 def _check(new: NewKey) -> None:
-    """Refuse a new key whose fields are malformed, too long or unknown.
+    """Refuse a new key with a malformed field. The error names the field.
 
     Raises:
-        InvalidArgument, LimitExceeded: the error names the field.
+        InvalidArgument: a field is empty or malformed, a scope is unknown, or the lifetime is out of range.
+        LimitExceeded: a text or a list is too long.
     """
     check_text("key.subject", new.subject, chars_max=USER_ID_CHARS_MAX, required=True)
     check_text("key.user_id", new.user_id, chars_max=USER_ID_CHARS_MAX)
@@ -263,6 +272,11 @@ def _check(new: NewKey) -> None:
 
 
 def _key_of(principal: Principal) -> UUID:
+    """Return the id of the principal's key.
+
+    Raises:
+        PermissionDenied: the principal has no key in Postgres.
+    """
     if principal.key_id is None:
         raise PermissionDenied("only a key that is stored in Postgres can make and revoke keys")
     return principal.key_id

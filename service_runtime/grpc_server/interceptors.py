@@ -1,7 +1,7 @@
-"""The border of every RPC: call id, limits, authentication, the error table, one log line.
+"""The border of every RPC: it assigns a call id, checks limits, authenticates, turns errors into statuses, and logs.
 
-One interceptor does it in that order, because each interceptor of grpc.aio costs 10 to 15 µs a call. Handlers raise;
-nothing below this file aborts a call or logs an error.
+One interceptor does all of this in that order, because each interceptor of grpc.aio costs 10 to 15 µs a call. Handlers
+raise errors; no code below this file aborts a call or logs an error.
 """
 
 from __future__ import annotations
@@ -49,17 +49,18 @@ _log = logging.getLogger("calls")
 UNARY_TIMEOUT_S = 60.0  # seconds of a unary call that came without a deadline
 CALL_ID_KEY = "x-call-id"
 
-# Health and reflection say nothing of any tenant, and are grpc's own: they are not wrapped, and need a key at most.
+# Health and reflection say nothing about any tenant, and grpc's own code answers them. So they are not wrapped; they
+# need a key at most.
 _HEALTH = "/grpc.health.v1.Health/"
 _REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/"
 
-_LOOKS = 10  # passes of the event loop without a new call; time proves nothing, since a busy loop may have taken none
+_LOOKS = 10  # checks in a row without a new call; one long wait proves nothing, as a busy loop takes no calls
 
-# What a call holds until its caller has read the answer: grpc's state of it, the bytes of the request, and the answer
-# twice, in Python and in grpc's core. Of a request that is worked on there is the message, too.
+# Until its caller has read the answer, a call holds grpc's state of the call, the bytes of the request, and the answer
+# twice: in Python and in grpc's core. While a request is worked on, its parsed message is held, too.
 _CALL_BYTES = 16 * 1024
 _REQUEST_COPIES = 3
-_PARSED_COPIES = 2  # of a message of a stream: it, and its bytes as its handler takes them out of it
+_PARSED_COPIES = 2  # copies of a parsed message of a stream: the message, and the bytes that its handler takes from it
 _ANSWER_COPIES = 2
 
 Handler = Any  # grpc.RpcMethodHandler: grpcio has no types of its own
@@ -68,36 +69,36 @@ Context = Any  # grpc.aio.ServicerContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who makes a call that did not come over grpc."""
+    """The caller of a call that did not come over grpc."""
 
-    principal: Principal | None = None  # None: the border asks who it is
+    principal: Principal | None = None  # None lets the border authenticate the metadata
     metadata: Sequence[tuple[str, str]]
     peer: str  # "ipv4:127.0.0.1:50000"
     timeout_s: float | None = None  # the call's timeout; None takes the border's own
 
 
 class Exchange(Protocol):
-    """Brings the request of a call that did not come over grpc, and takes its response away."""
+    """Reads the request of a call that did not come over grpc, and renders its response."""
 
     caller: Caller
 
     async def request(self, call: Call) -> object:
-        """Return the request of a call that is let in and has no turn yet.
+        """Return the request of a call that was admitted and has no turn yet.
 
         Raises:
-            ContextKeepError: there is none.
+            ContextKeepError: the request cannot be read, or it is malformed.
         """
         ...
 
     async def render(self, response: Any, call: Call) -> bytes:
-        """Return the status and the details for the caller."""
+        """Return the answer of a call as bytes for its caller."""
         ...
 
 
 class Hold:
-    """Keeps calls that arrive from running, until it is released.
+    """Keeps arriving calls from running until it is released; a server that stops uses it.
 
-    A caller that waits for an answer sends no other call. So when all callers wait, none of their calls is on its way.
+    A caller that waits for an answer sends no other call. So once all callers wait, no call is on its way.
     """
 
     def __init__(self) -> None:
@@ -110,12 +111,12 @@ class Hold:
         self.is_on = True
 
     async def wait(self) -> None:
-        """Wait until the hold is released: for a call that arrives."""
+        """Count a call that arrives, and wait until the hold is released."""
         self._calls += 1
         await self._released.wait()
 
     async def quiet(self, quiet_s: float, *, timeout_s: float) -> bool:
-        """Wait until no call has arrived for `quiet_s`, and return True; or False when `timeout_s` are over."""
+        """Wait until no call has arrived for `quiet_s`, and return True; return False after `timeout_s`."""
         give_up_at = time.monotonic() + timeout_s
         looks = 0
         while looks < _LOOKS and time.monotonic() < give_up_at:
@@ -125,7 +126,7 @@ class Hold:
         return looks == _LOOKS
 
     def release(self) -> None:
-        """Let the calls that are held run, and those that arrive later."""
+        """Let the held calls run, and all calls that arrive later."""
         self.is_on = False
         self._released.set()
 
@@ -135,12 +136,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     Args:
         authenticator: Turns the metadata of a call into its principal.
-        limits: The calls that may run at once; others are refused with TOO_MANY_CALLS. Health checks do not count.
+        limits: Numbers of calls that may run at the same time; further ones are refused with TOO_MANY_CALLS. Health
+            checks do not count.
         metrics: Counts calls, and measures how long they take.
-        held: Counts the bytes of requests and answers; without it the border makes a ledger of its own.
-        trail: Keeps the calls of administrators; None keeps none.
-        recent: Keeps the latest calls for `contextkeep observe`; None keeps none.
-        replays: Answers repeated writes; without it the servicers do.
+        held: Counts the bytes of requests and answers; None makes a ledger for this border alone.
+        trail: Stores the calls of administrators; None stores none.
+        recent: Counts the calls of the last hour for `contextkeep observe`; None counts none.
+        replays: Answers repeated writes from their stored answers; None passes each call to its servicer.
         health_without_key: Health checks need no key.
         reflection_without_key: Reflection needs no key.
     """
@@ -184,7 +186,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         return self._hold
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Handler]], details: Any) -> Handler:
-        """Return the wrapped handler of the method; made once a method."""
+        """Return the wrapped handler of a call's method, which is made at the method's first call."""
         if self._hold.is_on:
             await self._hold.wait()
         self._ordinary.arrived()
@@ -200,7 +202,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         wrapped = self._wrapped.get(method)
         if wrapped is None:
             handler = await continuation(details)
-            if handler is None:  # names that callers invent are not kept
+            if handler is None:  # not stored in `_wrapped`: callers could fill the memory with invented names
                 unknown = Unimplemented(f"there is no RPC {method[:200]}")
                 return _refusing(unknown, partial(self._around, method))
             around = partial(self._around, method, known=method_of(method))
@@ -235,9 +237,9 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         return response
 
     async def exchange(self, method: str, behaviour: Callable[[Any, Any], Awaitable[Any]], exchange: Exchange) -> bytes:
-        """Return the rendered answer of a unary call, whose request is read in here, too.
+        """Return the rendered answer of a unary call; unlike for `call`, the request is read inside the border, too.
 
-        The answer stays charged to the call (`Call.held`) until the sender gives it back.
+        The bytes of the answer stay charged to the call (`Call.held`) until the sender releases them.
 
         Args:
             method: "/contextkeep.entity.v1.EntityGraph/GetNode".
@@ -267,7 +269,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             return rendered
 
     async def refuse(self, method: str, error: ContextKeepError, caller: Caller) -> NoReturn:
-        """End a call of a method that does not exist, as those over grpc end.
+        """End a call of a method that does not exist: authenticate, count and log it as for a call over grpc.
 
         Raises:
             ContextKeepError: always.
@@ -279,7 +281,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     async def _answer(
         self, method: str, behaviour: Callable[[Any, Any], Awaitable[Any]], request: object, context: object
     ) -> Any:
-        """Let a servicer answer, or repeat the answer of an earlier call with the same id."""
+        """Let a servicer answer, or repeat the answer of an earlier call with the same request id."""
         if self._replays is None:
             return await behaviour(request, context)
         return await self._replays.answer(behaviour, request, context, service=method[1:].rpartition("/")[0])
@@ -296,9 +298,19 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         principal: Principal | None = None,
         receive: Callable[[Call], Awaitable[object]] | None = None,
     ) -> AsyncIterator[Call]:
-        """Set the call up, run the handler, turn its error into a status, and log it.
+        """Set a call up for the block, which runs the handler; turn an error into a status, and log the call.
 
-        A call that is not let in (`Call.is_refused`) has its status already when the block begins.
+        If the call is not admitted, its status is sent before the block begins, and the block must do nothing: it gets
+        a call with `is_refused`.
+
+        Args:
+            method: Path of the RPC.
+            context: grpc's context of the call, or an object with the same methods.
+            unary: The RPC has one request and one response.
+            known: The options of the RPC; None if it does not exist.
+            request_bytes: Size of the request, if it has been read.
+            principal: The caller, if it is authenticated already.
+            receive: Reads the request of an admitted call.
         """
         call = Call(
             call_id=secrets.token_hex(8),
@@ -312,7 +324,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             remaining_s = UNARY_TIMEOUT_S
         started = time.monotonic()
         call.deadline = math.inf if remaining_s is None else started + remaining_s
-        current_call.set(call)  # a call has a task, and so a context, of its own: nothing to put back
+        current_call.set(call)  # each call has its own task, and so its own context: nothing must be reset at the end
         call.slot = slot = CallSlot(self.slots)
         self._metrics.calls_under_way.inc()
         metadata = context.invocation_metadata() or ()
@@ -323,7 +335,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             slot.take()
             await self._let_in(call, known, metadata, principal, request_bytes=request_bytes)
             assert call.principal is not None, "it was let in"
-            # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
+            # grpc cancels a call at its caller's deadline. The timeout here is for unary calls without a deadline.
             async with (
                 asyncio.timeout(remaining_s if unary else None),
                 Turn(self._turns, call.principal, self._ordinary) as call.turn,
@@ -338,7 +350,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             raise  # grpc.aio expects it; no caller is left to read a status
         except BaseException as raised:
             error = _error_for(raised, call)
-            await self._keep(call, error)  # before its caller knows
+            await self._keep(call, error)  # before the caller gets the status
             await _tell(context, call, error)
         finally:
             slot.give_back()
@@ -351,7 +363,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             call.request = call.response = None  # the task lives on until the answer is read
             if error is not None and call.held is not None:
                 call.held.release()
-            error = None  # a frame that holds an error which holds the frame stays: see `_tell`
+            error = None  # the error refers to this frame: without this, both would stay in memory (see `_tell`)
+        # A context manager must yield once, also if the call was not admitted.
         if not is_begun:
             call.is_refused = True
             yield call
@@ -359,7 +372,14 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     async def _let_in(
         self, call: Call, known: Method | None, metadata: Any, principal: Principal | None, *, request_bytes: int
     ) -> None:
-        """Find out who calls, and whether the call may be made and held."""
+        """Authenticate the caller, charge the bytes of the call, and check that the principal may call the method.
+
+        Raises:
+            Unauthenticated: the credential is missing or not valid.
+            TooManyCalls: the caller has used up its share of the slots.
+            HeldBytesExceeded: too many bytes are held for the caller.
+            PermissionDenied: the principal may not call the method.
+        """
         assert call.slot is not None, "it has one"
         call.principal = principal or await self._authenticator.authenticate(metadata)
         call.slot.belongs_to(call.principal)
@@ -389,13 +409,14 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         _log_call(call, error, duration_s=duration_s)
 
     async def _keep(self, call: Call, error: ContextKeepError | None) -> None:
-        """Keep the call of an administrator, once; a method that does not exist has no scope."""
+        """Store the call of an administrator in the audit trail; a repeat does nothing."""
+        # A method that does not exist has no scope.
         if self._trail is not None and call.scope:
             await self._trail.keep(call, error, peer=call.peer)
 
 
 class _CallFromElsewhere:
-    """The methods of grpc's context that the border uses, for a call that has none."""
+    """Has the methods of grpc's context that the border uses, for a call that did not come over grpc."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -410,12 +431,12 @@ class _CallFromElsewhere:
         return self._caller.peer
 
     async def abort(self, code: grpc.StatusCode, message: str, trailing: Sequence[tuple[str, Any]]) -> None:
-        """Raise the error that a client would make of the status."""
+        """Raise the error that our client raises for this status."""
         raise error_of(code, message, dict(trailing)[DETAILS_KEY])
 
 
 def _error_for(raised: BaseException, call: Call) -> ContextKeepError:
-    """Return the error for the caller; errors that are not ours stay in the log."""
+    """Return the error to send to the caller; an unexpected error is logged, and becomes `Internal` without details."""
     failures = leaves(raised)
     # Tasks may fail together, as when Postgres goes away: the caller gets the first error, unless one is our fault.
     if all(isinstance(failure, ContextKeepError | TimeoutError) for failure in failures):
@@ -428,16 +449,18 @@ def _error_for(raised: BaseException, call: Call) -> ContextKeepError:
 async def _tell(context: Context, call: Call, error: ContextKeepError) -> None:
     """End a call with the status of its error.
 
+    This may take long: the status waits in gRPC's memory until the caller has read all earlier messages, and the call
+    keeps its slot for that time.
+
     Raises:
-        asyncio.CancelledError: the caller is gone, perhaps for long: the status waits in gRPC's memory after messages
-            that the caller has not read. So the call keeps its slot for that time.
+        asyncio.CancelledError: the caller is gone.
     """
     trailing = ((DETAILS_KEY, details_of(error)), (CALL_ID_KEY, call.call_id))
     try:
         await context.abort(error.code, message_of(error), trailing)
     except grpc.aio.AbortError as aborted:
-        # grpc raises it again when the handler returns. The call's state keeps it, and with it the frames that it went
-        # through would stay, and what they hold of the request and the answer, until the garbage collector comes by.
+        # The state of the call keeps this error, as grpc raises it again when the handler returns. Its traceback would
+        # keep all frames, with the request and the answer, in memory until the garbage collector runs.
         aborted.__traceback__ = aborted.__context__ = None
     except grpc.aio.InternalError as gone:
         raise asyncio.CancelledError from gone
@@ -457,7 +480,7 @@ def _log_call(call: Call, error: ContextKeepError | None, *, duration_s: float) 
         values["tenant_id"] = str(call.principal.tenant_id)
         values["subject"] = call.principal.subject
     else:
-        values["peer"] = call.peer  # all that is known of who guesses keys
+        values["peer"] = call.peer  # without a valid key, the address is all that is known about the caller
     if error:
         values["reason"] = error.reason
         values["error"] = error.message
@@ -474,9 +497,11 @@ def _wrap(
 ) -> Handler:
     """Return a handler of the same kind whose behaviour runs inside `around`.
 
+    A *behaviour* is grpc's word for the method of the servicer.
+
     Args:
-        handler: The handler that grpc has of a method.
-        around: Context manager that sets a call up and ends it.
+        handler: grpc's handler of a method.
+        around: Context manager that sets a call up and ends it; see `Border._around`.
         answered: Runs a behaviour that has one response, or repeats a stored answer.
         idle_s: Seconds that the caller of a stream may neither send nor read.
     """
@@ -490,8 +515,9 @@ def _wrap(
         except DecodeError:  # raised here: grpc would say INTERNAL, as if the fault were ours
             raise malformed() from None
 
-    # Requests come as bytes and answers leave as bytes: so their sizes are known, a request is a message only once its
-    # call is let in, and no answer is there a third time while its caller does not read it.
+    # The wrapped handlers take requests as bytes and return answers as bytes, for three reasons: their sizes are known,
+    # a request is parsed only once its call is admitted, and no third copy of an answer, the message, stays in memory
+    # until the caller has read it.
     async def unary_unary(data: bytes, context: Context) -> bytes:
         async with around(context, unary=True, request_bytes=len(data)) as call:
             if call.is_refused:
@@ -504,7 +530,7 @@ def _wrap(
             _hold_until_read(call, context, len(data) + len(answer) * _ANSWER_COPIES)
             return answer
 
-    # Streams are written, not yielded: when grpc stops reading a generator, the generator does not learn of it.
+    # Streams are written by `context.write`, not yielded: a generator would not notice that grpc stopped reading it.
     async def unary_stream(data: bytes, context: Context) -> None:
         async with around(context, unary=False, request_bytes=len(data)) as call:
             if call.is_refused:
@@ -554,12 +580,12 @@ async def _parsed_stream(
     parsed: Callable[[bytes], Awaitable[object]],
     idle_s: float,
 ) -> AsyncIterator[object]:
-    """Yield the messages of a stream, each parsed and charged when it is taken.
+    """Yield the messages of a stream of requests; each is parsed and charged when the servicer asks for it.
 
     Raises:
-        HeldBytesExceeded: too much is held for the caller.
+        HeldBytesExceeded: too many bytes are held for the caller.
         InvalidArgument: a message is malformed.
-        StreamIdle: none came.
+        StreamIdle: the caller sent no message for `idle_s`.
     """
     assert call.held is not None, "it was let in"
     coming = aiter(requests)
@@ -576,8 +602,9 @@ async def _parsed_stream(
         if call.request is None:
             call.request = request
         yield request
-    # gRPC ends the requests of a cancelled call like those of a complete one, and raises the cancellation a moment
-    # later. Sending metadata waits for it, so that no handler takes a broken upload for a complete one.
+    # If a call is cancelled, gRPC ends its stream of requests as for a complete one, and raises the cancellation a
+    # moment later. Sending metadata waits for the cancellation, so that no handler takes a broken upload for a complete
+    # one.
     await context.send_initial_metadata(())
 
 
@@ -585,7 +612,7 @@ def _hold_until_read(call: Call, context: Context, size_bytes: int) -> None:
     """Charge the held bytes of a call until its RPC is over, which may be long after the handler returned.
 
     Raises:
-        HeldBytesExceeded: it is past a limit.
+        HeldBytesExceeded: a limit would be exceeded.
     """
     assert call.held is not None, "it was let in"
     call.held.set(_CALL_BYTES + size_bytes)
@@ -597,8 +624,8 @@ async def _send(call: Call, context: Context, response: bytes, idle_s: float, re
 
     Raises:
         HeldBytesExceeded: too many bytes are held for the caller, which may not be reading.
-        StreamIdle: the caller does not read it.
-        asyncio.CancelledError: the call is over; grpc may say so by failing before it cancels us.
+        StreamIdle: the caller has not read the message within `idle_s`.
+        asyncio.CancelledError: the call is over. grpc may report this by an error of `write` before it cancels us.
     """
     assert call.held is not None, "it was let in"
     call.held.set(_CALL_BYTES + request_bytes + len(response) * _ANSWER_COPIES)
@@ -611,10 +638,14 @@ async def _send(call: Call, context: Context, response: bytes, idle_s: float, re
 
 @asynccontextmanager
 async def _idle(idle_s: float, what: str) -> AsyncIterator[None]:
-    """Bound how long the block waits for the caller of a stream.
+    """Limit how long the block waits for the caller of a stream.
+
+    Args:
+        idle_s: Longest wait in seconds.
+        what: What did not happen, for the message of the error: "was sent" or "was read".
 
     Raises:
-        StreamIdle: it was longer than `idle_s`.
+        StreamIdle: the block took longer than `idle_s`.
     """
     limit = asyncio.timeout(idle_s)
     try:
@@ -627,7 +658,7 @@ async def _idle(idle_s: float, what: str) -> AsyncIterator[None]:
 
 
 def _refusing(error: ContextKeepError, around: Callable[..., Any]) -> Handler:
-    """Return a handler for any method that ends with an error, with its ErrorInfo like every other."""
+    """Return a handler that ends each call with an error, which gets its status and details as other errors do."""
 
     async def refuse(data: bytes, context: Context) -> None:
         async with around(context, unary=True) as call:

@@ -47,7 +47,7 @@ class Origins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
-    """The address of an HTTP port, its limits, and who may call it."""
+    """The address of an HTTP port, its limits, and the origins of its callers."""
 
     host: str
     port: int  # 0 takes any free port

@@ -1,4 +1,4 @@
-"""The connections to one database, lent for as long as a call has."""
+"""The connections to one database. Each is lent for at most the time that a call has left."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ PROOF_TIMEOUT_S = 1.0  # an idle connection must answer within these seconds aft
 
 
 class Pool:
-    """Connections to one database, and one for health; made by `Pool.open`.
+    """The connections to one database for calls, and one for health checks; made by `Pool.open`.
 
     Attributes:
-        answers: The outcome of the last health check; True before the first.
+        answers: The database passed the last health check; True before the first check.
     """
 
     def __init__(self, pool: AsyncConnectionPool[Connection], for_health: AsyncConnectionPool[Connection]) -> None:
         self.answers = True
         self._pool = pool
         self._for_health = for_health
-        self._refusals = 0  # connections that could not be made, when one last could
-        self._silent_at = 0.0  # when a connection last did not answer
+        self._refusals = 0  # number of failed attempts to connect, as of the last successful one
+        self._silent_at = 0.0  # time when a connection last did not answer
         self._renewing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -68,11 +68,12 @@ class Pool:
         Args:
             url: `postgresql://` URL of the service's role.
             connections_max: Connections at most, besides the one for health.
-            name: Shown in `pg_stat_activity`; with `-health` the one for health.
-            configure: Prepares each new connection, such as its adapters; nothing that lives in the session.
-            prepared_statements: Prepare statements that come again. They live in the session, after all: a pooler
-                that hands connections on must know of them.
-            is_home: It is the home database. Connections to others are made on use.
+            name: Name of the connections in `pg_stat_activity`; the one for health has `-health` appended.
+            configure: Prepares each new connection, such as its adapters. It must not change the state of the session
+                in Postgres, which a pooler between may give to another client.
+            prepared_statements: Prepare repeated statements in Postgres. They are state of the session, so a pooler
+                must support them.
+            is_home: It is the home database. Connections to other databases are opened when they are first used.
 
         Raises:
             UnsafeRole: row-level security would not hold for the role.
@@ -82,6 +83,7 @@ class Pool:
                 await require_safe_role(connection)
 
         async def prepare(connection: Connection) -> None:
+            """Prepare a new connection: check its role, set its adapters, and note that Postgres answers."""
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 await require_safe_role(connection)
                 take_text_arrays(connection)
@@ -92,6 +94,7 @@ class Pool:
             connection.answered_at = time.monotonic()
 
         def pool(shown_as: str, *, size_min: int, size_max: int) -> AsyncConnectionPool[Connection]:
+            """Return a pool that is not open yet, whose connections have this name in `pg_stat_activity`."""
             return AsyncConnectionPool(
                 url,
                 connection_class=CancelledOnce,
@@ -107,14 +110,15 @@ class Pool:
                     "row_factory": namedtuple_row,
                     "connect_timeout": CONNECT_TIMEOUT_S,
                     "application_name": shown_as,
-                    # Of a machine that vanished the kernel knows in three quarters of a minute, also while we are idle.
+                    # The kernel notices within three quarters of a minute that the other machine has vanished, even if
+                    # no statement runs.
                     "keepalives_idle": 30,
                     "keepalives_interval": 5,
                     "keepalives_count": 3,
                 },
             )
 
-        # The connection for health is made on use: commands need none.
+        # The connection for health is opened when it is first used: commands need none.
         opened = cls(
             pool(name, size_min=1 if is_home else 0, size_max=connections_max),
             pool(f"{name}-health", size_min=0, size_max=1),
@@ -153,10 +157,14 @@ class Pool:
     async def connection(
         self, *, timeout_s: float = ANSWER_TIMEOUT_MAX_S, of: AsyncConnectionPool[Connection] | None = None
     ) -> AsyncIterator[Connection]:
-        """Lend a connection, inside the error border: for this package and for tests.
+        """Lend a connection for the block, and translate the driver's errors: for this package and for tests.
 
-        A statement on it is cancelled shortly before the call's deadline, or after `timeout_s`; if Postgres does not
-        even answer that, the connection is cut.
+        A statement on it is cancelled shortly before the call's deadline, or after `timeout_s`. If Postgres does not
+        answer the cancellation either, the connection is closed.
+
+        Args:
+            timeout_s: Longest time of the block in seconds.
+            of: The pool to take the connection from; None takes the one for calls.
         """
         pool = of or self._pool
         give_up_at = time.monotonic() + min(remaining_s(), timeout_s)
@@ -167,7 +175,7 @@ class Pool:
                 yield connection
             finally:
                 if watch.stop() or connection.pgconn.transaction_status != TransactionStatus.IDLE:
-                    await connection.close()  # given up in the middle; the pool makes another
+                    await connection.close()  # a statement was given up halfway; the pool opens another connection
                 else:
                     connection.answered_at = time.monotonic()
                 await pool.putconn(connection)
@@ -178,8 +186,13 @@ class Pool:
             raise ours from error
 
     async def _checkout(self, pool: AsyncConnectionPool[Connection], give_up_at: float) -> Connection:
-        """Take a connection from the pool, and make sure that it still works."""
-        # Some of the caller's time is kept for the statement, and for telling that there was no connection.
+        """Take a connection from the pool, and check that it still works.
+
+        Raises:
+            Unavailable: no connection could be made.
+            PoolTimeout: all connections are in use.
+        """
+        # Keep a part of the caller's time for the statement, or for the error that no connection was free.
         wait_until = time.monotonic() + min(CHECKOUT_TIMEOUT_S, (give_up_at - time.monotonic()) * 0.8)
         while True:
             try:
@@ -199,20 +212,23 @@ class Pool:
                 await pool.putconn(connection)
                 raise
             await connection.close()
-            await pool.putconn(connection)  # it makes another in its place
+            await pool.putconn(connection)  # the pool opens another connection in its place
 
     def _refusals_now(self) -> int:
         return self.figure("connections_errors")
 
     def _suspect(self) -> None:
-        """Let each idle connection answer before it is lent again: one of them was silent.
+        """Let each idle connection prove that it answers before it is lent again, because one of them did not answer.
 
-        A busy Postgres is silent, too, for the moment that a short call has. If it answers, nothing is lost.
+        A busy Postgres may also not answer within the short time of a call. The check then costs only a round trip.
         """
         self._silent_at = time.monotonic()
 
     async def _proves(self, connection: Connection, timeout_s: float) -> bool:
-        """Ask for an empty statement, and tell whether Postgres answers in time; if not, hang up on all idle ones."""
+        """Send an empty statement on a connection, and return whether Postgres answers within `timeout_s`.
+
+        If it does not, all idle connections are replaced.
+        """
         watch = Watch(connection, timeout_s, silent=lambda: None)
         proved = False
         try:
@@ -230,7 +246,7 @@ class Pool:
         return proved
 
     async def _renew(self) -> None:
-        """Hang up on all idle connections, and make new ones: one of them was found dead, and had not said so."""
+        """Close all idle connections and open new ones, because one of them was dead without notice."""
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.create_task(self._drain())
         await asyncio.shield(self._renewing)

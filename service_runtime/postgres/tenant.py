@@ -1,6 +1,6 @@
-"""A tenant's rows: one statement in one round trip, or several in a transaction.
+"""Access to the rows of one tenant: one statement in one round trip, or several statements in a transaction.
 
-The settings that row-level security reads, and the timeout, travel with each statement and end with its transaction.
+The settings that row-level security reads, and the timeout, are sent with each statement and end with its transaction.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _T = TypeVar("_T")
 Lend = Callable[[], AbstractAsyncContextManager[Connection]]
 
 ANSWER_TIMEOUT_MAX_S = 60.0  # seconds of statements outside of calls, and of calls without a deadline
-LOCK_TIMEOUT_S = 5.0  # seconds that background statements wait at a lock; those of a caller wait until its deadline
+LOCK_TIMEOUT_S = 5.0  # seconds that background statements wait for a lock; those of a caller wait until its deadline
 # Back off first: the transaction that survived the deadlock needs time to wake up, or the loser takes its lock again.
 AGAIN_AFTER_S = 0.02
 
 _TRACED_AS = {"db.system.name": "postgresql"}
 
-# Generic plans: our statements are written for their indexes with any values, and the larger ones take longer
-# to plan than to run (a page of twenty nodes: 0.8 ms planned again, 0.2 ms not). And never compiled: the planner does
-# not know how little a look-up finds, takes walks for a thousand times their work, and would compile them first, each
-# time, where Postgres has LLVM.
+# Generic plans, because our statements are written to use their indexes with any values, and the larger ones take
+# longer to plan than to run (a page of twenty nodes takes 0.8 ms with planning, 0.2 ms without). And no JIT: the
+# planner does not know how few rows a look-up finds, and estimates walks at a thousand times their real cost. Where
+# Postgres has LLVM, it would compile them at each call.
 _SET_LOCAL = """
 SELECT
     {tenant}, set_config('statement_timeout', %(timeout)s, true) AS timeout,
     set_config('plan_cache_mode', 'force_generic_plan', true) AS plans, set_config('jit', 'off', true) AS jit
 """
-# A statement that was made up for one call is planned for its values, and can only read.
+# A statement that was built for one call is planned for its values, and can only read.
 _SET_LOCAL_AD_HOC = """
 SELECT
     {tenant}, set_config('statement_timeout', %(timeout)s, true) AS timeout,
@@ -51,8 +51,8 @@ SELECT
     set_config('transaction_read_only', 'on', true) AS read_only
 """
 _TENANT = "set_config('app.tenant', %(tenant_id)s, true) AS tenant"
-# Where there are many databases, this one says whether the tenant lives in it: our memory may be old. The lock is
-# for movers of tenants, which wait for transactions that began before. Migration 0010 of `access` says the rest.
+# Where there are many databases, the database itself says whether the tenant lives in it, since the process may
+# remember an old place. The lock is for the commands that move tenants: they wait for transactions that began before.
 _TENANT_WHO_LIVES_HERE = """set_config('app.tenant', CASE
         (SELECT r.state FROM access.residence r WHERE r.tenant_id = %(tenant_id)s::uuid)
         WHEN 'HERE' THEN %(tenant_id)s::uuid::text ELSE access.enter(%(tenant_id)s::uuid)
@@ -66,7 +66,7 @@ _MORE = {
     "operator": ", set_config('app.operator', %(operator)s, true) AS operator",
 }
 _TURN_TO = "SELECT set_config('app.context', %s, true) AS context"
-_ALL = "*"  # no id of a context, and no subject: those begin with "="
+_ALL = "*"  # shows all contexts or subjects. It is no id of a context, and no subject, since those begin with "="
 _SNAPSHOT = b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 # A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
 _SET_LOCAL_OF_SEVERAL = (
@@ -76,13 +76,13 @@ _SET_LOCAL_OF_SEVERAL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Across:
-    """A statement that sees several contexts or users; all others see one context, and one user or none.
+    """A statement that sees the rows of several contexts or users; a plain statement sees one context and one user.
 
-    Bounds hold for it, too. Each is a constant of its module, so that grep finds every statement that sees more.
+    The bounds of the caller hold for it, too. Each one is a constant of its module, so that grep finds all of them.
     """
 
     sql: str
-    why: str  # the reason, and what protects other users' rows instead
+    why: str  # the reason, and the check that protects other users' rows instead
     contexts: bool = False  # sees the rows of all contexts of the tenant
     subjects: bool = False  # sees all users' rows; refused without `admin`
     administrators: bool = False  # sees all users' rows for a principal with `admin`, and its own for any other one
@@ -90,10 +90,11 @@ class Across:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residence:
-    """The check that a tenant's rows are in this one of many databases.
+    """The check that a tenant's rows are in the database that a statement is sent to, where there are several.
 
     Attributes:
-        look_again: Called with a tenant that its database refused: the next connection is to where it lives now.
+        look_again: Called with the id of a tenant that a database refused, as the tenant has moved; forgets the
+            remembered place, so that the next connection is to the database where the tenant lives now.
         lend_home: Lends a connection to the database where the keys are.
     """
 
@@ -102,17 +103,17 @@ class Residence:
 
 
 class Tenant:
-    """The two doors to one tenant's rows.
+    """Runs statements on one tenant's rows: `query` one, and `transaction` or `snapshot` several.
 
     Args:
-        lend: Lends a connection to the database where they are, as `Database.connection` does.
+        lend: Lends a connection to the database where the rows are.
         tenant_id: Id of the tenant that the rows belong to.
         bounds: `Principal.bounds`, which limits the visible rows. Empty shows all rows.
         subject: "=" and the id of the user whose rows are visible, or "=" alone for no user. Empty hides rows of users.
         context: The id of the context whose rows are visible. Empty hides rows of contexts.
-        operator: The id of the key for whom functions of operators are called, in a database that has no keys.
-        sees_all_subjects: Runs statements that are `Across` users, and gives administrators' statements all rows.
-        gives_way: Waits at locks for no longer than `LOCK_TIMEOUT_S`.
+        operator: Id of the operator's key, for functions of operators in a database that has no keys.
+        sees_all_subjects: Allow statements that are `Across` users, and show administrators' statements all rows.
+        gives_way: Wait for locks for at most `LOCK_TIMEOUT_S`.
         residence: How to check that the tenant lives in this database; None if there is only one database.
     """
 
@@ -144,7 +145,7 @@ class Tenant:
         return self._residence is not None
 
     def at_home(self) -> Tenant:
-        """Return the door to the tenant's rows in the home database, wherever it lives: its keys."""
+        """Return a `Tenant` for the tenant's rows in the home database, such as its keys, wherever the tenant lives."""
         if self._residence is None:
             return self
         door = copy(self)
@@ -160,18 +161,21 @@ class Tenant:
         statement and are gone after it. When this returns, the statement is committed.
 
         Args:
-            sql: The statement; `Across`, if it is one of those.
-            parameters: Its parameters; those with names have the door's `tenant_id`, too.
-            named: False gives plain tuples: for many rows, half a microsecond each, and for columns without names.
-            ad_hoc: The statement was made up for this call. It is not kept prepared, is planned for its values, and
+            sql: The statement, as a text or as an `Across`.
+            parameters: Its parameters. `tenant_id` is added to parameters that have names.
+            named: False returns plain tuples: for many rows, as it saves half a microsecond for each, and for columns
+                without names.
+            ad_hoc: The statement was built for this call. It is not kept prepared, it is planned for its values, and
                 Postgres lets it write nothing.
 
         Raises:
-            Unavailable: Postgres does not answer, or has no connection for us (`Overloaded`).
-            DeadlineExceeded: the statement took longer than the call has.
+            Unavailable: Postgres does not answer.
+            Overloaded: no connection is free.
+            DeadlineExceeded: the statement took longer than the time that the call has left.
             StorageFull: Postgres has no room left.
-            PermissionDenied: the row is outside of the bounds; or the statement is `Across` users, and one is visible.
-            psycopg.IntegrityError: a constraint; the store translates it.
+            PermissionDenied: a written row is outside of the bounds, or the statement is `Across` users and the caller
+                is no administrator.
+            psycopg.IntegrityError: a constraint was violated; the store translates the error.
         """
         statement, policy_settings = (
             (sql, self._policy_settings) if isinstance(sql, str) else (sql.sql, self._policy_settings_across(sql))
@@ -179,6 +183,7 @@ class Tenant:
         settings = self._settings(_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL, policy_settings)
         named_parameters = _of_tenant(parameters, self.tenant_id)
 
+        # One attempt: `_once_more` repeats it after a deadlock, or if the tenant has moved.
         async def run() -> list[Row]:
             async with self._lend() as connection:
                 try:
@@ -186,12 +191,12 @@ class Tenant:
                         await connection.execute(settings, {**policy_settings, **self._values()})
                         cursor = await execute(connection, statement, named_parameters, named=named, prepare=not ad_hoc)
                 except psycopg.DatabaseError as error:
-                    # Postgres never saw the statement, and psycopg may take it for prepared: so it forgets them all.
-                    # `DEALLOCATE ALL` would do so only the first time.
+                    # The settings failed, so Postgres never saw the statement. But psycopg may believe that it is
+                    # prepared. So let psycopg forget all prepared statements; `DEALLOCATE ALL` does so only once.
                     if error.sqlstate == NOT_HERE:
                         connection._prepared.clear()
                     raise
-                # Behind the pipeline: a fetch inside it would wait once for the rows and once for the commit.
+                # Fetch after the pipeline: a fetch inside it would wait once for the rows and once for the commit.
                 return await fetched(cursor)
 
         with tracing.span("postgres query", **_TRACED_AS):
@@ -200,21 +205,22 @@ class Tenant:
     async def transaction(self, work: Callable[[Transaction], Awaitable[_T]], *, across: Across | None = None) -> _T:
         """Run `work` in one transaction, and commit when it returns.
 
-        It runs again after a deadlock or a serialisation failure, twice at most, so it must have no effect of its own.
+        After a deadlock or a serialisation failure, `work` runs again, at most twice. So its only effects must be those
+        of its statements.
 
         Args:
             work: Gets the transaction and runs its statements.
-            across: A statement; all statements of the transaction see as many rows as it does.
+            across: All statements of the transaction see the contexts and users that this one may see.
 
         Raises:
-            The errors of `work`, after a rollback; and the errors of `query`.
+            The errors of `work`, after a rollback, and the errors of `query`.
         """
         return await self._in_transaction(work, across=across)
 
     async def snapshot(self, work: Callable[[Transaction], Awaitable[_T]], *, across: Across | None = None) -> _T:
         """Run `work`, whose statements write nothing and see all rows as they are at one moment; see `transaction`.
 
-        Rows that were removed stay stored until it returns: it should be short.
+        Postgres cannot free the space of removed rows until `work` returns, so it should be short.
         """
         return await self._in_transaction(work, first=_SNAPSHOT, across=across)
 
@@ -236,6 +242,7 @@ class Tenant:
             return await self._once_more(run)
 
     async def _once_more(self, run: Callable[[], Awaitable[_T]]) -> _T:
+        """Return the result of `run`; repeat it after a deadlock and, in its new database, if the tenant has moved."""
         try:
             return await _once_more(run)
         except TenantMoving:
@@ -245,15 +252,21 @@ class Tenant:
         return await _once_more(run)
 
     def _values(self) -> dict[str, str]:
+        """Return the parameters of the settings: the tenant, and the statement's timeout in milliseconds."""
         timeout_s = answer_s(min(remaining_s(), ANSWER_TIMEOUT_MAX_S))
         return {"tenant_id": str(self.tenant_id), "timeout": str(max(1, int(timeout_s * 1000)))}
 
     def _settings(self, settings: str, policy_settings: Mapping[str, str]) -> bytes:
-        """Return the statement that begins a transaction; empty settings are left out."""
+        """Return the statement that sets the settings of a transaction; settings with empty values are left out."""
         names = tuple([name for name, value in policy_settings.items() if value])
         return _beginning(settings, names, asks=self._residence is not None, gives_way=self._gives_way)
 
     def _policy_settings_across(self, statement: Across) -> dict[str, str]:
+        """Return the settings of row-level security for a statement that sees several contexts or users.
+
+        Raises:
+            PermissionDenied: the statement sees all users' rows, and the caller is no administrator.
+        """
         if statement.subjects and not self._sees_all_subjects:
             raise PermissionDenied("the key lacks the scope admin", scope="admin")
         sees_all = statement.subjects or (statement.administrators and self._sees_all_subjects)
@@ -272,14 +285,15 @@ class Transaction:
 
     @property
     def is_at_home(self) -> bool:
-        """It is one of the home database, where the keys are."""
+        """Say whether the transaction is in the home database, where the keys are."""
         return self._connection.is_home
 
     async def query_home(self, sql: str, parameters: Parameters = ()) -> list[Row]:
-        """Run one statement where the keys are, and return its rows.
+        """Run one statement in the home database, where the keys are, and return its rows.
 
-        In this transaction, if it is one of that database. Else in one of its own, of the same tenant and with the same
-        bounds, which is committed when this returns, even if this transaction fails.
+        If this transaction is in the home database, the statement is a part of it. Otherwise the statement runs in a
+        transaction of its own, of the same tenant and with the same bounds. That one is committed when this returns,
+        even if this transaction fails later.
         """
         if self.is_at_home:
             return await self.query(sql, parameters)
@@ -290,13 +304,13 @@ class Transaction:
         await self.query(_TURN_TO, (str(context_id),))
 
     async def query(self, sql: str, parameters: Parameters = (), *, named: bool = True) -> list[Row]:
-        """Run one statement and return its rows; `named` as of `Tenant.query`."""
+        """Run one statement and return its rows; for `named`, see `Tenant.query`."""
         named_parameters = _of_tenant(parameters, self.tenant_id)
         return await fetched(await execute(self._connection, sql, named_parameters, named=named))
 
 
 def _of_tenant(parameters: Parameters, tenant_id: UUID) -> Parameters:
-    """Return the parameters of a statement, with the tenant if they have names or the statement has none."""
+    """Return the parameters of a statement, with `tenant_id` unless they are given by position."""
     if isinstance(parameters, Mapping) or not parameters:
         return {"tenant_id": tenant_id, **dict(parameters)}
     return parameters
@@ -304,14 +318,23 @@ def _of_tenant(parameters: Parameters, tenant_id: UUID) -> Parameters:
 
 @lru_cache(maxsize=256)
 def _beginning(settings: str, names: tuple[str, ...], *, asks: bool, gives_way: bool) -> bytes:
+    """Return the statement that sets the settings of a transaction.
+
+    Args:
+        settings: `_SET_LOCAL` or a variant of it.
+        names: Names of further settings, from `_MORE`.
+        asks: Let the database check that the tenant lives in it.
+        gives_way: Set the timeout for locks.
+    """
     more = "".join([_MORE[name] for name in names]) + (f", {GIVING_WAY}" if gives_way else "")
     return f"{settings.format(tenant=_TENANT_WHO_LIVES_HERE if asks else _TENANT)}{more}".encode()
 
 
 async def _once_more(run: Callable[[], Awaitable[_T]]) -> _T:
-    """Run, and run again if Postgres rolled it back in favour of another transaction.
+    """Return the result of `run`; repeat it if Postgres rolled it back in favour of another transaction.
 
-    Of many that want the same rows in other orders a loser may lose again: it then waits until most have ended.
+    If many transactions lock the same rows in different orders, one of them may lose twice. So the second wait is
+    longer: until then most of the others have ended.
     """
     for wait_s in (AGAIN_AFTER_S, 10 * AGAIN_AFTER_S):
         try:

@@ -60,7 +60,7 @@ class FairQueue:
     Args:
         at_once_max: The number of calls that may have a turn at the same time.
         shares: The part of the turns that a tenant and a key may have.
-        paced: A key gets turns beyond `UNPACED` one by one only, each after a moment in which no call arrived.
+        paced: A key gets turns beyond `UNPACED` one by one only, each after a short time without a new call.
     """
 
     def __init__(self, at_once_max: int, shares: Shares, *, paced: bool = False) -> None:
