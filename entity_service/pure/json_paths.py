@@ -1,4 +1,4 @@
-"""Derives from a caller's JSONPath a weaker condition, by which an index finds candidates before the JSONPath runs.
+"""Derives a weaker condition from a caller's JSONPath: an index finds candidates with it before the JSONPath runs.
 
 A JSONPath can raise an error on some documents and be slow on others, so it must not run on a document that its caller
 may not see. An index of jsonb would run it on all candidates, of any tenant. So the index gets the weaker condition:

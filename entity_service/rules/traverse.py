@@ -359,7 +359,7 @@ def _filters(tenant: Tenant, walk: Walk) -> dict[str, Any]:
 
 
 def _array_of_arrays(lists: Sequence[Sequence[str]]) -> str:
-    """Return lists of ids as an array of texts, each of which is an array.
+    """Return lists of ids as an array of texts; each text is an array of ids.
 
     An array of arrays would not do: in Postgres, all its inner arrays must have the same length.
     """

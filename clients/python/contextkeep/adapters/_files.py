@@ -12,15 +12,15 @@ from contextkeep.values import Record
 
 _ENTITIES = UUID("6c0f4c0e-7a3b-5d5e-9a52-2f6f3f0b8f1d")  # namespace that turns names into UUIDs
 _PAGE = 1_000
-_ATTEMPTS = 5  # to change what others change, too
+_ATTEMPTS = 5  # attempts to change a file while other callers change it
 
 
 def entity_of(name: str | UUID, *, system: str) -> str:
-    """Return the id of an entity: a UUID as it is; of any other name always the same one.
+    """Return the id of an entity: a UUID unchanged, and for any other name always the same UUID.
 
     Args:
-        name: What a caller says.
-        system: In which the name is one; another system has another entity of that name.
+        name: A UUID, or a name.
+        system: Namespace of the name; the same name in another system is another entity.
     """
     try:
         return str(UUID(str(name)))
@@ -29,20 +29,20 @@ def entity_of(name: str | UUID, *, system: str) -> str:
 
 
 class Files:
-    """The files of an entity. A folder is there while it has a file."""
+    """The files of an entity. A folder exists as long as a file is in it."""
 
     def __init__(self, entity_node_id: str, *, purpose: str) -> None:
-        """Remember where they are.
+        """Name the entity and the purpose of its files. Makes no call.
 
         Args:
-            entity_node_id: Whose; the node need not exist.
-            purpose: What the records are for: their semantic purpose. Others of the entity are left alone.
+            entity_node_id: Id of the entity; the node need not exist.
+            purpose: Semantic purpose of the records; records of the entity with another purpose are no files here.
         """
         self.entity_node_id = entity_node_id
         self._purpose = purpose
 
     def find(self, path: str) -> Steps[Record | None]:
-        """Return a file with its text, or None if there is none. If two callers created one, it is the older."""
+        """Return a file with its text, or None if there is none; if two callers created it, the older one."""
         records: list[Record] = yield lambda client: client.records.list_by_entity(
             self.entity_node_id, names=[path], semantic_purposes=[self._purpose], with_content=True
         )
@@ -60,8 +60,9 @@ class Files:
         return bool((yield from self.find(path)) or (yield from self.below(path)))
 
     def file_above(self, path: str) -> Steps[str | None]:
-        """Return what would have to be a folder for this path, and is a file."""
+        """Return the path of a file that stands where this path needs a folder, or None."""
         segments = path.split("/")
+        # A path begins with a slash and its root: the first two segments are the empty text and the root folder.
         above = ["/".join(segments[:count]) for count in range(2, len(segments))]
         if not above:
             return None
@@ -71,7 +72,10 @@ class Files:
         return records[0].name if records else None
 
     def create(self, path: str, text: str) -> Steps[bool]:
-        """Write a new file; return whether it is new. Of two that do so at once, one at most does."""
+        """Write a new file, and return whether it was written: False if the path is taken.
+
+        If two callers write the same path at the same time, at most one of the files stays.
+        """
         if (yield from self.is_taken(path)):
             return False
         record: Record = yield lambda client: client.records.insert(
@@ -91,15 +95,15 @@ class Files:
         return True
 
     def rewrite(self, path: str, edit: Callable[[str], str]) -> Steps[str]:
-        """Change the text of a file, and return the new one; what others write meanwhile is not lost.
+        """Change the text of a file, and return the new text. Changes of other callers are not overwritten.
 
         Args:
-            path: Which.
-            edit: Changes the text of the file; called again if another caller changed the file first.
+            path: Path of the file.
+            edit: Returns the changed text; called again if another caller changed the file first.
 
         Raises:
-            RecordNotFound: there is none.
-            VersionConflict: others were faster five times.
+            RecordNotFound: there is no such file.
+            VersionConflict: other callers changed the file during each of `_ATTEMPTS` attempts.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             record = yield from self.find(path)
@@ -118,7 +122,7 @@ class Files:
         raise RecordNotFound(f"there is no file {path}")
 
     def move(self, path: str, to: str) -> Steps[int]:
-        """Give a file, or each of a folder, another path; return how many there are. A folder goes file by file."""
+        """Move a file, or all files of a folder one by one, to another path; return how many were moved."""
         record = yield from self.find(path)
         moved = [record] if record else (yield from self.below(path))
         for item in moved:
@@ -126,7 +130,7 @@ class Files:
         return len(moved)
 
     def delete(self, path: str) -> Steps[int]:
-        """Archive a file, or all of a folder; return how many. Until their retention ends they can be restored."""
+        """Archive a file, or all files of a folder, and return how many; they can be restored during the retention."""
         record = yield from self.find(path)
         gone = [record] if record else (yield from self.below(path))
         for item in gone:

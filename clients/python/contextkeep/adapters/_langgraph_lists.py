@@ -1,8 +1,9 @@
-"""The lists of a LangGraph thread. Only additions of a step are stored, so a turn costs the same in a long thread.
+"""The lists of a LangGraph thread, such as its messages. Only the additions of a step are stored.
 
-A saver is handed whole values: at each step all messages so far. Of a list that begins as one before, only what follows
-is stored, as messages of the thread's context. Each names its version, the version that it extends, and how much of
-that it keeps. So branches share their common part, and the messages are read, recalled and searched like those of any
+LangGraph gives a saver whole values: at each step, the list of all messages so far. If a list begins like an earlier
+one, only the further elements are stored, as messages of the thread's context. So a step costs the same in a long
+thread. Each stored message names its list (a version), the version that it extends, and how many elements of that one
+it keeps. So branches share their common part, and the messages are read, recalled and searched like those of any other
 conversation.
 """
 
@@ -22,12 +23,12 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from contextkeep.inputs import MessageInput, PartInput
 from contextkeep.values import ChatMessage
 
-KEY = "langgraph"  # in the metadata of each message of ours
-UNSEEN: Mapping[str, Any] = {"index": False}  # of a part that must not be indexed
-TEXT_BYTES_MAX = 512 * 1024  # of a message's 1 MiB; longer ones are bytes like anything else
-PIECE_CHARACTERS_MAX = 700_000  # of bytes as base64; longer ones are split over several messages
-_NEAR_MAX = 4
-_WHOLE_MAX = 16  # lists that are kept whole, the last ones used
+KEY = "langgraph"  # key in the metadata of each message that the adapter writes
+UNSEEN: Mapping[str, Any] = {"index": False}  # metadata of a part that must not be indexed
+TEXT_BYTES_MAX = 512 * 1024  # bytes of a text that is stored as text; a longer one is stored as bytes, as other values
+PIECE_CHARACTERS_MAX = 700_000  # characters of base64 in one message; longer data are split over several messages
+_NEAR_MAX = 4  # lists of other channels that a new list is compared with
+_WHOLE_MAX = 16  # lists that are kept whole in memory: those that were used last
 
 _ROLES: Mapping[str, Literal["user", "assistant", "system", "tool"]] = {
     "human": "user",
@@ -49,40 +50,43 @@ class Item:
 
 @dataclass(slots=True)
 class _Version:
-    """A list: what it keeps of another one, and what it adds."""
+    """A list, stored as the beginning of another list and the elements that it adds."""
 
-    on: str  # the key of the other one; empty: none
-    keep: int
+    on: str  # key of the list that it extends; empty if it extends none
+    keep: int  # number of elements that it keeps of that list
     count: int  # number of elements that it adds
     added: dict[int, Item] = field(default_factory=dict)
 
 
 class Lists:
-    """The lists of one thread, as far as they were read."""
+    """The lists of one thread, as far as its messages were read.
+
+    Hold `lock` while reading or changing them.
+    """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # held by who reads or changes them
+        self.lock = threading.RLock()
         self.begin(None)
 
     def begin(self, context_id: str | None) -> None:
         """Start to read another context, and forget the old one."""
         self.context_id = context_id
-        self.read_seq = 0  # up to which it was read
-        self.latest: dict[tuple[str, str], str] = {}  # the list of a channel, by its namespace and its name
+        self.read_seq = 0  # `seq` of the last message that was read
+        self.latest: dict[tuple[str, str], str] = {}  # key of a channel's newest list, by namespace and channel name
         self._versions: dict[str, _Version] = {}
         self._whole: OrderedDict[str, Sequence[Item]] = OrderedDict()
 
     def near(self, channel: tuple[str, str]) -> list[str]:
-        """Return the lists that one of a channel may go on from: its own last one, then those of others."""
+        """Return the keys of lists that a new list of a channel may extend: the channel's newest, then others'."""
         mine = self.latest.get(channel)
         others = [key for key in reversed(self.latest.values()) if key != mine]
         return ([] if mine is None else [mine]) + others[:_NEAR_MAX]
 
     def read(self, message: ChatMessage, payload: Callable[[ChatMessage], tuple[str, bytes]]) -> None:
-        """Take in a message of the thread's context; what others wrote is left aside.
+        """Read a message of the thread's context into the lists; messages of other programs are ignored.
 
         Args:
-            message: In the order of `seq`.
+            message: The message. Call this for messages in the order of their `seq`.
             payload: Returns the kind and the bytes that a message carries.
         """
         self.read_seq = max(self.read_seq, message.seq)
@@ -100,12 +104,13 @@ class Lists:
         return version is not None and len(version.added) == version.count
 
     def items(self, key: str) -> Sequence[Item]:
-        """Return a list, which is there."""
+        """Return all elements of a list, which must be complete (`key in self`)."""
         if key in self._whole:
             self._whole.move_to_end(key)
             return self._whole[key]
         pieces: list[list[Item]] = []
-        at, limit = key, None  # limit of the first list only
+        # Follow the versions back. `limit` is how many elements count of the list that is read; None for all of them.
+        at, limit = key, None
         while at and limit != 0:
             version = self._versions[at]
             added = [version.added[place] for place in range(version.count)]
@@ -117,12 +122,16 @@ class Lists:
         return items
 
     def add(self, key: str, items: Sequence[Item], near: Iterable[str]) -> tuple[str, int, Sequence[Item]]:
-        """Record a new list; return the version that it extends, the part of that to keep, and the new elements.
+        """Add a new list, as an extension of the list that shares most of its beginning.
 
         Args:
-            key: Of the list.
-            items: All of it.
-            near: Keys of lists that it may go on from.
+            key: Key of the new list.
+            items: All its elements.
+            near: Keys of lists that it may extend.
+
+        Returns:
+            The key of the list that it extends, the number of elements that it keeps of that list, and its further
+            elements. The key is empty if it extends none.
         """
         on, keep = "", 0
         for candidate in near:
@@ -134,12 +143,12 @@ class Lists:
         return on, keep, added
 
     def forget(self, key: str) -> None:
-        """Forget a list that was not written after all."""
+        """Forget a list that was added, because it could not be stored."""
         self._versions.pop(key, None)
         self._whole.pop(key, None)
 
     def reached(self, keys: Iterable[str]) -> set[str]:
-        """Return which lists are needed for some, with themselves."""
+        """Return the keys of these lists and of all lists that they extend, directly or not."""
         items: set[str] = set()
         for key in keys:
             at = key
@@ -166,7 +175,7 @@ def _common(items: Sequence[Item], other: Sequence[Item]) -> int:
 
 
 def item_of(value: Any, serde: SerializerProtocol) -> Item:
-    """Return an element as it is stored. The text of a message stays text, so that it is found."""
+    """Return an element as it is stored. The text of a message is stored as text, so that searches find it."""
     if isinstance(value, BaseMessage) and value.type in _ROLES and _is_plain(value.content):
         text = str(value.content)
         kind, data = serde.dumps_typed(value.model_copy(update={"content": ""}))
@@ -176,13 +185,13 @@ def item_of(value: Any, serde: SerializerProtocol) -> Item:
 
 
 def value_of(item: Item, serde: SerializerProtocol) -> Any:
-    """Return the element that was stored."""
+    """Return the element from its stored form; the inverse of `item_of`."""
     value = serde.loads_typed((item.kind, item.data))
     return value if item.text is None else value.model_copy(update={"content": item.text})
 
 
 def _is_plain(content: Any) -> bool:
-    """Return whether a text can be stored as one: there is some, it can be encoded, and it is not too long."""
+    """Say whether content can be stored as text: a text that is not blank, can be encoded, and is not too long."""
     if not isinstance(content, str) or not content.strip() or "\x00" in content:
         return False
     try:
@@ -192,9 +201,15 @@ def _is_plain(content: Any) -> bool:
 
 
 def messages_of(key: str, on: str, keep: int, added: Sequence[Item]) -> list[MessageInput]:
-    """Return the messages of the elements that a list adds to another one.
+    """Return the messages to store for the elements that a list adds to another one.
 
-    A list without new elements has one message.
+    A list without new elements has one message, so that it exists.
+
+    Args:
+        key: Key of the list.
+        on: Key of the list that it extends; empty for none.
+        keep: Number of elements that it keeps of that list.
+        added: The elements that it adds.
     """
     about = {"list": key, "on": on, "keep": keep, "count": len(added)}
     if not added:
@@ -215,9 +230,15 @@ def messages_of(key: str, on: str, keep: int, added: Sequence[Item]) -> list[Mes
 def carrying(
     kind: str, data: bytes, about: Mapping[str, Any], *, role: Any = "tool", content: str = "", message_id: str = ""
 ) -> list[MessageInput]:
-    """Return the messages that carry bytes.
+    """Return the messages that carry bytes: the last one, and before it pieces that do not fit into one message.
 
-    Bytes that are too large for one message are split; the last one names the others.
+    Args:
+        kind: The serializer's name for the form of the bytes.
+        data: The bytes.
+        about: Metadata of the last message; the ids of the pieces are added.
+        role: Role of the last message.
+        content: Text of the last message.
+        message_id: Id of the last message; empty lets the service make one.
     """
     text = base64.b64encode(data).decode()
     cuts = [text[at : at + PIECE_CHARACTERS_MAX] for at in range(0, len(text), PIECE_CHARACTERS_MAX)] or [""]

@@ -1,4 +1,4 @@
-"""LangGraph's long-term store: an item is a record of working memory, found by its words and its meaning."""
+"""LangGraph's long-term store: each item is a record of working memory, which searches find by words and by meaning."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ from contextkeep.ids import new_id
 from contextkeep.values import Record, SearchHit
 
 MEMORY_TYPE = "langgraph/item"
-VALUE_TYPE = "langgraph/value"  # of the file that holds a large value
-_KEY = "langgraph"  # in the metadata: namespace, key, and the value or the id of its file
+VALUE_TYPE = "langgraph/value"  # memory type of a file that holds a large value
+_KEY = "langgraph"  # key in the metadata of a record, for namespace, key, and the value or the id of its file
 _IDS = uuid.UUID("6f1f3a52-6d1c-4c55-9d55-1f0c3a0f5b0e")
-_VALUE_BYTES_MAX = 40 * 1024  # in metadata, which have 64 KiB
-_FOUND_CHARACTERS_MAX = 50_000  # of a record's content that any search finds
+_VALUE_BYTES_MAX = 40 * 1024  # largest value in the metadata, which may have 64 KiB
+_FOUND_CHARACTERS_MAX = 50_000  # characters of a record's content that searches read
 _QUERY_CHARACTERS_MAX = 1_000
-_ATTEMPTS = 10  # to read an item, or to change one, while others change it
-_ROWS = 1_000  # of one question
-_HITS = 100  # of one search
-_FUSED_AT = 60  # of reciprocal rank fusion: Cormack et al., SIGIR 2009
+_ATTEMPTS = 10  # attempts to read or change an item while other callers change it
+_ROWS = 1_000  # rows of one query
+_HITS = 100  # hits of one search
+_FUSED_AT = 60  # the constant k of reciprocal rank fusion: Cormack et al., SIGIR 2009
 _COLUMNS = ("working_memory_id", "metadata", "created_at", "updated_at")
 
 
 class ContextStore(BaseStore):
-    """A store for all threads, sync and async. A query finds words, and meaning where the service has an embedder.
+    """A store for all threads, sync and async. A query finds words, and meaning if the service has an embedder.
 
-    Its items are the tenant's, as records are: whose they are says the namespace.
+    All callers of the tenant share the items, as they share records. Use namespaces to keep those of users apart.
     """
 
     def __init__(self, client: ContextClient, *, index: Sequence[str] | None = None) -> None:
-        """Take a client; nothing is to be set up.
+        """Take a client; the store needs no setup.
 
         Args:
-            client: Of the Context Service; it stays the caller's to close. Calls that are awaited use it in a thread.
+            client: Client of the Context Service; the caller closes it. Async methods use it in a thread.
             index: Paths of the texts in a value that a query searches, as in LangGraph. Default: all texts of a value.
         """
         self._client = client
         self._index = list(index) if index is not None else ["$"]
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run the operations in order; of several puts of an item the last one counts."""
+        """Run the operations in order, and return their results; if an item is put twice, the last put counts."""
         return [self._done(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -71,6 +71,11 @@ class ContextStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _done(self, op: Op) -> Result:
+        """Run one operation, and return its result.
+
+        Raises:
+            ValueError: it is no operation of a store.
+        """
         match op:
             case GetOp():
                 return self._got(op)
@@ -84,6 +89,12 @@ class ContextStore(BaseStore):
         raise ValueError(f"{type(op).__name__} is no operation of a store")
 
     def _got(self, op: GetOp) -> Item | None:
+        """Return an item, or None if there is none.
+
+        Raises:
+            VersionConflict: the item changed each time that it was read.
+        """
+        # A large value is in a file of its own, which a concurrent put replaces. Then the item is read again.
         record_id = _id(op.namespace, op.key)
         for _ in range(_ATTEMPTS):
             try:
@@ -103,7 +114,13 @@ class ContextStore(BaseStore):
         raise VersionConflict(f"{op.key!r} changed {_ATTEMPTS} times while it was read")
 
     def _put(self, op: PutOp) -> None:
-        """Write an item. A large value is a file: written before the item, removed after the item has another value."""
+        """Write or delete an item.
+
+        A large value is a file. It is written before the item, and removed after the item has got another value.
+
+        Raises:
+            VersionConflict: other callers changed the item during each attempt.
+        """
         record_id = _id(op.namespace, op.key)
         if op.value is None:
             self._delete(record_id)
@@ -123,7 +140,7 @@ class ContextStore(BaseStore):
                 json.dumps(value).encode(),
                 name="value",
                 memory_type=VALUE_TYPE,
-                content_type="application/octet-stream",  # so its words are not found: the index says which are
+                content_type="application/octet-stream",  # so that searches do not read it: only `content_text` counts
                 working_memory_id=values["value_at"],
             )
         text = self._text(op, value)
@@ -176,17 +193,18 @@ class ContextStore(BaseStore):
         return value
 
     def _text(self, op: PutOp, value: Mapping[str, Any]) -> str:
-        """Return the texts of a value that are found."""
+        """Return the text that searches read of a value: the texts at the paths of the index."""
         if op.index is False:
             return ""
         paths = self._index if op.index is None else op.index
-        # LangGraph takes "$" for the whole value only as a path that was not cut to its tokens.
+        # LangGraph reads "$" as the whole value only if the path was not split into tokens.
         texts = [
             text for path in paths for text in get_text_at_path(value, path if path == "$" else tokenize_path(path))
         ]
         return _findable("\n".join(map(_readable, texts)))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
+        """Return a page of the items that match a query and a filter; without a query, the newest first."""
         records: Iterator[tuple[Record | Mapping[str, Any], float | None]]
         if op.query:
             records = ((record, score) for record, score in self._hits(op.query, _within(op.namespace_prefix)))
@@ -207,7 +225,10 @@ class ContextStore(BaseStore):
         return items
 
     def _hits(self, query: str, where: Mapping[str, Any]) -> Iterator[tuple[Record, float]]:
-        """Yield what a query finds, the best first: by any of its words, and by meaning where there is an embedder."""
+        """Yield the records that a query finds, each with its score, the best first.
+
+        A search by any of the words and, if there is an embedder, a search by meaning are merged by rank.
+        """
         words = _any_of(query)
         result: list[Iterable[SearchHit]] = []
         if words:
@@ -222,7 +243,7 @@ class ContextStore(BaseStore):
                     limit=_HITS,
                 )
             )
-        except InvalidArgument as error:  # what it says where there is no embedder
+        except InvalidArgument as error:  # the service has no embedder, if the error is about the field `embedding`
             if [violation.field for violation in error.violations] != ["embedding"]:
                 raise
         scores: dict[str, float] = {}
@@ -236,7 +257,9 @@ class ContextStore(BaseStore):
             yield records[record_id], scores[record_id]
 
     def _rows(self, where: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield items as rows, the newest first."""
+        """Yield the rows of items, the newest first."""
+        # Rows at the border of two pages may have the same time. So a page begins with the time of the last row, and
+        # rows that were on the page before are skipped.
         seen: set[str] = set()
         upto: dict[str, Any] = {}
         while True:
@@ -251,6 +274,7 @@ class ContextStore(BaseStore):
             upto = {"updated_at": {"$lte": rows[-1]["updated_at"]}}
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        """Return a page of the namespaces that match the conditions, each cut to `max_depth` names."""
         conditions = op.match_conditions or ()
         where: dict[str, Any] = {"memory_type": MEMORY_TYPE}
         for condition in conditions:
@@ -275,16 +299,16 @@ def _within(prefix: Sequence[str]) -> dict[str, Any]:
 
 
 def _fits_metadata(value: Mapping[str, Any]) -> bool:
-    """Return whether a value is short, and JSON that Postgres keeps: no NaN, NUL or lone surrogate."""
+    """Say whether a value is short enough for metadata, and JSON that Postgres stores, without NaN or NUL."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         return len(text.encode()) <= _VALUE_BYTES_MAX and "\\u0000" not in text
-    except ValueError:  # NaN; a UnicodeEncodeError is one, too
+    except ValueError:  # NaN, or a lone surrogate: a UnicodeEncodeError is a ValueError
         return False
 
 
 def _readable(text: str) -> str:
-    """Return a text as Postgres keeps it; of a JSON document the keys and the values, a line each."""
+    """Return a text as Postgres can store it; if it is a JSON document, its keys and values, one on each line."""
     if text[:1] in ("{", "["):
         with contextlib.suppress(ValueError):  # a text that only looks like JSON
             text = "\n".join(_leaves(json.loads(text)))
@@ -305,7 +329,10 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _findable(text: str) -> str:
-    """Return a text that finds what `text` would: past the characters that a search reads, each further word once."""
+    """Return a text that fits into the characters that a search reads, and is found by the words of `text`.
+
+    The first half is kept unchanged. After it, each further word stands once, as far as there is room.
+    """
     if len(text) <= _FOUND_CHARACTERS_MAX:
         return text
     kept = text[: _FOUND_CHARACTERS_MAX // 2].rpartition(" ")[0] or text[: _FOUND_CHARACTERS_MAX // 2]
@@ -322,7 +349,7 @@ def _findable(text: str) -> str:
 
 
 def _any_of(query: str) -> str:
-    """Return a query that any of the words finds, as many of them as one query may have."""
+    """Return a query for records with any of the words in a text; words that do not fit into one query are left out."""
     words: dict[str, None] = {}
     left = _QUERY_CHARACTERS_MAX
     for word in re.findall(r"\w+", query):
@@ -333,6 +360,7 @@ def _any_of(query: str) -> str:
 
 
 def _item(record: Record | Mapping[str, Any], value: dict[str, Any], score: float | None) -> SearchItem:
+    """Return an item of a search from its record, or from a row of a query, and its value."""
     if isinstance(record, Record):
         result, created_at, updated_at = record.metadata[_KEY], record.created_at, record.updated_at
     else:
@@ -349,6 +377,7 @@ def _item(record: Record | Mapping[str, Any], value: dict[str, Any], score: floa
 
 
 def _matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
+    """Say whether a namespace begins or ends with the path of a condition; "*" stands for any name."""
     path = condition.path
     if len(namespace) < len(path):
         return False
@@ -372,7 +401,11 @@ def _compares(name: str, value: Any, other: Any) -> bool:
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    """Return whether a value has what a filter asks for, with LangGraph's operators."""
+    """Say whether a value matches a filter, which may have LangGraph's operators such as `$gt`.
+
+    Raises:
+        ValueError: the filter has an unknown operator.
+    """
     if not isinstance(wanted, dict):
         return bool(value == wanted)
     if any(name.startswith("$") for name in wanted):

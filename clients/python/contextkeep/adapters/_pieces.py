@@ -11,24 +11,28 @@ from contextkeep.values import ChatMessage, Part
 
 Block = dict[str, Any]  # a piece of content, as the framework writes it as JSON
 
-NOT_FOUND = {"index": False}  # metadata of a part that recall leaves aside
-_KEPT_BYTES_MAX = 48 * 1024  # metadata have 64 KiB
-_PARTS_MAX = 99  # parts of a message; one more holds the rest
-_LAST_PART = {"is_last_part": True}  # where the rest is, if it is too large for metadata
+NOT_FOUND = {"index": False}  # metadata of a part that is not indexed, so that recall does not find it
+_KEPT_BYTES_MAX = 48 * 1024  # bytes of the rest in the metadata, which may have 64 KiB
+_PARTS_MAX = 99  # parts of a message; one further part holds the rest
+_LAST_PART = {"is_last_part": True}  # stands in the metadata if the rest is too large for them and is in the last part
 
 
 class Pieces:
-    """The words of one framework."""
+    """Converts messages of one framework to our messages and back.
+
+    A message of a framework has fields and a list of blocks, the pieces of its content. A block becomes a part of our
+    message. Everything that our message has no field for is its *rest*, which is stored in the metadata.
+    """
 
     def __init__(
         self, key: str, *, part_of: Callable[[Block], tuple[PartInput, Block]], block_of: Callable[[Part, Block], Block]
     ) -> None:
-        """Say how a piece of content is one of ours.
+        """Take the conversions of blocks.
 
         Args:
-            key: In the metadata of a message, under which the rest is.
-            part_of: Returns the part of a block and the rest of the block; may change its argument.
-            block_of: The block again.
+            key: Key in the metadata of a message, under which the rest is stored.
+            part_of: Returns the part for a block, and the rest of the block; it may change its argument.
+            block_of: Returns the block again, from the part and the rest.
         """
         self._key = key
         self._part_of = part_of
@@ -38,9 +42,9 @@ class Pieces:
         """Return our message for a message of a framework.
 
         Args:
-            rest: All but its content.
-            blocks: Its content.
-            **fields: Others of the message.
+            rest: The fields of the framework's message that ours has no field for, without the content.
+            blocks: The content of the message.
+            **fields: Further fields of our message.
         """
         pieces = [self._part_of(dict(block)) for block in blocks] if len(blocks) <= _PARTS_MAX else []
         parts = [part for part, _ in pieces]
@@ -56,12 +60,12 @@ class Pieces:
         return MessageInput(parts=parts, metadata={self._key: kept}, **fields)
 
     def rest(self, message: ChatMessage) -> Block | None:
-        """Return the rest that `message` was written with; None if another program wrote it."""
+        """Return the rest that a message was written with; None if another program wrote the message."""
         kept = self._kept(message)
         return None if kept is None else dict(kept["rest"])
 
     def blocks(self, message: ChatMessage) -> list[Block]:
-        """Return what `message` was given as its content."""
+        """Return the blocks that a message was written with; none if another program wrote the message."""
         kept = self._kept(message) or {}
         if "blocks" in kept:
             return list(kept["blocks"])
@@ -78,13 +82,13 @@ class Pieces:
 
 
 def foreign_texts(message: ChatMessage) -> str:
-    """Return all that can be read of a message, but calls and results."""
+    """Return the texts, data and URLs of a message that another program wrote, without tool calls and results."""
     texts = [message.content, *(part.text or part.data_json or part.url for part in message.parts)]
     return "\n\n".join(text for text in texts if text)
 
 
 def is_redacted(part: Part) -> bool:
-    """Return whether a part held a secret: nothing of it is kept."""
+    """Say whether a part held a secret, whose content the service does not store."""
     return part.kind == "data_json" and part.data == {"redacted": True}
 
 

@@ -1,7 +1,8 @@
-"""The same work for callers that wait and those that do not: steps ask a client, `done` and `done_async` answer.
+"""Work that both the sync and the async client can do, written once as a generator.
 
-A generator yields a call to make, `lambda client: client.records.get(record_id)`, and is sent its answer, or
-thrown what it raises.
+The generator (the *steps*) yields each call that it needs, such as `lambda client: client.records.get(record_id)`. It
+gets the answer as the value of the `yield`, or the error of the call raised there. `done` makes the calls with the sync
+client, `done_async` with the async one.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from contextkeep.client.sync.context import ContextClient
 
 _T = TypeVar("_T")
 
-Ask = Callable[[Any], Any]  # a call of either client; the two differ only in how they wait, and a list comes back whole
+Ask = Callable[[Any], Any]  # makes a call with either client; if the call returns an iterator, the steps get a list
 Steps = Generator[Ask, Any, _T]
 
 
 def done(client: ContextClient, steps: Steps[_T]) -> _T:
-    """Answer what the steps ask, and return what they return."""
+    """Make the calls that the steps yield with a sync client, and return the result of the steps."""
     resume, result = steps.send, None
     while True:
         try:
@@ -34,7 +35,7 @@ def done(client: ContextClient, steps: Steps[_T]) -> _T:
 
 
 async def done_async(client: AsyncContextClient, steps: Steps[_T]) -> _T:
-    """See `done`."""
+    """Make the calls that the steps yield with an async client, and return the result of the steps."""
     resume, result = steps.send, None
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The one context that a framework's thread has here: found by the thread's own name, begun by its first message."""
+"""The context that stores a framework's thread: found by the thread's name, and created by its first message."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Thread:
         """Remember the name of the conversation. Makes no call.
 
         Args:
-            client: Of the Context Service; it stays the caller's to close.
-            name: What the framework calls it.
-            title: Of a context that is begun.
-            subject_user_id: For which user a key without one calls.
+            client: Client of the Context Service; the caller closes it.
+            name: Name of the thread in the framework.
+            title: Title of the context, if it is created.
+            subject_user_id: The user to call for, with a key that has no user.
         """
         self.client = client
         self.name = name

@@ -40,9 +40,9 @@ from contextkeep.values import ChatMessage, Part, TaskState
 from contextkeep.values import Task as OurTask
 
 SYSTEM = "a2a"  # the system of the external id of a context that a client named: agent, user and its name of it
-OWNER_SYSTEM = "a2a-user"  # that all contexts of a user of an agent carry
-_KEY = "a2a"  # in metadata: what our words do not say
-_BEGUN = "begun"  # the message that begins a context, and is hidden at once
+OWNER_SYSTEM = "a2a-user"  # the system of an external id that all contexts of one user of an agent have
+_KEY = "a2a"  # key in the metadata, for fields of A2A that our messages, tasks and artifacts do not have
+_BEGUN = "begun"  # marks the message that creates a context, and is retracted immediately
 _STATES: dict[int, TaskState] = {
     TheirState.TASK_STATE_SUBMITTED: "submitted",
     TheirState.TASK_STATE_WORKING: "working",
@@ -53,11 +53,11 @@ _STATES: dict[int, TaskState] = {
     TheirState.TASK_STATE_CANCELED: "canceled",
     TheirState.TASK_STATE_REJECTED: "rejected",
 }
-_OF_OTHERS = {"has_data": True}  # marks the rest of a part that is JSON
+_OF_OTHERS = {"has_data": True}  # the rest of a part with JSON data, also of one that another program wrote
 _ENDS = ("completed", "failed", "canceled", "rejected")
-_PAGE = 50  # tasks of an answer
-_REMEMBERED_MAX = 1_000  # tasks that are not read again before they are written
-_NAME_CHARS_MAX = 200  # of an artifact
+_PAGE = 50  # tasks in an answer, if the request does not say
+_REMEMBERED_MAX = 1_000  # tasks that are remembered, so that they need not be read before they are written
+_NAME_CHARS_MAX = 200  # characters of an artifact's name
 _DESCRIPTION_CHARS_MAX = 1_000
 
 
@@ -67,7 +67,7 @@ def user_name_of(context: ServerCallContext) -> str:
 
 
 class ContextTaskStore(TaskStore):
-    """Tasks that are tasks of contexts. Each user of an agent sees its own."""
+    """A task store of the A2A SDK that keeps tasks as tasks of contexts. Each user of an agent sees its own tasks."""
 
     def __init__(
         self,
@@ -76,12 +76,12 @@ class ContextTaskStore(TaskStore):
         *,
         owner_resolver: Callable[[ServerCallContext], str] = user_name_of,
     ) -> None:
-        """Name the agent whose tasks they are.
+        """Take the name of the agent whose tasks are stored, and a client.
 
         Args:
-            agent: The caller's own name of it; another agent has other tasks.
-            client: Of the Context Service; it stays the caller's to close.
-            owner_resolver: Of A2A: whose a call's tasks are.
+            agent: The caller's own name for the agent; another agent has other tasks.
+            client: Client of the Context Service; the caller closes it.
+            owner_resolver: Returns the user who owns the tasks of a call, as for the SDK's own stores.
         """
         self._agent = agent
         self._client = client
@@ -93,7 +93,7 @@ class ContextTaskStore(TaskStore):
         return _RequestContextBuilder(self)
 
     async def begin_context(self, context: ServerCallContext) -> str:
-        """Begin a context of the user of a call, and return its id."""
+        """Create a context for the user of a call, and return its id."""
         owner = self._owner_of(context)
         begun = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
         receipt = await self._client.contexts.send(begun, context=self._about(owner), recall=False)
@@ -101,7 +101,7 @@ class ContextTaskStore(TaskStore):
         return receipt.context_id
 
     async def save(self, task: Task, context: ServerCallContext) -> None:
-        """Write the new parts of a task: messages, parts of artifacts, its state."""
+        """Store the changes of a task: its new messages, new parts of its artifacts, and its status."""
         owner = self._owner_of(context)
         kept = self._remembered.get((owner, task.id)) or await self._read(task.id, owner)
         if kept is None:
@@ -117,7 +117,7 @@ class ContextTaskStore(TaskStore):
         before = {item.artifact_id: item for item in kept.task.artifacts}
         for artifact in task.artifacts:
             await self._put(artifact, before.get(artifact.artifact_id), kept)
-        # Last, since nothing of a task that has ended changes.
+        # The status is written last: the service refuses changes of a task that has ended.
         if task.status != kept.task.status or task.metadata != kept.task.metadata:
             await self._client.tasks.update(
                 kept.our_id, **_status_of(task, is_new=False), metadata={_KEY: _about(task)}, context_id=kept.context_id
@@ -138,7 +138,7 @@ class ContextTaskStore(TaskStore):
         return copied
 
     async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
-        """Return tasks of the user of a call, those that changed last first."""
+        """Return a page of the tasks of a call's user, those that changed last first."""
         owner = self._owner_of(context)
         indexed = await self._indexed(owner)
         items: list[tuple[int, str]] = []
@@ -192,9 +192,13 @@ class ContextTaskStore(TaskStore):
         return None if kept is None else str(kept.task.context_id)
 
     async def _created(self, task: Task, owner: str) -> _Kept:
+        """Create a task and the record that maps its A2A id to ours, and return the stored state of the task.
+
+        If another call has created it meanwhile, return that one.
+        """
         context_id = await self._context_for(task.context_id, owner)
-        has_ended = _STATES.get(task.status.state) in _ENDS  # then it is written last that it has
-        # The id of the request is that of the task, so that of two who begin it at once there is one.
+        has_ended = _STATES.get(task.status.state) in _ENDS  # then `save` writes the status last
+        # The request id is derived from the task's id. So if two calls create a task at the same time, there is one.
         result = await self._client.tasks.create(
             context_id,
             **({} if has_ended else _status_of(task, is_new=True)),
@@ -221,6 +225,7 @@ class ContextTaskStore(TaskStore):
         return _Kept(task=known, our_id=result.task_id, context_id=context_id)
 
     async def _read(self, task_id: str, owner: str) -> _Kept | None:
+        """Return the stored state of a task, with messages and artifacts; None if the user has no such task."""
         try:
             where = (await self._client.records.get(self._record_id(owner, task_id))).content
             result = await self._client.tasks.get(where["task_id"], context_id=where["context_id"])
@@ -234,7 +239,7 @@ class ContextTaskStore(TaskStore):
         return _Kept(task=task, our_id=result.task.task_id, context_id=result.task.context_id)
 
     async def _put(self, artifact: Artifact, before: Artifact | None, kept: _Kept) -> None:
-        """Write an artifact, or only the parts that are new."""
+        """Store an artifact. If only parts were added to the stored one, append these parts."""
         if artifact == before:
             return
         known = 0 if before is None else len(before.parts)
@@ -244,7 +249,7 @@ class ContextTaskStore(TaskStore):
         await self._client.artifacts.put(kept.our_id, result, append=is_longer, context_id=kept.context_id)
 
     async def _context_for(self, context_id: str, owner: str) -> str:
-        """Return the context that a client means, begun where it is new."""
+        """Return the id of the context that a client names, and create the context if it is new."""
         result = await self._contexts(context_id, owner)
         if result:
             return result[0]
@@ -256,10 +261,10 @@ class ContextTaskStore(TaskStore):
         return receipt.context_id
 
     async def _contexts(self, context_id: str, owner: str) -> _Ids:
-        """Return the contexts of a user, or the one that it means.
+        """Return the ids of all contexts of a user, or only of the one that `context_id` names.
 
-        A context id of the service that is of another agent or user is treated as a name, even if the key could read
-        it.
+        `context_id` may be an id of the service or a client's own name. The id of a context of another agent or user is
+        treated as a name, even if the key could read that context.
         """
         if not context_id:
             contexts = self._client.contexts.get_by_external_id(self._owner(owner), page_size=500)
@@ -274,7 +279,7 @@ class ContextTaskStore(TaskStore):
         return [item.context_id async for item in contexts]
 
     async def _indexed(self, owner: str) -> dict[str, str]:
-        """Return the ids of ours of the tasks of a user, by theirs."""
+        """Return our ids of a user's tasks, by their A2A ids."""
         records = self._client.records.list_by_entity(
             self._entity(owner), semantic_purposes=["task"], with_content=True, page_size=1_000
         )
@@ -302,20 +307,20 @@ class ContextTaskStore(TaskStore):
         return uuid5(UUID(self._entity(owner)), task_id)
 
 
-_Ids = list[str]  # within the class `list` is a method
+_Ids = list[str]  # a name of its own, since `list` is a method within the class
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
-    """A task as it is stored."""
+    """The stored state of a task."""
 
     task: Task
-    our_id: str
-    context_id: str  # ours; the task has the client's
+    our_id: str  # id of the task in the service
+    context_id: str  # id of the context in the service; the task has the client's name for it
 
 
 class _RequestContextBuilder(SimpleRequestContextBuilder):
-    """Begins a context for a message that names none."""
+    """Creates a context for a message that names none, so that the service chooses its id."""
 
     def __init__(self, store: ContextTaskStore) -> None:
         super().__init__(should_populate_referred_tasks=True, task_store=store)
@@ -329,7 +334,7 @@ class _RequestContextBuilder(SimpleRequestContextBuilder):
         context_id: str | None = None,
         task: Task | None = None,
     ) -> RequestContext:
-        """See the SDK."""
+        """Build the context of a request as the SDK does, but create a context first if the message names none."""
         if params is not None and not (context_id or params.message.context_id):
             known = await self._store.context_of(task_id, context) if task_id else None
             context_id = known or await self._store.begin_context(context)
@@ -337,16 +342,16 @@ class _RequestContextBuilder(SimpleRequestContextBuilder):
 
 
 def _status_of(task: Task, *, is_new: bool) -> dict[str, Any]:
-    """Return the state of a task and its message, as ours."""
+    """Return the arguments `state` and `status_message` of `tasks.update` and `tasks.create` for a task's status."""
     state = _STATES.get(task.status.state, "submitted")
     if state == "submitted" and not is_new:
-        state = "working"  # none of ours goes back
+        state = "working"  # our tasks cannot return to "submitted"
     result = _message_input(task.status.message, None, 0) if task.status.HasField("message") else None
     return {"state": state, "status_message": result}
 
 
 def _about(task: Task) -> dict[str, Any]:
-    """Return what our words do not say of a task."""
+    """Return the fields of a task for the metadata: all but its messages and artifacts, which are stored separately."""
     values: dict[str, Any] = MessageToDict(task)
     values.pop("history", None)
     values.pop("artifacts", None)
@@ -355,6 +360,7 @@ def _about(task: Task) -> dict[str, Any]:
 
 
 def _task_of(task: OurTask, history: Iterable[ChatMessage], artifacts: Iterable[OurArtifact]) -> Task:
+    """Return the A2A task of one of our tasks, with its messages and artifacts."""
     result: Task = ParseDict(task.metadata[_KEY], Task())
     for message in history:
         result.history.append(_message_of(message, result))
@@ -366,20 +372,28 @@ def _task_of(task: OurTask, history: Iterable[ChatMessage], artifacts: Iterable[
 
 
 def _message_input(message: Message, task_id: str | None, place: int) -> MessageInput:
+    """Return our message for a message of A2A.
+
+    Args:
+        message: The message.
+        task_id: Our id of its task; None for the message of a status.
+        place: Its position in the task's history, which identifies it if it has no id.
+    """
     values: dict[str, Any] = MessageToDict(message)
     blocks = values.pop("parts", [])
     role: Literal["user", "assistant"] = "user" if message.role == Role.ROLE_USER else "assistant"
     result = _WORDS.message(values, blocks, role=role)
-    if task_id is None:  # of a status, which is no message of the log
+    if task_id is None:  # the message of a status is not stored in the context's log, and needs no id
         return result
-    # With the task in front: another task may have a message of that id.
+    # The id begins with the task's: another task may have a message with the same id.
     ours = f"{task_id}/{message.message_id or place}"[:200]
     return dataclasses.replace(result, message_id=ours, task_id=task_id)
 
 
 def _message_of(message: ChatMessage, task: Task) -> Message:
+    """Return the A2A message of one of our messages, unchanged if this adapter wrote it."""
     result = _WORDS.rest(message)
-    if result is None:  # others wrote it
+    if result is None:  # another program wrote it
         role = "ROLE_USER" if message.role == "user" else "ROLE_AGENT"
         result = {"messageId": message.message_id, "role": role, "contextId": task.context_id, "taskId": task.id}
         return ParseDict(result | {"parts": [{"text": foreign_texts(message)}]}, Message())
@@ -393,13 +407,13 @@ def _header(artifact: Artifact) -> dict[str, Any]:
 
 
 def _artifact_input(artifact: Artifact, *, first: int) -> ArtifactInput:
-    """Return an artifact from a part on; what our words do not say of a part is in its metadata."""
+    """Return our artifact with the parts from `first` on; fields that our parts do not have go into their metadata."""
     parts = []
     for item in artifact.parts[first:]:
         part, left = _piece(MessageToDict(item))
         parts.append(dataclasses.replace(part, metadata={**(part.metadata or {}), _KEY: left}))
     if not parts:
-        parts.append(PartInput(data={}, metadata=NOT_FOUND | {_KEY: None}))  # ours have one at least
+        parts.append(PartInput(data={}, metadata=NOT_FOUND | {_KEY: None}))  # our artifacts need at least one part
     return ArtifactInput(
         parts,
         artifact_id=artifact.artifact_id,
@@ -411,14 +425,14 @@ def _artifact_input(artifact: Artifact, *, first: int) -> ArtifactInput:
 
 def _artifact_of(artifact: OurArtifact) -> Artifact:
     result = artifact.metadata.get(_KEY)
-    if not isinstance(result, dict):  # others made it
+    if not isinstance(result, dict):  # another program wrote it
         result = {"artifactId": artifact.artifact_id, "name": artifact.name, "description": artifact.description}
     lefts = [(part, part.metadata.get(_KEY, _OF_OTHERS)) for part in artifact.parts]
     return ParseDict(result | {"parts": [_block(part, left) for part, left in lefts if left is not None]}, Artifact())
 
 
 def _piece(block: Block) -> tuple[PartInput, Block]:
-    """Return our part for a part of A2A, and the rest. Its metadata may mark it as a secret."""
+    """Return our part for a part of A2A, and the rest of that part; its metadata are kept, since they may mark secrets."""
     metadata: Block = block.get("metadata", {})
     match block:
         case {"text": str(text)} if text:
@@ -434,7 +448,7 @@ def _piece(block: Block) -> tuple[PartInput, Block]:
 
 
 def _block(part: Part, left: Block) -> Block:
-    """Return the part of theirs of a part that `_piece` made, or others."""
+    """Return the A2A part of one of our parts, from `_piece` or from another program, and its rest."""
     if is_redacted(part):
         return {"text": "[redacted]"}
     if part.kind == "text":
@@ -455,10 +469,10 @@ def _token_of(place: tuple[int, str]) -> str:
 
 
 def _place_of(token: str) -> tuple[int, str]:
-    """Return the task after which a page begins.
+    """Return the position of the task after which a page begins: when it changed, and its id.
 
     Raises:
-        InvalidParamsError: it is none of ours.
+        InvalidParamsError: the token is malformed.
     """
     try:
         changed, task_id = json.loads(base64.urlsafe_b64decode(token.encode()))

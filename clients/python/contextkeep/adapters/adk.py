@@ -56,30 +56,29 @@ from contextkeep.values import ChatMessage, Context, Reasoning, Record
 from contextkeep.values import Part as OurPart
 
 SYSTEM = "google-adk"  # the system of the external id of a session: app, user and session, with slashes between them
-USER_SYSTEM = "google-adk-user"  # that all sessions of a user carry
-APP_SYSTEM = "google-adk-app"  # and all of an app
-MEMORY_SYSTEM = "google-adk-memory"  # the context that holds the memory of a user
-_KEY = "google_adk"  # in metadata: what our words do not say
-_BEGUN = "begun"  # the message that begins a session, with its first state
-_KEPT_BYTES_MAX = 48 * 1024  # metadata have 64 KiB
+USER_SYSTEM = "google-adk-user"  # the system of an external id that all sessions of a user have
+APP_SYSTEM = "google-adk-app"  # the system of an external id that all sessions of an app have
+MEMORY_SYSTEM = "google-adk-memory"  # the system of the external id of the context with the memory of a user
+_KEY = "google_adk"  # key in the metadata, for fields of ADK that our messages do not have
+_BEGUN = "begun"  # marks the message that begins a session and has its first state
+_KEPT_BYTES_MAX = 48 * 1024  # bytes of a state in the metadata, which may have 64 KiB
 _PAGE = 500
 _LAG_MAX = 50  # messages after the last stored state, before the state is stored again
-_ATTEMPTS = 10  # to change what others change, too
-_REFERENCES_MAX = 5  # of artifacts that refer to artifacts, in a chain
+_ATTEMPTS = 10  # attempts to change a record while other callers change it
+_REFERENCES_MAX = 5  # length of a chain of artifacts that refer to artifacts
 _MEMORIES_MAX = 10
 
 
 class ContextSessionService(BaseSessionService):
-    """Sessions that are contexts: durable, isolated, found by words and by meaning."""
+    """A session service of ADK that keeps each session as a context, which searches find by words and by meaning."""
 
     def __init__(self, client: AsyncContextClient, *, as_users: bool = False) -> None:
-        """Remember where they are.
+        """Take a client. Makes no call.
 
         Args:
-            client: Of the Context Service; it stays the caller's to close.
-            as_users: Call for the user of each session, whose contexts they are then. It needs the scope `delegate`,
-                or a key of that user. Otherwise the contexts have no owner, and the name of the user is part of their
-                names.
+            client: Client of the Context Service; the caller closes it.
+            as_users: Call for the user of each session, who then owns its context. This needs the scope `delegate`, or
+                a key of that user. If False, the contexts have no owner, and the user's name is a part of their names.
         """
         self._client = client
         self._as_users = as_users
@@ -93,10 +92,10 @@ class ContextSessionService(BaseSessionService):
         state: dict[str, Any] | None = None,
         session_id: str | None = None,
     ) -> Session:
-        """Begin a session; see ADK.
+        """Create a session; see ADK.
 
         Raises:
-            AlreadyExistsError: it is there.
+            AlreadyExistsError: the session exists.
         """
         session_id = (session_id or "").strip() or new_id()
         scopes = _scopes(to_jsonable_python(state or {}, serialize_unknown=True))
@@ -137,7 +136,7 @@ class ContextSessionService(BaseSessionService):
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
-        """Return a session with its events, or the newest of them; None if there is none."""
+        """Return a session with its events, or with those that `config` wants; None if there is no such session."""
         session_id = session_id.strip()
         result, shared = await asyncio.gather(
             self._thread(app_name, user_id, session_id).context(), self._shared(app_name, user_id)
@@ -160,7 +159,7 @@ class ContextSessionService(BaseSessionService):
         )
 
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
-        """Return the sessions of a user, or of all, without their events, the one that was used last at the end."""
+        """Return the sessions of a user or of all users without their events, the one that was used last at the end."""
         if user_id is None and self._as_users:
             raise InputValidationError("sessions that are their users' are listed for one of them")
         name = ExternalId(APP_SYSTEM, app_name) if user_id is None else _user_name(app_name, user_id)
@@ -190,19 +189,19 @@ class ContextSessionService(BaseSessionService):
         return ListSessionsResponse(sessions=sessions)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
-        """Delete the context with all that it has; states of the user and the app stay."""
+        """Delete the context of a session; the states of the user and the app stay."""
         await self._thread(app_name, user_id, session_id.strip()).delete()
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
-        """Return the state of a user, by names without `user:`."""
+        """Return the state of a user; the names are without the prefix `user:`."""
         shared = await self._shared(app_name, user_id)
         return {key.removeprefix("user:"): value for key, value in shared[user_id].items() if key.startswith("user:")}
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Write an event; the same one again is written once.
+        """Write an event, and return it; a repeat with the same event writes nothing.
 
         Raises:
-            SessionNotFoundError: it was deleted.
+            SessionNotFoundError: the session was deleted.
         """
         if event.partial:
             return event
@@ -216,6 +215,11 @@ class ContextSessionService(BaseSessionService):
         return appended
 
     async def _append(self, session: Session, event: Event, message: MessageInput) -> None:
+        """Write the message of an event to the context of its session.
+
+        Raises:
+            SessionNotFoundError: the session has no context.
+        """
         thread = self._thread(session.app_name, session.user_id, session.id)
         for _ in range(2):  # a context that was deleted meanwhile is looked for once more
             context_id = await thread.context_id()
@@ -257,12 +261,15 @@ class ContextSessionService(BaseSessionService):
     async def _state(
         self, context: Context, user_id: str, newest: Sequence[ChatMessage]
     ) -> tuple[dict[str, Any], float]:
-        """Return the state of a session, and when it was used last.
+        """Return the state of a session, and the time when it was used last.
+
+        The state of an earlier message is stored in the context's metadata, unless it is too large. The changes of all
+        later messages are applied to it.
 
         Args:
-            context: Whose metadata have a state as of an earlier message, if it is not too large for them.
-            user_id: Of the session.
-            newest: Messages that were read, up to the newest.
+            context: The context of the session.
+            user_id: The user of the session.
+            newest: The newest messages, if some were read already, the oldest first.
         """
         about = context.metadata.get(_KEY, {})
         kept = about.get("kept", {"seq": 0, "state": {}, "time": context.created_at.timestamp()})
@@ -290,7 +297,7 @@ class ContextSessionService(BaseSessionService):
         return state, updated
 
     async def _keep(self, context: Context, user_id: str, about: dict[str, Any]) -> None:
-        """Keep a state, unless it is too large: then the next one who asks reads the events again."""
+        """Store a state in the context's metadata, unless it is too large; then each reader reads the events again."""
         if len(compact(about)) <= _KEPT_BYTES_MAX:
             await self._client.contexts.update(
                 context.context_id,
@@ -299,11 +306,13 @@ class ContextSessionService(BaseSessionService):
             )
 
     async def _shared(self, app_name: str, user_id: str | None) -> dict[str, dict[str, Any]]:
-        """Return by user what the app and the user have in their states; by "" what the app has.
+        """Return the states of an app and its users, by user: each has the state of the app and that of the user.
+
+        The state of the app alone is at the empty name.
 
         Args:
-            app_name: Which.
-            user_id: The user; default: all users.
+            app_name: Name of the app.
+            user_id: The user; None for all users.
         """
         names = [] if user_id is None else ["state", f"state/{user_id}"]
         records = self._client.records.list_by_entity(
@@ -323,7 +332,11 @@ class ContextSessionService(BaseSessionService):
                 await self._merge(entity_of(app_name, system=APP_SYSTEM), name, delta)
 
     async def _merge(self, entity_node_id: str, name: str, delta: Mapping[str, Any]) -> None:
-        """Change some keys of a JSON record; concurrent changes are not lost."""
+        """Change some keys of a JSON record, and create it if it is missing; concurrent changes are not lost.
+
+        Raises:
+            VersionConflict: other callers changed the record during each attempt.
+        """
         record_id = uuid5(UUID(entity_node_id), name)
         for _ in range(_ATTEMPTS):
             try:
@@ -362,13 +375,13 @@ class ContextSessionService(BaseSessionService):
 
 
 class ContextArtifactService(BaseArtifactService):
-    """Artifacts that are files of working memory, each version one, streamed both ways."""
+    """An artifact service of ADK that keeps each version of an artifact as a file of working memory."""
 
     def __init__(self, client: AsyncContextClient) -> None:
-        """Remember where they are.
+        """Take a client. Makes no call.
 
         Args:
-            client: Of the Context Service; it stays the caller's to close.
+            client: Client of the Context Service; the caller closes it.
         """
         self._client = client
 
@@ -436,6 +449,7 @@ class ContextArtifactService(BaseArtifactService):
         raise InputValidationError(f"{filename} refers to an artifact that refers to another, too often")
 
     async def _loaded(self, entity: str, filename: str, version: int | None) -> Part | None:
+        """Return a stored version of an artifact, or the newest; None if there is none. References are not followed."""
         record_id: str | UUID
         if version is None:
             newest = await self._versions(entity, filename, newest=1)
@@ -457,7 +471,7 @@ class ContextArtifactService(BaseArtifactService):
             return Part.model_validate({"file_data": json.loads(content)})
         media_type = about["mime_type"]
         if not content and media_type == "application/octet-stream" and not about["display_name"]:
-            return None  # what a rewind saves to remove an artifact
+            return None  # ADK saves such an empty version to remove an artifact when it rewinds a session
         return Part(inline_data=Blob(data=content, mime_type=media_type, display_name=about["display_name"]))
 
     async def list_artifact_keys(self, *, app_name: str, user_id: str, session_id: str | None = None) -> list[str]:
@@ -515,7 +529,7 @@ class ContextArtifactService(BaseArtifactService):
         return _artifact_version(record)
 
     async def _versions(self, entity: str, filename: str, *, newest: int = 0) -> list[Record]:
-        """Return the records of an artifact, newest first; 0: of all versions."""
+        """Return the records of an artifact's versions, newest first: as many as `newest` says, or all if it is 0."""
         records: list[Record] = []
         listed = self._client.records.list_by_entity(
             entity, names=[filename], semantic_purposes=["artifact"], page_size=newest or 1_000
@@ -551,7 +565,7 @@ class ContextMemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Add events that are not there yet; one without content is left out."""
+        """Add events that were not added before; events without content are left out."""
         items = [
             message_of(event, session=session_id or "") for event in events if event.content and event.content.parts
         ]
@@ -616,8 +630,8 @@ def message_of(event: Event, *, session: str = "") -> MessageInput:
     """Return the message of an event; `event_of` makes it the same event again.
 
     Args:
-        event: Without its state of the moment (`temp:`), which is not kept.
-        session: Of the message: the sender's name of the sitting it is of.
+        event: The event. Its temporary state (names that begin with `temp:`) is not stored.
+        session: Name of the session in the message.
     """
     result = _dumped(event)
     return _WORDS.message(
@@ -632,11 +646,11 @@ def message_of(event: Event, *, session: str = "") -> MessageInput:
 
 
 def event_of(message: ChatMessage, *, app_name: str) -> Event:
-    """Return the event of a message, as it was; of one that others wrote, what ADK says for it.
+    """Return the event that a message was written for; for a message of another program, an event with its content.
 
     Args:
-        message: Of a context.
-        app_name: The author of messages of an assistant without a name.
+        message: A message of a context.
+        app_name: The author of the event, if the message is an assistant's without a name.
     """
     result = _WORDS.rest(message)
     if result is None:
@@ -710,7 +724,7 @@ _WORDS = Pieces(_KEY, part_of=_piece, block_of=_block)
 
 
 def _in_their_words(message: ChatMessage) -> list[dict[str, Any]]:
-    """Return the pieces of content of a message that others wrote."""
+    """Return the content of a message that another program wrote, as pieces of ADK's content."""
     blocks: list[dict[str, Any]] = [{"text": message.content}] if message.content else []
     for part in message.parts:
         if part.tool_call is not None:
@@ -730,7 +744,7 @@ def _is_begun(message: ChatMessage) -> bool:
 
 
 def _delta_of(message: ChatMessage) -> Mapping[str, Any]:
-    """Return what a message changes in the state of its session."""
+    """Return the changes that a message makes in the state of its session."""
     if _is_begun(message):
         state: dict[str, Any] = message.parts[0].data["state"]
         return state
@@ -738,7 +752,7 @@ def _delta_of(message: ChatMessage) -> Mapping[str, Any]:
 
 
 def _scopes(delta: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a delta by whose state it is, without the prefixes; that of the moment is in none."""
+    """Return the changes of a state by scope ("app", "user" and "session"), without prefixes; `temp:` is left out."""
     scopes: dict[str, dict[str, Any]] = {"app": {}, "user": {}, "session": {}}
     for key, value in delta.items():
         scope, colon, name = key.partition(":")
@@ -756,10 +770,10 @@ def _time_of(message: ChatMessage) -> float:
 
 
 def _referred(part: Any, app_name: str, user_id: str, session_id: str | None) -> Any:
-    """Return what an artifact refers to.
+    """Return the parsed URI of the artifact that an artifact refers to.
 
     Raises:
-        InputValidationError: There is nothing there, or it belongs to another user or session.
+        InputValidationError: the URI is malformed, or names an artifact of another app, user or session.
     """
     uri = parse_artifact_uri(part.file_data.file_uri)
     if not uri:
@@ -770,7 +784,11 @@ def _referred(part: Any, app_name: str, user_id: str, session_id: str | None) ->
 
 
 def _entity(app_name: str, user_id: str, filename: str, session_id: str | None) -> str:
-    """Return whose an artifact is: with `user:` in front of its name the user's, else the session's."""
+    """Return the id of the entity that has an artifact: the user if its name begins with `user:`, else the session.
+
+    Raises:
+        InputValidationError: the artifact belongs to a session, and none is given.
+    """
     if filename.startswith("user:"):
         return _user_entity(app_name, user_id)
     if session_id is None:
@@ -787,7 +805,7 @@ def _session_entity(app_name: str, user_id: str, session_id: str) -> str:
 
 
 def _version_id(entity: str, filename: str, version: int) -> UUID:
-    """Return the id of a version, so that of two who write it one does."""
+    """Return the id of a version's record. It is fixed, so that only one of two concurrent writers gets a number."""
     return uuid5(UUID(entity), f"{version}/{filename}")
 
 

@@ -1,10 +1,10 @@
-"""The memory tool of Anthropic's SDK: the files that a model keeps are records of working memory.
+"""The memory tool of Anthropic's SDK. It stores the files that a model keeps as records of working memory.
 
     memory = AsyncMemoryTool("user-4711", AsyncContextClient())
     runner = anthropic.beta.messages.tool_runner(model=..., max_tokens=..., messages=[...], tools=[memory])
     await runner.until_done()
 
-What a model reads of its commands is what the SDK's own tool says, word for word: models are trained on it.
+The answers to a model's commands have the texts of the SDK's own tool, word for word: models are trained on them.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from contextkeep.values import Record
 
 SYSTEM = "anthropic"  # namespace of the names of memories
 ROOT = "/memories"
-_PATH_CHARS_MAX = 512  # of the name of a record
+_PATH_CHARS_MAX = 512  # characters of a path, which is the name of a record
 _LINES_MAX = 999_999
 _NUMBER_WIDTH = 6
 _LEVELS_SHOWN = 2
 _OCCURRENCES_SHOWN = 20
-_SNIPPET_LINES = 2  # before and after a change
+_SNIPPET_LINES = 2  # lines that are shown before and after a change
 
 
 class MemoryTool(BetaAbstractMemoryTool):
@@ -88,7 +88,7 @@ class MemoryTool(BetaAbstractMemoryTool):
 
 
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The memory tool: durable, isolated, found by words, and by meaning where the service has an embedder."""
+    """The memory tool. Its files are durable; searches find them by words, and by meaning if there is an embedder."""
 
     def __init__(
         self,
@@ -100,10 +100,10 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         """Name a memory.
 
         Args:
-            name: Whose it is: of a user, an agent, a project. A UUID is that of a node in the graph, which has the
-                files then.
-            client: Of the Context Service; it stays the caller's to close.
-            cache_control: Of the SDK.
+            name: Name of the memory, such as that of a user, an agent or a project. A UUID is the id of a node in the
+                graph, and the files are then records of that node.
+            client: Client of the Context Service; the caller closes it.
+            cache_control: Passed to the SDK's base class.
         """
         super().__init__(cache_control=cache_control)
         self.entity_node_id = entity_of(name, system=SYSTEM)
@@ -142,12 +142,16 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 class _Memory:
-    """What the commands do; arguments are of a model, and may be anything."""
+    """The commands of both tools. Their arguments come from a model, so each may have any type.
+
+    Each command returns the text for the model, and raises `ToolError` with a text for the model if it fails.
+    """
 
     def __init__(self, entity_node_id: str) -> None:
         self._files = Files(entity_node_id, purpose="memory")
 
     def view(self, path: Any, view_range: Any) -> Steps[str]:
+        """Return a file with line numbers, or the list of a folder's contents."""
         path = _path(path)
         record = yield from self._files.find(path)
         if record is not None:
@@ -167,6 +171,7 @@ class _Memory:
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: Any, old: Any, new: Any) -> Steps[str]:
+        """Replace the only occurrence of a text in a file, and return the changed lines."""
         path, old, new = _path(path), _text("old_str", old), _text("new_str", new)
         changed_line = 0
 
@@ -182,6 +187,7 @@ class _Memory:
         return "\n".join([header, *_numbers(snippet, first + 1)])
 
     def insert(self, path: Any, line: Any, inserted: Any) -> Steps[str]:
+        """Insert a text after a line of a file; line 0 is the beginning."""
         path, inserted = _path(path), _text("insert_text", inserted)
 
         def edit(text: str) -> str:
@@ -205,6 +211,7 @@ class _Memory:
         return f"Successfully deleted {path}"
 
     def rename(self, path: Any, to: Any) -> Steps[str]:
+        """Move a file or a folder to a path that is free."""
         path, to = _path(path), _file(to)
         if path == ROOT:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
@@ -222,6 +229,11 @@ class _Memory:
         return "All memory cleared"
 
     def _edited(self, path: str, edit: Any) -> Steps[str]:
+        """Change a file by `edit`, and return its new text.
+
+        Raises:
+            ToolError: the path is a folder, or does not exist.
+        """
         try:
             return (yield from self._files.rewrite(path, edit))
         except RecordNotFound as error:
@@ -230,13 +242,18 @@ class _Memory:
             raise ToolError(f"The path {path} does not exist. Please provide a valid path.") from error
 
     def _folders_of(self, path: str) -> Steps[None]:
+        """Check that no file stands where a path needs a folder.
+
+        Raises:
+            ToolError: there is such a file.
+        """
         above = yield from self._files.file_above(path)
         if above is not None:
             raise ToolError(f"{above} is a file, not a directory")
 
 
 def _told(steps: Steps[str]) -> Steps[str]:
-    """Tell the model what it can mend; what it cannot is the caller's."""
+    """Turn errors about the model's arguments into errors that the model sees; the caller gets all other errors."""
     try:
         return (yield from steps)
     except (InvalidArgument, LimitExceeded) as error:
@@ -244,10 +261,10 @@ def _told(steps: Steps[str]) -> Steps[str]:
 
 
 def _path(value: Any) -> str:
-    """Return a path below the root in its one spelling.
+    """Return a path below the root in its normal form, without empty or `.` segments.
 
     Raises:
-        ToolError: it leads elsewhere, or is none.
+        ToolError: it is no path, leads out of the root, or has characters that are not allowed.
     """
     path = _text("path", value)
     segments = [item for item in path.split("/") if item not in ("", ".")]
@@ -280,7 +297,11 @@ def _text(field: str, item: Any) -> str:
 
 
 def _only(path: str, text: str, old: str) -> int:
-    """Return where the only occurrence of `old` is."""
+    """Return the position of the only occurrence of `old` in a text.
+
+    Raises:
+        ToolError: `old` is empty, does not occur, or occurs more than once.
+    """
     if not old:
         raise ToolError("`old_str` is empty")
     places = list(_places(text, old))
@@ -303,6 +324,11 @@ def _places(text: str, old: str) -> Iterator[int]:
 
 
 def _numbered(path: str, text: str, view_range: Any) -> str:
+    """Return the lines of a file in a range, with their numbers; `view_range` is `[first, last]`, and -1 is the end.
+
+    Raises:
+        ToolError: the file has too many lines.
+    """
     lines, first = text.split("\n"), 1
     if len(lines) > _LINES_MAX:
         raise ToolError(f"File {path} exceeds maximum line limit of {_LINES_MAX:,} lines.")

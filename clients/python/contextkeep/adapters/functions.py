@@ -31,17 +31,18 @@ from contextkeep.errors import (
 )
 from contextkeep.values import QueriedContext, Tool
 
-# Tools of the service that are offered, those of the second line where a context is bound.
+# The tools of the service that are offered. Those of the second line are offered only if a context is bound.
 _OF_MEMORY = ("wm_list", "wm_search", "wm_read", "wm_upload", "wm_archive")
 _OF_CONTEXT = ("context_recall", "context_search", "context_read", "context_send")
 _BOUND = ("entity_node_id", "context_id")  # arguments that a caller may bind
-# What a model can mend, or has to know; the rest is the caller's.
+# Errors that a model gets as an answer, since it can correct its call or must know them. Others are raised.
 _TOLD = (
     *(InvalidArgument, NotFound, AlreadyExists, FailedPrecondition, OutOfRange, ResourceExhausted),
     *(PermissionDenied, Aborted),
 )
 
-# Questions by the family of sources that they search; "": all default sources.
+# The query functions, each with the family of sources that it searches and its description. An empty family searches
+# all default sources.
 _QUERIES = {
     "query_context": (
         "",
@@ -94,6 +95,8 @@ _QUERY_PARAMETERS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Described:
+    """The fields that functions for the sync and the async client share."""
+
     name: str
     description: str
     parameters: dict[str, Any]  # the JSON schema of its arguments
@@ -103,15 +106,16 @@ class _Described:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function(_Described):
-    """A function for a model. What it returns is JSON; `error` in it says what a model can mend."""
+    """A function for a model. It returns JSON; a member `error` describes an error that the model can correct."""
 
     _client: ContextClient = field(repr=False)
 
     def __call__(self, **arguments: Any) -> dict[str, Any]:
-        """Call it with a model's arguments.
+        """Call the function with a model's arguments, and return its answer.
 
         Raises:
-            ContextKeepError: what the caller has to know: the service does not answer, the key is not valid.
+            ContextKeepError: an error that the model cannot correct: the service does not answer, or the key is not
+                valid.
         """
         return done(self._client, _answered(self._asked(arguments)))
 
@@ -134,15 +138,15 @@ class Bound(TypedDict, total=False):
     entity_node_id: str | UUID | None
     context_id: str | UUID | None  # context to recall, search, read and write; default: no functions of contexts
     agent_id: str  # agent whose policy applies to queries
-    subject_user_id: str  # for which user a key without one calls
+    subject_user_id: str  # the user to call for, with a key that has no user
 
 
 def functions(client: ContextClient, *, read_only: bool = False, **bound: Unpack[Bound]) -> list[Function]:
-    """Return what a model may be offered: `query_context` and its split tools, working memory, recall.
+    """Return functions for a model: `query_context` and its variants for one family, working memory, and recall.
 
     Args:
-        client: Of the Context Service; it stays the caller's to close.
-        read_only: Leave out those that write.
+        client: Client of the Context Service; the caller closes it.
+        read_only: Leave out functions that write.
         **bound: The fields of `Bound`.
     """
     described = done(client, _described(bound, read_only=read_only))
@@ -158,7 +162,7 @@ async def functions_async(
 
 
 def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
-    """Return the fields of all functions."""
+    """Return the fields of all functions; arguments that the caller binds are removed from their schemas."""
     bound = {name: str(value) for name, value in given.items() if value is not None}
     result: list[dict[str, Any]] = [
         {
@@ -191,6 +195,16 @@ def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
 
 
 def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+    """Ask context query with a model's arguments, and return its hits and how each provider answered.
+
+    Args:
+        family: Family of the sources to search; empty for all default sources.
+        bound: Values that the caller binds, by the names of `Bound`.
+        arguments: The model's arguments.
+
+    Raises:
+        InvalidArgument: an argument is unknown, missing, or of a wrong type.
+    """
     if unknown := sorted(set(arguments) - set(_QUERY_PARAMETERS["properties"])):
         raise InvalidArgument(f"there is no argument {', '.join(unknown)}")
     if not isinstance(arguments.get("query"), str):
@@ -229,6 +243,7 @@ def _executed(
 
 
 def _answered(steps: Steps[dict[str, Any]]) -> Steps[dict[str, Any]]:
+    """Run the steps of a function, and return an error that a model can correct as its answer."""
     try:
         return (yield from steps)
     except _TOLD as error:

@@ -1,11 +1,12 @@
-"""Checkpoints of LangGraph: a thread is a context, and what its steps said is a conversation that is found.
+"""Checkpoints of LangGraph: a thread is stored in contexts, and its messages are found like any conversation.
 
     with ContextClient() as client:
         graph = builder.compile(checkpointer=ContextSaver(client))
 
-A thread has one context with the elements of its lists, such as its messages, each once (`_langgraph_lists`), and one
-for each namespace with its checkpoints, what tasks wrote, and all other values. The latter name the former: so
-a process that dies between the two leaves messages that no checkpoint has, and no checkpoint without its messages.
+A thread has one context with the elements of its lists, such as its messages, each stored once (`_langgraph_lists`). It
+has one further context for each namespace, with checkpoints, the writes of tasks, and all other values. Checkpoints
+refer to lists, and the lists are written first. So a process that dies between the two leaves messages without a
+checkpoint, but no checkpoint without its messages.
 """
 
 from __future__ import annotations
@@ -52,16 +53,16 @@ from contextkeep.values import ChatMessage
 
 __all__ = ["ContextSaver", "ContextStore"]
 
-SYSTEM = "langgraph"  # of the external id of a thread's conversation, whose id is the thread's
-STATE_SYSTEM = "langgraph-state"  # of that of a namespace's checkpoints
+SYSTEM = "langgraph"  # the system of the external id of a thread's lists; the id is that of the thread
+STATE_SYSTEM = "langgraph-state"  # the system of the external id of a namespace's checkpoints
 
 _AT_ONCE = 500  # messages that one call writes, reads or retracts
-_FEW = 16
-_INLINE_MAX = 1_000  # characters of a text that stands in its checkpoint
-_SETTLED = timedelta(minutes=1)
-_THREADS_MAX = 64  # whose lists stay in memory, the last ones used
-_KNOWN_MAX = 1_000  # checkpoints of a namespace that are known to be stored
-_WAITING_MAX = 1_000  # checkpoints of a namespace for which writes wait
+_FEW = 16  # newest messages that are read first
+_INLINE_MAX = 1_000  # characters of a text that is stored inside its checkpoint
+_SETTLED = timedelta(minutes=1)  # lists newer than this are kept: a checkpoint that is stored next may refer to them
+_THREADS_MAX = 64  # threads whose lists stay in memory: those that were used last
+_KNOWN_MAX = 1_000  # checkpoints of a namespace that are remembered as stored
+_WAITING_MAX = 1_000  # checkpoints of a namespace that are not stored yet, and for which writes wait
 _STRATEGIES = ("keep_latest", "delete")
 
 
@@ -71,19 +72,19 @@ class ContextSaver(BaseCheckpointSaver[str]):
     def __init__(
         self, client: ContextClient, *, serde: SerializerProtocol | None = None, subject_user_id: str = ""
     ) -> None:
-        """Take a client; nothing is to be set up.
+        """Take a client; the saver needs no setup.
 
         Args:
-            client: Of the Context Service; it stays the caller's to close. Calls that are awaited use it in a thread.
-            serde: The serializer of LangGraph. Default: its default, with JSON and msgpack.
-            subject_user_id: For which user a key without one calls; it needs the scope `delegate`.
+            client: Client of the Context Service; the caller closes it. Async methods use it in a thread.
+            serde: Serializer for values. Default: LangGraph's default, with JSON and msgpack.
+            subject_user_id: The user to call for, with a key that has no user and has the scope `delegate`.
         """
         super().__init__(serde=serde)
         self._client = client
         self._subject = subject_user_id
         self._logs: OrderedDict[str, _Log] = OrderedDict()
         self._lists: OrderedDict[str, Lists] = OrderedDict()
-        self._lock = threading.Lock()  # over these two; never held while a call is made
+        self._lock = threading.Lock()  # guards the two dicts above; never held while a call is made
 
     # -- reading --
 
@@ -113,9 +114,10 @@ class ContextSaver(BaseCheckpointSaver[str]):
         """Yield checkpoints, the newest first.
 
         Args:
-            config: The thread, namespace and checkpoint to list, as far as it names them. Default: all.
-            filter: What their metadata must have.
-            before: Only those that are older than the one it names.
+            config: The thread, namespace and checkpoint to list; those that it does not name are not restricted.
+                Default: all.
+            filter: Keys and values that the metadata of a checkpoint must have.
+            before: List only checkpoints that are older than the one that this config names.
             limit: Maximum number of checkpoints. Default: all.
         """
         wanted = None if config is None else get_checkpoint_id(config)
@@ -137,7 +139,10 @@ class ContextSaver(BaseCheckpointSaver[str]):
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """Return what each channel got since its last snapshot, along the ancestors of a checkpoint, in one reading."""
+        """Return, for each channel, its last snapshot before a checkpoint and the writes since.
+
+        The ancestors of the checkpoint are read once for all channels.
+        """
         writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
         seeds: dict[str, Any] = {}
         target = self.get_tuple(config) if channels else None
@@ -195,7 +200,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Store what a task wrote on the way to the next checkpoint; the same task again changes nothing."""
+        """Store the writes of a task after a checkpoint; a repeat for the same task changes nothing."""
         thread_id, namespace = _thread_of(config)
         checkpoint_id = config["configurable"]["checkpoint_id"]
         messages: list[MessageInput] = []
@@ -213,7 +218,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             self._state(thread_id, namespace).append_writes(messages, checkpoint_id)
 
     def delete_thread(self, thread_id: str) -> None:
-        """Delete all that a thread has; there is a receipt of it."""
+        """Delete all contexts of a thread."""
         contexts = self._client.contexts.list(
             metadata_contains={KEY: {"thread": str(thread_id)}}, subject_user_id=self._subject
         )
@@ -226,17 +231,20 @@ class ContextSaver(BaseCheckpointSaver[str]):
             )
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete the checkpoints of runs, with what they wrote and what only they had. It reads all threads."""
+        """Delete the checkpoints of runs, the writes after them, and the values that no other checkpoint has.
+
+        This reads all threads.
+        """
         runs = set(run_ids)
         for thread_id in {log.thread_id for log in self._states(None)} if runs else ():
             self._retract(thread_id, lambda _, row: row.metadata.get("run_id") in runs)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Delete old checkpoints, with what only they had.
+        """Delete old checkpoints of threads, and the values that no other checkpoint has.
 
         Args:
-            thread_ids: Whose.
-            strategy: "keep_latest": all but the newest of each namespace; "delete": all.
+            thread_ids: Ids of the threads.
+            strategy: "keep_latest" keeps the newest checkpoint of each namespace; "delete" keeps none.
 
         Raises:
             ValueError: there is no such strategy.
@@ -257,7 +265,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             self._retract(thread_id, is_old)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all that a thread has to another one, which has nothing yet."""
+        """Copy all messages of a thread to another thread, which must be empty."""
         source, target = str(source_thread_id), str(target_thread_id)
         lists = self._conversation(source)
         states = list(self._states({"configurable": {"thread_id": source}}))
@@ -268,7 +276,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             to.append(_again(message) for message in log.oldest_first())
 
     def get_next_version(self, current: str | None, channel: None) -> str:
-        """Return the version after another one; a random part keeps branches apart."""
+        """Return the version that follows another one; a random part makes versions of different branches differ."""
         number = 0 if current is None else int(str(current).split(".")[0])
         return f"{number + 1:032}.{random.random():016}"  # noqa: S311 - no secret
 
@@ -343,6 +351,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         return self._log(ExternalId(SYSTEM, name), {"thread": thread_id, "of": "lists"})
 
     def _log(self, name: ExternalId, about: Mapping[str, str]) -> _Log:
+        """Return the log with an external id, from memory or new; logs that were used longest ago are forgotten."""
         with self._lock:
             log = self._logs.setdefault(f"{name.system}/{name.id}", _Log(self._client, self._subject, name, about))
             self._logs.move_to_end(f"{name.system}/{name.id}")
@@ -351,7 +360,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             return log
 
     def _states(self, config: RunnableConfig | None) -> Iterator[_Log]:
-        """Yield the logs that a config may mean: of a namespace, a thread, or all."""
+        """Yield the logs of checkpoints that match a config: of one namespace, of one thread, or all."""
         values = {} if config is None else config["configurable"]
         if values.get("checkpoint_ns") is not None:
             yield self._state(str(values["thread_id"]), values["checkpoint_ns"])
@@ -367,7 +376,12 @@ class ContextSaver(BaseCheckpointSaver[str]):
     def _store_lists(
         self, thread_id: str, log: _Log, checkpoint: Checkpoint, new_versions: ChannelVersions
     ) -> tuple[Sequence[MessageInput], dict[str, Any]]:
-        """Store the lists of a checkpoint; return the messages of its other values, and where each of all is."""
+        """Store the lists of a checkpoint.
+
+        Returns:
+            The messages of its other values, to be stored with the checkpoint; and for each channel, the value itself
+            (`value`), the key of its list (`list`), or the key of its message (`at`).
+        """
         messages: list[MessageInput] = []
         values: dict[str, Any] = {}
         for channel, value in checkpoint["channel_values"].items():
@@ -399,7 +413,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             lists.latest[channel] = key
 
     def _lists_of(self, thread_id: str, keys: Iterable[str] = ()) -> Lists:
-        """Return the lists of a thread, read until these are among them, or to the end."""
+        """Return the lists of a thread; if one of `keys` is not in memory, read the messages written since."""
         log = self._conversation(thread_id)
         with self._lock:
             lists = self._lists.setdefault(thread_id, Lists())
@@ -415,6 +429,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         return lists
 
     def _tuple(self, thread_id: str, namespace: str, log: _Log, item: _Found) -> CheckpointTuple:
+        """Return a stored checkpoint in LangGraph's form, with its values and the writes after it."""
         log.know(item.checkpoint_id)
         values = self._values(thread_id, log, item)
         return CheckpointTuple(
@@ -426,7 +441,14 @@ class ContextSaver(BaseCheckpointSaver[str]):
         )
 
     def _values(self, thread_id: str, log: _Log, value: _Found, *, only: set[str] | None = None) -> dict[str, Any]:
-        """Return the values of a checkpoint's channels, or of some of them, as far as it has them."""
+        """Return the values of a checkpoint's channels by their names; values that were deleted are left out.
+
+        Args:
+            thread_id: Id of the thread.
+            log: The log with the checkpoint.
+            value: The checkpoint.
+            only: Names of the wanted channels; None returns all.
+        """
         fields = {name: at for name, at in value.body["values"].items() if only is None or name in only}
         lists = self._lists_of(thread_id, [at["list"] for at in fields.values() if "list" in at])
         values: dict[str, Any] = {}
@@ -448,7 +470,9 @@ class ContextSaver(BaseCheckpointSaver[str]):
         for message in sorted(item.writes, key=lambda row: row.seq):
             about = _about(message)
             name = writes_sort_key(about["path"], about["task"], about["place"])
-            if about["place"] < 0 or name not in kept:  # of an error, an interrupt, a resume the last one counts
+            # LangGraph gives an error, an interrupt or a resume a negative place, and its last write counts. For other
+            # writes the first one counts, since a repeated task writes the same again.
+            if about["place"] < 0 or name not in kept:
                 kept[name] = message
         return [
             (about["task"], about["channel"], self.serde.loads_typed(_payload(log, kept[name])))
@@ -457,7 +481,12 @@ class ContextSaver(BaseCheckpointSaver[str]):
         ]
 
     def _retract(self, thread_id: str, is_doomed: Callable[[int, _Found], bool]) -> None:
-        """Retract checkpoints of a thread, the writes after them, and the values that no other checkpoint has."""
+        """Retract checkpoints of a thread, the writes after them, and the values that no other checkpoint has.
+
+        Args:
+            thread_id: Id of the thread.
+            is_doomed: Says whether to retract a checkpoint; its first argument is the position, from the newest.
+        """
         kept_lists: set[str] = set()
         some = False
         for log in list(self._states({"configurable": {"thread_id": thread_id}})):
@@ -476,7 +505,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
                 )
         if not some:
             return
-        lists = self._lists_of(thread_id, ["all of them"])
+        lists = self._lists_of(thread_id, ["all of them"])  # no list has this key, so all messages are read
         with lists.lock:
             reached = lists.reached(kept_lists)
             conversation = self._conversation(thread_id)
@@ -522,7 +551,7 @@ class _Found:
 
 
 class _Log:
-    """A context of a thread: found by its external id, begun by its first message."""
+    """A context of a thread, used as a log of messages: found by its external id, created by its first message."""
 
     def __init__(self, client: ContextClient, subject: str, name: ExternalId, about: Mapping[str, str]) -> None:
         self.thread_id = about["thread"]
@@ -532,13 +561,13 @@ class _Log:
         self._name = name
         self._about = about
         self._context_id: str | None = None
-        self._lock = threading.Lock()  # over the next two; never held while a call is made
+        self._lock = threading.Lock()  # guards the next two; never held while a call is made
         self._known: OrderedDict[str, None] = OrderedDict()  # checkpoints that are stored
-        # Messages to append after checkpoints that are not stored yet
+        # Messages of writes, by the id of a checkpoint that is not stored yet: they are appended after it.
         self._waiting: OrderedDict[str, list[MessageInput]] = OrderedDict()
 
     def context_id(self) -> str | None:
-        """Return its id; None if nothing was written yet."""
+        """Return the id of the context; None if it has no message yet."""
         if self._context_id is None:
             contexts = self._client.contexts.get_by_external_id(self._name, subject_user_id=self._subject)
             context = own_context(contexts, self._subject)
@@ -546,7 +575,7 @@ class _Log:
         return self._context_id
 
     def append(self, messages: Iterable[MessageInput]) -> None:
-        """Write messages in their order: in one call as many as fit one, all or none."""
+        """Write messages in their order, `_AT_ONCE` in a call; each call writes all its messages or none."""
         left = iter(messages)
         while some := list(islice(left, _AT_ONCE)):
             receipt = self._client.contexts.append(
@@ -566,10 +595,11 @@ class _Log:
         self.append(waiting)
 
     def append_writes(self, messages: list[MessageInput], checkpoint_id: str) -> None:
-        """Write what a task wrote after a checkpoint, once the checkpoint is stored.
+        """Write the writes of a task after a checkpoint; if the checkpoint is not stored yet, keep them until it is.
 
-        A run saves in the background, its writes at once and its checkpoints one after the other; in front of its
-        checkpoint a write would not be found. One whose checkpoint is never stored is of no use to anybody.
+        A run saves in the background: its writes immediately, and its checkpoints one after the other. So a write may
+        come before its checkpoint, and readers would not find it there. A write whose checkpoint is never stored is not
+        needed.
         """
         with self._lock:
             known = checkpoint_id in self._known
@@ -595,11 +625,11 @@ class _Log:
             self._known.popitem(last=False)
 
     def oldest_first(self, *, seq_from: int = 1) -> Iterator[ChatMessage]:
-        """Yield its messages from a `seq` on."""
+        """Yield the messages from a `seq` on, in their order."""
         yield from self._listed(seq_from=seq_from, page_size=_AT_ONCE)
 
     def newest_first(self) -> Iterator[ChatMessage]:
-        """Yield its messages from the last one back: a few at first, since few are mostly enough."""
+        """Yield the messages from the last one back. A few are read at first, since few are usually enough."""
         last = 0
         for message in islice(self._listed(newest_first=True, page_size=_FEW), _FEW):
             last = message.seq
@@ -617,7 +647,7 @@ class _Log:
             self._context_id = None
 
     def get(self, message_id: str) -> ChatMessage | None:
-        """Return a message, or None."""
+        """Return the message with an id, or None if there is none."""
         context_id = self.context_id()
         if context_id is None:
             return None
@@ -655,7 +685,11 @@ def _about(message: ChatMessage) -> dict[str, Any]:
 
 
 def _payload(log: _Log, message: ChatMessage) -> tuple[str, bytes]:
-    """Return the kind and the bytes that a message carries, with those that go before it."""
+    """Return the kind and the bytes that a message carries, joined with the pieces that were written before it.
+
+    Raises:
+        MessageNotFound: a piece was deleted.
+    """
     kind, last = message.parts[0].data
     cuts = [last]
     for message_id in reversed(_about(message).get("pieces", ())):
@@ -667,7 +701,7 @@ def _payload(log: _Log, message: ChatMessage) -> tuple[str, bytes]:
 
 
 def _again(message: ChatMessage) -> MessageInput:
-    """Return a message to be written elsewhere."""
+    """Return a copy of a message, to be written to another context."""
     role: Any = message.role
     return MessageInput(
         message.content,
@@ -702,7 +736,7 @@ def _digest(text: str) -> str:
 
 
 def _is_inline(value: Any) -> bool:
-    """Return whether a value is JSON as it is, and short."""
+    """Say whether a value is short, and stays the same when it is stored as JSON in the checkpoint."""
     if isinstance(value, str):
         return len(value) <= _INLINE_MAX and value.isprintable()
     if isinstance(value, float):
@@ -713,7 +747,7 @@ def _is_inline(value: Any) -> bool:
 
 
 def _has(metadata: Any, wanted: Any) -> bool:
-    """Return whether JSON contains other JSON, as Postgres' `@>` has it of objects."""
+    """Say whether JSON contains other JSON, as the operator `@>` of Postgres does for objects."""
     if isinstance(wanted, dict) and isinstance(metadata, dict):
         return all(name in metadata and _has(metadata[name], value) for name, value in wanted.items())
     return bool(metadata == wanted)

@@ -1,7 +1,7 @@
-"""Moving in: what a framework has kept in a database of its own, written through its adapter.
+"""Moves the data of a framework from its own database into contexts, through the framework's adapter.
 
-Each source reads with the framework's own classes or its own tables, thread by thread, oldest first. Again is harmless:
-rows that exist already are not written twice, so an interrupted move can be repeated.
+Each source reads with the framework's own classes or from its own tables, thread by thread, oldest first. A repeat is
+harmless: rows that exist already are not written again, so an interrupted move can be repeated.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from contextkeep.errors import ContextKeepError
 
 @dataclass(frozen=True, slots=True)
 class MoveResult:
-    """What became of one thread or session."""
+    """The outcome of the move of one thread or session."""
 
     name: str
-    count: int  # of checkpoints or items that it has there
-    written: int  # that this move wrote; of a dry run, that it would write
-    error: str = ""  # why it was left as it is; empty: it is here
+    count: int  # number of checkpoints or items in the framework's database
+    written: int  # number of them that this move wrote, or that a dry run would write
+    error: str = ""  # why the thread was not moved; empty if it was
 
 
 class FrameworkStore(Protocol):
-    """Where a framework keeps its own."""
+    """A framework's own database."""
 
     def names(self) -> list[str]:
         """Return the names of all threads or sessions."""
 
     def move(self, name: str, *, dry_run: bool) -> MoveResult:
-        """Write one of them, as far as it is not here."""
+        """Write the parts of a thread or session that are not stored here yet."""
 
 
 @contextmanager
@@ -46,9 +46,9 @@ def langgraph(url: str, client: ContextClient, *, subject_user_id: str = "") -> 
     """Open the checkpoints of LangGraph's `PostgresSaver`, or of its `SqliteSaver`, for the block.
 
     Args:
-        url: Of Postgres; otherwise the path of a file of SQLite.
-        client: Of the Context Service.
-        subject_user_id: Whose the threads are, for a key without a user.
+        url: URL of a Postgres database, or the path of a SQLite file.
+        client: Client of the Context Service.
+        subject_user_id: The user who will own the threads, with a key that has no user.
     """
     from contextkeep.adapters.langgraph import ContextSaver
 
@@ -101,7 +101,8 @@ class _LangGraph:
             for task_id, channel, value in writes:
                 tasks[task_id].append((channel, value))
             for order, (task_id, wrote) in enumerate(tasks.items()):
-                # Their paths are not told, but the order that these make is.
+                # LangGraph returns the writes sorted by the paths of their tasks, but without the paths. So the order
+                # takes the place of the paths.
                 self._ours.put_writes(_config_of(name, namespace, checkpoint_id), wrote, task_id, f"{order:06}")
         return MoveResult(name, len(there), written)
 
@@ -123,10 +124,10 @@ def openai_agents(
     """Open the sessions of OpenAI Agents' `SQLAlchemySession`, or of its `SQLiteSession`, for the block.
 
     Args:
-        url: As SQLAlchemy has it; without a scheme the path of a file of SQLite.
-        client: Of the Context Service.
-        run: Runs a coroutine where the client is at home, and returns what it returns.
-        subject_user_id: Whose the sessions are, for a key without a user.
+        url: URL of a database, as for SQLAlchemy; without a scheme, the path of a SQLite file.
+        client: Client of the Context Service.
+        run: Runs a coroutine in the event loop of the client, and returns its result.
+        subject_user_id: The user who will own the sessions, with a key that has no user.
     """
     if "://" in url:
         import sqlalchemy
@@ -180,8 +181,8 @@ def google_adk(url: str, client: AsyncContextClient, run: Callable[[Any], Any]) 
     """Open the sessions of Google ADK's `DatabaseSessionService` for the block.
 
     Args:
-        url: As that service has it, with a driver that is awaited.
-        client: Of the Context Service.
+        url: URL of the database, as that service takes it, with an async driver.
+        client: Client of the Context Service.
         run: See `openai_agents`.
     """
     from google.adk.sessions import DatabaseSessionService

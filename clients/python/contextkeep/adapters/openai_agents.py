@@ -53,7 +53,7 @@ class ContextSession(SessionABC):
 
         Args:
             session_id: The caller's own, up to 400 characters. Each tenant, and each user of it, has its own.
-            client: Of the Context Service; it stays the caller's to close.
+            client: Client of the Context Service; the caller closes it.
             session_settings: Of the SDK: `limit` is how many of the newest items a run sees.
             subject_user_id: For which user a key without one calls; it needs the scope `delegate`.
         """

@@ -48,7 +48,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
 
         Args:
             session_id: The caller's own.
-            client: Of the Context Service; it stays the caller's to close.
+            client: Client of the Context Service; the caller closes it.
         """
         self._client = client
         self._contexts: dict[tuple[str, str], str] = {}
@@ -236,7 +236,7 @@ def tools(client: ContextClient, *, read_only: bool = False, **bound: Unpack[Bou
     """Return the functions of `contextkeep.adapters.functions` as tools for an agent of Strands.
 
     Args:
-        client: Of the Context Service; it stays the caller's to close.
+        client: Client of the Context Service; the caller closes it.
         read_only: Leave out those that write.
         **bound: What no model chooses: the fields of `Bound`.
     """

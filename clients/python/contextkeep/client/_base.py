@@ -1,4 +1,4 @@
-"""What both worlds share of a call: who calls and how, what a status means. No I/O here."""
+"""Parts of a call that the sync and the async client share: credentials, options, and the errors of statuses. No I/O."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _CHANNEL_OPTIONS: list[tuple[str, Any]] = [
     ("grpc.use_local_subchannel_pool", 1),
 ]
 
-# How grpc's texts begin where there was no connection to send a call on. Nothing else of its errors tells that; should
-# they change, such calls cost tokens of the retry budget, which a test would notice.
+# The beginnings of grpc's texts for calls that had no connection to be sent on. Nothing else in its errors shows that.
+# If the texts change, such calls take tokens of the retry budget, and a test fails.
 _NOT_CONNECTED = (
     "connections to all backends failing",
     "failed to connect to all addresses",
@@ -58,11 +58,11 @@ _NOT_CONNECTED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
-    """How the calls of one client, or of one view of it, are made."""
+    """The options for the calls of one client, or of one view of it."""
 
-    credential: str = field(repr=False)  # empty: none is sent
-    timeout_s: float  # of a unary call, its retries included
-    idle_timeout_s: float  # of a stream: how long nothing may move
+    credential: str = field(repr=False)  # empty sends no credential
+    timeout_s: float  # seconds of a unary call, its retries included
+    idle_timeout_s: float  # seconds for which a stream may neither send nor receive
     retries: int  # attempts after the first
     app_id: str
 
@@ -82,7 +82,7 @@ class CallOptions:
         return (("authorization", f"Bearer {self.credential}"),) if self.credential else ()
 
     def app(self, app_id: str | None) -> str:
-        """Return the app that a call is about: the one that it names, else the client's."""
+        """Return the app of a call: the given one, or the client's if it is None."""
         return self.app_id if app_id is None else app_id
 
 
@@ -90,8 +90,9 @@ def channel_options(address: Address, *, first: bool = True) -> list[tuple[str, 
     """Return the options of a channel to `address`.
 
     Args:
-        address: Where the service is.
-        first: It is the client's first channel. The others, for many calls at once, disconnect soon after the last one.
+        address: Address of the service.
+        first: This is the client's first channel. Further channels, for many calls at the same time, disconnect soon
+            after their last call.
     """
     options = list(_CHANNEL_OPTIONS)
     if address.host == "localhost" or _is_loopback(address.host):
@@ -105,22 +106,23 @@ def channel_options(address: Address, *, first: bool = True) -> list[tuple[str, 
 def channel_credentials(
     root_certificates: bytes | None, client_certificate: tuple[bytes, bytes] | None
 ) -> grpc.ChannelCredentials:
-    """Return what a TLS channel trusts, and what it shows of itself."""
+    """Return the credentials of a TLS channel: the certificates that it trusts, and its own one."""
     chain, key = client_certificate or (None, None)
     return grpc.ssl_channel_credentials(root_certificates, private_key=key, certificate_chain=chain)
 
 
 def address_of(address: str | None, *, variable: str, default: str) -> Address:
-    """Return where the service is: the argument wins, then the variable, then the default."""
+    """Return the address of the service, from the argument, else the environment variable, else the default."""
     if address is not None:
         return parse_address(address)
     return parse_address(os.environ.get(variable) or default, field=variable)
 
 
 def credential_of(api_key: str | None, address: Address) -> tuple[Address, str]:
-    """Return the key of a new client, and where to send it.
+    """Return the address and the key of a new client.
 
-    The argument wins, then the variable, then the key of a stack in development that this account runs there.
+    The key is the argument, else that of the environment variable, else that of a development stack that this account
+    runs at the address.
     """
     if api_key is None:
         api_key = os.environ.get(API_KEY_VARIABLE) or None

@@ -1,4 +1,4 @@
-"""Requests about contexts, from Python values; as `_messages`, what cannot travel is refused here."""
+"""Requests about contexts, from Python values. Values that cannot be sent are refused here, as in `_messages`."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def context_input(context: ContextInput | None, app_id: str) -> contexts_pb.Cont
     """Return the message for the fields of a new context.
 
     Args:
-        context: None: nothing.
+        context: The fields; None for a context without any.
         app_id: The app of the client, used if the context names none.
 
     Raises:
-        InvalidArgument: a value cannot travel.
+        InvalidArgument: a value cannot be sent.
     """
     context = ContextInput() if context is None else context
     return built(
@@ -96,10 +96,10 @@ def context_changes(changes: ContextChanges) -> tuple[contexts_pb.ContextInput, 
 
 
 def external_id(item: ExternalId | None, *, field: str = "external_id") -> contexts_pb.ExternalId | None:
-    """Return the message of an external id; None is none.
+    """Return the message of an external id, or None for None.
 
     Raises:
-        InvalidArgument: it is something else, such as the bare id.
+        InvalidArgument: `item` is not an `ExternalId`, such as a plain text.
     """
     if item is None:
         return None
@@ -109,10 +109,11 @@ def external_id(item: ExternalId | None, *, field: str = "external_id") -> conte
 
 
 def message_input(item: MessageInput | str, *, field: str) -> message_pb.MessageInput:
-    """Return the message of an input; a text is a message of a user.
+    """Return the message of an input; a plain text becomes a message of a user.
 
     Raises:
-        InvalidArgument: it is neither, a part has no content or several, or a value cannot travel.
+        InvalidArgument: `item` is neither a `MessageInput` nor a text, a part has no content or several, or a value
+            cannot be sent.
     """
     if isinstance(item, str):
         item = MessageInput(item)
@@ -141,7 +142,7 @@ def message_inputs(messages: Iterable[MessageInput | str]) -> list[message_pb.Me
     """Return the messages of several inputs, in order.
 
     Raises:
-        InvalidArgument: it is a single one, or as `message_input`.
+        InvalidArgument: `messages` is a single message and no list, or an item is refused by `message_input`.
     """
     items = _listed(messages, "MessageInput", field="messages")
     return [message_input(item, field=f"messages[{place}]") for place, item in enumerate(items)]
@@ -151,7 +152,7 @@ def recall_for_message(options: RecallOptions | Literal[False] | None) -> contex
     """Return the options of recall for a message to send: False recalls nothing, None takes the service's default.
 
     Raises:
-        InvalidArgument: it is something else, or a value cannot travel.
+        InvalidArgument: `options` has another type, or a value cannot be sent.
     """
     if options is None:
         return None
@@ -183,10 +184,10 @@ def recall_options(options: RecallOptions, *, field: str = "options") -> context
 
 
 def recall_filter(filter_: RecallFilter | None, *, field: str = "filter") -> contexts_pb.RecallFilter | None:
-    """Return the message of a filter of passages, or None.
+    """Return the message of a filter of passages (chunks of messages), or None for None.
 
     Raises:
-        InvalidArgument: it is something else, or a value cannot travel.
+        InvalidArgument: `filter_` is not a `RecallFilter`, or a value cannot be sent.
     """
     if filter_ is None:
         return None
@@ -208,10 +209,10 @@ def recall_filter(filter_: RecallFilter | None, *, field: str = "filter") -> con
 
 
 def state_entry(entry: StateEntryInput, *, field: str) -> windows_pb.StateEntryInput:
-    """Return the message of an entry of the state.
+    """Return the message of an entry of a window's state.
 
     Raises:
-        InvalidArgument: it is something else, or a value cannot travel.
+        InvalidArgument: `entry` is not a `StateEntryInput`, or a value cannot be sent.
     """
     if not isinstance(entry, StateEntryInput):
         raise InvalidArgument(f"{field} has a {type(entry).__name__}; a StateEntryInput is wanted", field=field)
@@ -220,10 +221,10 @@ def state_entry(entry: StateEntryInput, *, field: str) -> windows_pb.StateEntryI
 
 
 def state_entry_name(item: StateEntryInput, *, field: str) -> windows_pb.StateEntryName:
-    """Return the message that names an entry of the state.
+    """Return the message that names an entry of a window's state.
 
     Raises:
-        InvalidArgument: as `state_entry`.
+        InvalidArgument: as for `state_entry`.
     """
     entry = state_entry(item, field=field)
     return windows_pb.StateEntryName(section=entry.section, key=entry.key, text=entry.text)
@@ -232,10 +233,10 @@ def state_entry_name(item: StateEntryInput, *, field: str) -> windows_pb.StateEn
 def task_status(
     state: GivenTaskState | None, message: MessageInput | str | None, *, field: str = "task.status"
 ) -> tasks_pb.TaskStatusInput | None:
-    """Return the message of a status; None if there is no new status.
+    """Return the message of a task's new status; None if `state` is None, which changes nothing.
 
     Raises:
-        InvalidArgument: there is no such state, a message comes without one, or a value cannot travel.
+        InvalidArgument: the state is unknown, a message is given without a state, or a value cannot be sent.
     """
     if state is None:
         if message is not None:
@@ -249,10 +250,10 @@ def task_status(
 
 
 def artifact_input(artifact: ArtifactInput | PartInput | str) -> artifacts_pb.ArtifactInput:
-    """Return the message of an artifact; a part, or a text, is one of its own.
+    """Return the message of an artifact; a single part, or a text, becomes an artifact with one part.
 
     Raises:
-        InvalidArgument: it is neither, a part has no content or several, or a value cannot travel.
+        InvalidArgument: `artifact` has another type, a part has no content or several, or a value cannot be sent.
     """
     if isinstance(artifact, str):
         artifact = PartInput(text=artifact)
@@ -274,10 +275,15 @@ def artifact_input(artifact: ArtifactInput | PartInput | str) -> artifacts_pb.Ar
 
 
 def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
-    """Return a list of inputs; a text, which is iterable too, is none.
+    """Return a list of inputs unchanged. A text is refused, although it is iterable.
+
+    Args:
+        values: The list, as the caller gave it.
+        wanted: Name of the type of its items, for the error.
+        field: Path of the field, for the error.
 
     Raises:
-        InvalidArgument: it is no list.
+        InvalidArgument: `values` is not iterable, or is a text.
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidArgument(f"{field} is a {type(values).__name__}; a list of {wanted} is wanted", field=field)
@@ -292,6 +298,11 @@ def _external_ids(external_ids: Iterable[ExternalId]) -> list[contexts_pb.Extern
 
 
 def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
+    """Return the message of a part, which the caller made or read from another message.
+
+    Raises:
+        InvalidArgument: `part` has another type, has no content or several, or a value cannot be sent.
+    """
     if isinstance(part, Part):
         return _read_part(part, field=field)
     if not isinstance(part, PartInput):
@@ -353,10 +364,10 @@ def _reasoning(block: Reasoning, *, field: str) -> message_pb.Reasoning:
 
 
 def _read_part(part: Part, *, field: str) -> message_pb.Part:
-    """Return the message that a part was read from; its JSON stays byte for byte.
+    """Return the message that a part was read from; its JSON is sent unchanged, byte for byte.
 
     Raises:
-        InvalidArgument: The client was too old to read the content of the part.
+        InvalidArgument: the part has a kind of content that this version of the client does not know.
     """
     if not part.kind:
         raise InvalidArgument(f"{field} has no content that this client knows", field=field)

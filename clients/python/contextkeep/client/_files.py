@@ -1,6 +1,6 @@
-"""Local files, as both worlds see them: sources of uploads and the target of a download.
+"""Local files for the sync and the async client: sources of uploads, and targets of downloads.
 
-Plain blocking functions; the async client runs them in threads.
+The functions block; the async client runs them in threads.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from contextkeep.errors import InvalidArgument
 
 
 def size_of(path: Path) -> int | None:
-    """Return the size of a file, or None where only reading it tells: a pipe, a file of the kernel.
+    """Return the size of a file, or None if only reading it would tell: for a pipe, or a file of the kernel.
 
     Raises:
-        OSError: it is not there, a directory, or not ours to look at.
+        OSError: the file does not exist, is a directory, or may not be read by this account.
     """
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    return status.st_size or None if stat.S_ISREG(status.st_mode) else None  # /proc says 0 and means nothing by it
+    return status.st_size or None if stat.S_ISREG(status.st_mode) else None  # files in /proc have the size 0
 
 
 class OpenFile:
-    """A binary file object of the caller's, from where it stands to its end.
+    """A binary file object of the caller, read from its present position to its end.
 
     Raises:
         InvalidArgument: it was opened in text mode.
@@ -47,12 +47,12 @@ class OpenFile:
 
     @property
     def name(self) -> str:
-        """Return the file's name without its folder; empty where it has none."""
+        """Return the file's name without its folder; empty if it has none."""
         name = getattr(self._file, "name", "")
-        return Path(name).name if isinstance(name, str) else ""  # a number for a descriptor
+        return Path(name).name if isinstance(name, str) else ""  # the name of a file descriptor is a number
 
     def size(self) -> int | None:
-        """Return the bytes from here to the end, where that can be known."""
+        """Return the number of bytes from the first position to the end; None if the file cannot seek."""
         if not self.seekable:
             return None
         end: int = self._file.seek(0, os.SEEK_END)
@@ -60,7 +60,7 @@ class OpenFile:
         return end - self._start
 
     def rewind(self) -> None:
-        """Go back to where the file stood."""
+        """Go back to the position that the file had at first."""
         if self.seekable:
             self._file.seek(self._start)
 
@@ -71,7 +71,7 @@ class OpenFile:
 
 
 class PartFile:
-    """A file that appears under its name when it is complete, or not at all.
+    """A file that gets its name when it is complete, or is removed.
 
     It is written under a temporary name in the same folder, so that the last step is a rename, which replaces an old
     file. The file and the folder are synced, so that the file survives a power cut.
@@ -83,10 +83,11 @@ class PartFile:
         self._file: BinaryIO | None = None
 
     def open(self) -> None:
-        """Begin.
+        """Create the temporary file.
 
         Raises:
-            OSError: the path is a directory, or in none; or a pipe or a device, which a rename would replace.
+            OSError: the path is a directory, its folder does not exist, or it is a pipe or a device, which the rename
+                would replace.
         """
         if self._path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self._path))
@@ -113,7 +114,7 @@ class PartFile:
         self._file.close()
         self._part.replace(self._path)
         self._file = None
-        # From here on it is there. Some systems sync no folders, and keep names in ways of their own.
+        # The file has its name now. Some systems cannot sync folders; they store names in other ways.
         with suppress(OSError):
             folder = os.open(self._path.parent, os.O_RDONLY)
             try:
@@ -132,13 +133,13 @@ class PartFile:
 
 
 class KeptFile:
-    """A file that is written in several steps, under a temporary name in the same folder until it is complete.
+    """A file that is written in several runs, under a temporary name in the same folder until it is complete.
 
-    Another file in the folder stores how many of its bytes count, and the token to continue after them.
+    A second file in the folder stores how many of the written bytes are valid, and the token to continue after them.
 
     Args:
-        path: Of the file.
-        what: Identifies the content; the part of another content is discarded.
+        path: Path of the complete file.
+        what: Identifies the content; a part that was written for another content is discarded.
     """
 
     def __init__(self, path: str | os.PathLike[str], what: str) -> None:
@@ -152,10 +153,10 @@ class KeptFile:
         self.resume_token = ""
 
     def open(self) -> None:
-        """Go on where the file is, or begin.
+        """Open the written part to continue it, or create it.
 
         Raises:
-            OSError: it cannot be written there.
+            OSError: the path is a directory, or the file cannot be written.
         """
         if self._path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self._path))
@@ -167,7 +168,7 @@ class KeptFile:
         self.back()
 
     def write(self, chunk: bytes, resume_token: str) -> None:
-        """Append bytes; with a token, all that is there counts from now on."""
+        """Append bytes; a token makes all bytes that were written so far valid."""
         assert self._file is not None
         self._file.write(chunk)
         self.size_bytes += len(chunk)

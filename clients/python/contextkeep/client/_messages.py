@@ -1,6 +1,6 @@
 """Requests from Python values: JSON to text, times to timestamps, ids to text.
 
-What cannot travel is refused here with the error and the field name that the server would give.
+A value that cannot be sent is refused here, with the error and the field name that the server would give.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 Id = str | uuid.UUID
 Role = Literal["user", "assistant", "system", "tool"]
 
-# As given: upper case, too, as FireFoundry writes them.
+# The values that callers may give: also in upper case, as FireFoundry writes them.
 GivenEnvelopeType = EnvelopeType | Literal["STATUS", "MESSAGE", "ERROR", "BOT_PROGRESS", "VALUE", "WAITING"]
 GivenEnvelopeStatus = EnvelopeStatus | Literal["", "STARTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"]
 
@@ -85,7 +85,7 @@ class ByExternalId(TypedDict, total=False):
     """Names a node by the caller's own id, in the place of its id."""
 
     external_id: str
-    graph_name: str  # where that is looked up; empty: "default"
+    graph_name: str  # graph to look the external id up in; empty for "default"
 
 
 class RecordFields(TypedDict, total=False):
@@ -108,7 +108,7 @@ class RecordFields(TypedDict, total=False):
 
 
 class LimitChanges(TypedDict, total=False):
-    """Limits of a tenant; None is what the settings say."""
+    """Limits of a tenant; None restores the limit of the settings."""
 
     records_max: int | None
     bytes_max: int | None
@@ -127,10 +127,10 @@ class RecordChanges(RecordFields, total=False):
 
 
 def to_json(field: str, value: object) -> str:
-    """Return the JSON text of a value, or raise what the server would say of it.
+    """Return the JSON text of a value.
 
     Raises:
-        InvalidArgument: it holds NaN, infinity, a lone surrogate, itself, or something that JSON has not.
+        InvalidArgument: the value contains NaN, infinity, a lone surrogate, itself, or a type that JSON does not have.
     """
     try:
         if _is_ascii(value):
@@ -143,7 +143,7 @@ def to_json(field: str, value: object) -> str:
 
 
 def _is_ascii(value: object) -> bool:
-    """Return whether a value is an object of nothing but ASCII texts, as many messages are."""
+    """Say whether a value is a dict of ASCII texts only, as many messages are: such a dict is encoded faster."""
     if not isinstance(value, dict):
         return False
     for name, text in value.items():
@@ -153,10 +153,10 @@ def _is_ascii(value: object) -> bool:
 
 
 def to_object(field: str, value: Mapping[str, Any] | None) -> str:
-    """Return the JSON text of an object; None is empty text, which is an empty object.
+    """Return the JSON text of an object; for None an empty text, which the server reads as an empty object.
 
     Raises:
-        InvalidArgument: it is no mapping, or as `to_json`.
+        InvalidArgument: `value` is not a mapping, or `to_json` refuses it.
     """
     if value is None:
         return ""
@@ -168,10 +168,10 @@ def to_object(field: str, value: Mapping[str, Any] | None) -> str:
 
 
 def to_timestamp(field: str, value: datetime | None) -> Timestamp | None:
-    """Return the timestamp of an aware datetime; None is none.
+    """Return the timestamp of an aware datetime, or None for None.
 
     Raises:
-        InvalidArgument: as `given_timestamp`.
+        InvalidArgument: as for `given_timestamp`.
     """
     return None if value is None else given_timestamp(field, value)
 
@@ -180,7 +180,7 @@ def given_timestamp(field: str, value: datetime) -> Timestamp:
     """Return the timestamp of an aware datetime.
 
     Raises:
-        InvalidArgument: It is not a datetime, or it has no time zone, so its moment is unknown.
+        InvalidArgument: `value` is not a datetime, has no time zone, or is out of range.
     """
     if not isinstance(value, datetime):
         raise InvalidArgument(
@@ -198,10 +198,10 @@ def given_timestamp(field: str, value: datetime) -> Timestamp:
 
 
 def to_id(value: object) -> str:
-    """Return an `Id` as text; None is empty text.
+    """Return an `Id` as text, or an empty text for None.
 
     Raises:
-        InvalidArgument: it is neither a text nor a UUID.
+        InvalidArgument: `value` is neither a text nor a UUID.
     """
     if isinstance(value, str):
         return value
@@ -214,10 +214,10 @@ def to_id(value: object) -> str:
 
 
 def given_node_id(node_id: object, external_id: str = "", graph_name: str = "", *, field: str = "node_id") -> str:
-    """Return the id that a node is named by; empty text where it is named by the caller's own id.
+    """Return the id of a node as text; an empty text if the caller names the node by its external id.
 
     Raises:
-        InvalidArgument: it is named twice, or not at all.
+        InvalidArgument: both ids are given or none, or a graph is given without an external id.
     """
     if (node_id is None) == (not external_id):
         text = "not both" if external_id else "one of them is needed"
@@ -230,9 +230,14 @@ def given_node_id(node_id: object, external_id: str = "", graph_name: str = "", 
 def built(kind: type[M], place: str, **fields: Any) -> M:
     """Return a message with these fields.
 
+    Args:
+        kind: Class of the message.
+        place: Path of the message in its request, for errors.
+        **fields: Values of the fields.
+
     Raises:
-        InvalidArgument: one has a value of another type, such as a number where a text is wanted; or a text that
-            cannot travel.
+        InvalidArgument: a field has a value of another type, such as a number instead of a text, or a text that cannot
+            be sent.
     """
     try:
         return kind(**fields)
@@ -252,12 +257,16 @@ def built(kind: type[M], place: str, **fields: Any) -> M:
 
 
 def new_request_id(request_id: Id | None) -> str:
-    """Return the caller's request id, or a new one: so every write may be repeated."""
+    """Return the caller's request id, or a new one, so that each write has an id and can be repeated safely."""
     return str(uuid.uuid4() if request_id is None else request_id)
 
 
 def fill_node(message: graph_pb.NodeInput, node: NodeInput, *, field: str = "node") -> None:
-    """Set the fields of a new node. `graph.write` does this a thousand times, so unset fields must cost nothing."""
+    """Set the fields of a new node.
+
+    `graph.write` does this a thousand times. So unset fields must cost nothing, and values are checked only if protobuf
+    refuses one.
+    """
     try:
         _fill_node(message, node, field)
     except (TypeError, UnicodeEncodeError):
@@ -266,6 +275,7 @@ def fill_node(message: graph_pb.NodeInput, node: NodeInput, *, field: str = "nod
 
 
 def _fill_node(message: graph_pb.NodeInput, node: NodeInput, field: str) -> None:
+    """Set the fields of a new node that are not empty; protobuf raises an error for a value of a wrong type."""
     message.id = to_id(node.id)
     if node.external_id:
         message.external_id = node.external_id
@@ -317,20 +327,21 @@ def appended_message(
     created_at: datetime | None,
     request_id: Id | None,
 ) -> graph_pb.WriteGraphRequest:
-    """Return the write of a message below its session: the message is the last node, and the only edge leads to it.
+    """Return the request that writes a message below its session: the last node is the message, and its edge leads to it.
 
     Args:
-        session_id: The session's node; empty with `create_as`.
+        session_id: Id of the session's node; empty with `create_as`.
         role: One of `ROLES`.
-        content: Not empty.
-        create_as: The external id of a session to write before the message, unless there is one. Empty: none.
-        graph_name: Of both.
+        content: Text of the message, which must not be empty.
+        create_as: External id of a session that is written first, unless it exists. Empty writes no session.
+        graph_name: Graph of the session and the message.
         data: Fields of the message's data, besides role and content.
-        created_at: Of the message.
-        request_id: As of a write. The ids of the rows come from it, so that another process's repeat has them too.
+        created_at: Time of the message.
+        request_id: Idempotency key. The ids of the rows are derived from it, so that a repeat by another process writes
+            the same rows.
 
     Raises:
-        InvalidArgument: something in it would give no message of a history, or cannot travel.
+        InvalidArgument: the session's id, the role or the content is wrong, or a value cannot be sent.
     """
     if not create_as and not _UUID.fullmatch(session_id):
         raise InvalidArgument(
@@ -359,7 +370,7 @@ def appended_message(
 
 
 def _made_id(request_id: Id | None, row: str) -> str:
-    """Return the id of a row that is written with others: new, or always the same one of a given request id.
+    """Return an id for a row: derived from the request id and the name of the row, or random without a request id.
 
     Raises:
         InvalidArgument: the request id is not a UUID.
@@ -373,10 +384,10 @@ def _made_id(request_id: Id | None, row: str) -> str:
 
 
 def choice(field: str, value: str, choices: Mapping[str, Any]) -> Any:
-    """Return what a literal stands for, which may be written in any case: "STATUS" is "status".
+    """Return the value of a name in `choices`; the name may be in upper or lower case.
 
     Raises:
-        InvalidArgument: it is none of `choices`.
+        InvalidArgument: the name is none of `choices`.
     """
     try:
         return choices[value.lower()]
@@ -385,7 +396,7 @@ def choice(field: str, value: str, choices: Mapping[str, Any]) -> Any:
 
 
 def choice_of(field: str, value: str | None, enum: Any) -> Any:
-    """Return the number of a name of an enum; None, or an empty text, is None.
+    """Return the number of a name of an enum; None for None or an empty text.
 
     Args:
         field: The field's path, for the error.
@@ -393,7 +404,7 @@ def choice_of(field: str, value: str | None, enum: Any) -> Any:
         enum: The generated enum.
 
     Raises:
-        InvalidArgument: it is none of them.
+        InvalidArgument: the enum has no such name.
     """
     return choice(field, value, names_of(enum)) if value else None
 
@@ -402,14 +413,14 @@ def choices_of(field: str, values: Iterable[str], enum: Any) -> list[Any]:
     """Return the numbers of several names of an enum.
 
     Raises:
-        InvalidArgument: one is none of them, or it is a single name.
+        InvalidArgument: the enum does not have one of the names, or `values` is a single text.
     """
     return [choice(field, value, names_of(enum)) for value in texts(field, values)]
 
 
 @functools.cache
 def names_of(enum: Any) -> Mapping[str, int]:
-    """Return the numbers of an enum by their names without its prefix, but for that of the unspecified one."""
+    """Return the numbers of an enum by their names in lower case without prefix; the unspecified value is left out."""
     unspecified, *values = enum.items()
     prefix = unspecified[0].removesuffix("UNSPECIFIED")
     return {name.removeprefix(prefix).lower(): number for name, number in values}
@@ -461,10 +472,10 @@ def bedrock_base(bedrock_id: str, region: str) -> bases_pb.BedrockKnowledgeBase 
 
 
 def texts(field: str, values: Iterable[str]) -> list[str]:
-    """Return a list of texts; a single text, which is iterable too, is refused.
+    """Return a list of texts; a single text is refused, although it is iterable.
 
     Raises:
-        InvalidArgument: it is a text, or no list.
+        InvalidArgument: `values` is a text, or is not iterable.
     """
     if isinstance(values, str):
         raise InvalidArgument(f"{field} is one text; a list of texts is wanted", field=field)
@@ -477,7 +488,7 @@ def ids(field: str, values: Iterable[Id]) -> list[str]:
     """Return a list of ids as texts.
 
     Raises:
-        InvalidArgument: it is a single id.
+        InvalidArgument: `values` is a single id, or an item is not an id.
     """
     if isinstance(values, str | uuid.UUID):
         raise InvalidArgument(f"{field} is one id; a list of ids is wanted", field=field)
@@ -488,7 +499,7 @@ def vector(field: str, values: Iterable[float]) -> list[float]:
     """Return the values of a vector.
 
     Raises:
-        InvalidArgument: one is no number.
+        InvalidArgument: a value is not a number.
     """
     try:
         return [float(value) for value in values]
@@ -550,7 +561,7 @@ def node_filter(
     graph_name: str,
     include_archived: bool,
 ) -> graph_pb.NodeFilter:
-    """Return which nodes are meant; the arguments are those of `graph.search`."""
+    """Return the message of a filter of nodes; the arguments are those of `graph.search`."""
     connected = None
     if connected_to is not None:
         connected = graph_pb.ConnectedTo(
@@ -596,7 +607,7 @@ def record_input(
     """Return the message of a record; the arguments are the fields of `RecordChanges`.
 
     Raises:
-        InvalidArgument: content is given twice, or a value cannot travel.
+        InvalidArgument: content is given twice, or a value cannot be sent.
     """
     if content is not None and content_json:
         raise InvalidArgument("give content or content_json, not both", field="record.content_json")
@@ -630,7 +641,7 @@ def record_input(
 
 
 def with_app(app_id: str, fields: RecordFields) -> RecordFields:
-    """Return `fields` as those of an app, unless they name another."""
+    """Return the fields of a record with `app_id` as its app, unless they name an app."""
     return {"app_id": app_id, **fields}
 
 
@@ -654,10 +665,10 @@ def mapping_rules(rules: Mapping[str, Any]) -> history_pb.MappingRules:
 
 
 def definition_rules(rules: Mapping[str, Any]) -> definitions_pb.DefinitionRules:
-    """Return the message of a definition's rules. Kinds of facets are words in rules: "operational".
+    """Return the message of a definition's rules. In rules, the kind of a facet is a word, such as "operational".
 
     Raises:
-        InvalidArgument: it has no such field, or a value of another type.
+        InvalidArgument: the rules have an unknown field, or a value of another type.
     """
     _check_form("rules", definitions_pb.DefinitionRules.DESCRIPTOR, rules)
     values = dict(rules)
@@ -674,10 +685,16 @@ def _facet_kind(place: int, facet: Mapping[str, Any]) -> int:
 
 
 def _check_form(place: str, descriptor: Any, value: object) -> None:
-    """Refuse what a message cannot be read of, in the words of who wrote it.
+    """Check that rules have the form of their message; protobuf's own errors would not name the place.
+
+    Args:
+        place: Path of the value, for errors.
+        descriptor: Descriptor of the message.
+        value: The rules, or a part of them.
 
     Raises:
-        InvalidArgument: it is no object, has a field that there is none of, or no list or text where one is wanted.
+        InvalidArgument: the value is no object, has an unknown field, or has another type where a list, an object or a
+            text is wanted.
     """
     if not isinstance(value, Mapping):
         raise InvalidArgument(f"{place} is an object, not {type(value).__name__}", field=place)
@@ -733,7 +750,11 @@ def sample_node(field: str, node: SampleNode) -> history_pb.SampleNode:
 
 
 def blob_name(blob: BlobName) -> BlobNameFields:
-    """Return the fields of a request that name a blob. Keys are never UUIDs, so a text says itself what it is."""
+    """Return the fields of a request that name a blob: a text that is a UUID is a record's id, any other a blob key.
+
+    Raises:
+        InvalidArgument: the name is empty, or of another type.
+    """
     if isinstance(blob, Record | BlobEntry):
         return {"working_memory_id": blob.working_memory_id}
     text = to_id(blob)

@@ -1,4 +1,4 @@
-"""Bytes on their way: cut into chunks, counted, hashed, compared. No I/O here."""
+"""The bytes of transfers: cut into chunks, counted, hashed and compared. No I/O here."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.errors import BlobCorrupted, InvalidArgument
 from contextkeep.values import Record
 
-CHUNK_BYTES = 1024 * 1024  # the largest that a message may carry, and the fastest
-SEGMENT_BYTES = 8 * CHUNK_BYTES  # of an import: kept in memory, in case it must be sent again
-PATIENCE_S = 120.0  # of a resumable upload while nothing gets through: longer than a restart of the service
-FINISH_TIMEOUT_S = 3600.0  # of its end, which reads and writes every byte once more
-PART_BYTES = 16 * 1024 * 1024  # of a resumable upload: what a broken connection costs at most
+CHUNK_BYTES = 1024 * 1024  # bytes of a chunk: the most that a message may carry, and the fastest size
+SEGMENT_BYTES = 8 * CHUNK_BYTES  # bytes of an import that are kept in memory, in case they must be sent again
+PATIENCE_S = 120.0  # seconds that a resumable upload retries without progress: longer than a restart of the service
+FINISH_TIMEOUT_S = 3600.0  # deadline for the end of an upload, when the service reads and writes every byte once more
+PART_BYTES = 16 * 1024 * 1024  # bytes of a part of a resumable upload: a broken connection costs at most one part
 
-# Called with the bytes so far and, where known, the bytes of the whole.
+# Called with the number of bytes so far, and the number of all bytes if it is known.
 OnProgress = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadInput:
-    """Where the bytes of an upload come from."""
+    """The source of the bytes of an upload."""
 
-    name: str  # of the file; empty: it has none
-    size_bytes: int | None  # None: known only when it ends
-    replayable: bool  # `open` may be called again, and yields the same from the start
+    name: str  # name of the file; empty if the source has none
+    size_bytes: int | None  # None if the size is known only at the end
+    replayable: bool  # `open` may be called again, and then yields the same bytes from the start
     open: Callable[[], Any]  # returns a generator of bytes-like pieces of any size, async in the async client
 
 
@@ -66,17 +66,18 @@ class Chunks:
 
 
 class Parts:
-    """Gathers the chunks of a source into the parts of a resumable upload, from where the upload is.
+    """Gathers the chunks of a source into the parts of a resumable upload.
 
-    A part is held until the service has it, so any source will do, and no more than one part is in memory.
+    A part is held in memory until the service has it. So the source need not be readable a second time, and at most one
+    part is in memory.
 
     Args:
-        offset_bytes: Where to begin in the source.
-        part_bytes: Of each part but the last.
+        offset_bytes: The bytes at the beginning of the source that the service has already; they are skipped.
+        part_bytes: Size of each part but the last.
     """
 
     def __init__(self, offset_bytes: int, part_bytes: int) -> None:
-        self.offset_bytes = offset_bytes  # of the part that is gathered
+        self.offset_bytes = offset_bytes  # position of the part that is being gathered
         self._part_bytes = part_bytes
         self._seen_bytes = 0
         self._held: list[bytes] = []
@@ -144,11 +145,11 @@ class Segments:
 
 
 class Tally:
-    """Counts and hashes the bytes of a transfer, and tells `on_progress`.
+    """Counts and hashes the bytes of a transfer, and reports them to `on_progress`.
 
     Args:
-        total_bytes: What they should add up to, where known.
-        on_progress: Called by `report`; what it raises ends the transfer.
+        total_bytes: The expected number of bytes, if it is known.
+        on_progress: Called by `report`; an error that it raises ends the transfer.
     """
 
     def __init__(self, total_bytes: int | None, on_progress: OnProgress | None) -> None:
@@ -191,16 +192,16 @@ def check_upload(answer: memory_pb.UploadBlobResponse | memory_pb.FinishUploadRe
 
 
 def range_bytes(record: Record, *, offset_bytes: int, length_bytes: int) -> int:
-    """Return how many bytes a read of this range gives; a length of 0 reads to the end."""
+    """Return the number of bytes in a range of a record's blob; a length of 0 reads to the end."""
     to_end = max(0, record.size_bytes - offset_bytes)
     return min(length_bytes, to_end) if length_bytes else to_end
 
 
 def check_download(record: Record, tally: Tally, *, expected_bytes: int) -> None:
-    """Compare what arrived with what the record promises: the number of bytes, and for a whole blob their sha256.
+    """Check the number of the received bytes and, for a whole blob, their sha256 against the record.
 
     Raises:
-        BlobCorrupted: they differ. What arrived is to be thrown away.
+        BlobCorrupted: they differ. The caller must throw the received bytes away.
     """
     whole = expected_bytes == record.size_bytes
     if tally.size_bytes != expected_bytes or (whole and tally.sha256 != record.sha256.lower()):
