@@ -139,8 +139,10 @@ def console(settings: Settings, sessions: Sessions | None = None) -> ASGIApp:
     entrance = Entrance(sessions, templates, context, entity, settings)
 
     def served(page: Page) -> Callable[[Request], Awaitable[Response]]:
+        """Return the handler of a page: it finds the visitor's session, and shows errors of the services as a page."""
+
         async def serve(request: Request) -> Response:
-            # What a page asks for by itself is no sign of anybody.
+            # A request that the page's script makes by itself (`part`) does not prolong the session.
             session = sessions.find(entrance.cookie_of(request), is_use="part" not in request.query_params)
             if session is None:
                 return _to_sign_in(request)
@@ -156,7 +158,7 @@ def console(settings: Settings, sessions: Sessions | None = None) -> ASGIApp:
                     return RedirectResponse("/sign-in?why=refused", 303)
                 return visit.problem(trouble_of(error))
             finally:
-                await request.close()  # the files of a form
+                await request.close()  # deletes the temporary files of a form
 
         return serve
 
@@ -189,16 +191,17 @@ def console(settings: Settings, sessions: Sessions | None = None) -> ASGIApp:
         exception_handlers={404: not_found, 405: not_found, 500: broken},
         lifespan=lifespan,
     )
-    # Around all of it, also around what answers when a page breaks.
+    # The guard is around all pages, also around the answer to a page that raised an error.
     guarded = Guard(pages, hosts=settings.hosts, is_secure=settings.is_secure, public_url=settings.public_url)
     if not settings.trusted_proxies:
         return guarded
-    # An ingress gives all users its own address; the header says whose request it is.
+    # An ingress in front of the console sends all requests from its own address; the header has that of the visitor.
     trusted = list(settings.trusted_proxies)
     return cast("ASGIApp", ProxyHeadersMiddleware(cast("Any", guarded), trusted_hosts=trusted))  # uvicorn's own types
 
 
 def _to_sign_in(request: Request) -> Response:
+    """Return the redirect of a visitor without a session to the sign-in page, which leads back to the wanted page."""
     if request.method != "GET":
         return RedirectResponse("/sign-in?why=ended", 303)
     there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
@@ -206,7 +209,11 @@ def _to_sign_in(request: Request) -> Response:
 
 
 def _first(raised: BaseException) -> ContextKeepError:
-    """Return the first error of a group, however deep: a page says one thing. Another kind is raised."""
+    """Return the first error of a group, at any depth, since a page shows one error.
+
+    Raises:
+        BaseException: `raised`, if its first error is not one of the services.
+    """
     error = raised
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

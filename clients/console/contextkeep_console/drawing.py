@@ -121,6 +121,7 @@ def _place(
 
 
 def _dot(node: Node, place: tuple[float, float, float], ring: int, types: Mapping[str, int]) -> Dot:
+    """Return the dot of a node, with a shortened label on the side that points away from the middle."""
     x, y, _ = place
     kind = node.specific_type_name or node.general_type_name
     label = node.name or node.external_id or kind

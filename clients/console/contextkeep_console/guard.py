@@ -1,8 +1,8 @@
 """The guard in front of every page: the requests to accept, and the headers of every answer.
 
-The host of a request must be ours, otherwise it came by a foreign DNS. A request that changes something must come from
-a page of ours, otherwise it is a foreign form. A page may load only our own files: no style and no script stands in a
-page.
+The host of a request must be one of the console's names; otherwise a foreign host name resolves to this address. A
+request that changes data must come from a page of the console; otherwise another site sent the form. A page may load
+only the console's own files; no style and no script is inside a page.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-BODY_BYTES_MAX = 256 * 1024 * 1024  # of a form with a file; larger ones go by the command line
-FORM_BYTES_MAX = 2 * 1024 * 1024  # of all others
+BODY_BYTES_MAX = 256 * 1024 * 1024  # bytes of a form with a file; the command line uploads larger files
+FORM_BYTES_MAX = 2 * 1024 * 1024  # bytes of any other form
 UPLOAD_PATH = "/records"
 _SAFE = {"GET", "HEAD"}
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]{0,5})?")  # RFC 9110: no user, no path
@@ -24,7 +24,7 @@ PAGE_POLICY = (
     "default-src 'self'; base-uri 'none'; connect-src 'self'; font-src 'none'; form-action 'self'; frame-ancestors"
     " 'none'; object-src 'none'"
 )
-# Of what people stored: nothing in it runs or is loaded, wherever it is opened.
+# The policy for stored content: nothing in it runs or is loaded, wherever it is opened.
 CONTENT_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 
@@ -34,8 +34,8 @@ class Guard:
     Args:
         app: The application to guard.
         hosts: The names that requests may call it by.
-        is_secure: Browsers reach it by TLS.
-        public_url: As browsers reach it, if that is not what the request says; empty: it is.
+        is_secure: Browsers reach the console by TLS.
+        public_url: The URL for browsers, if it differs from the host in requests, as with a proxy; else empty.
     """
 
     def __init__(self, app: ASGIApp, *, hosts: Iterable[str], is_secure: bool, public_url: str = "") -> None:
@@ -60,6 +60,7 @@ class Guard:
         await (refused or self._app)(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        """Return the answer that refuses a request by its headers, or None if it may pass."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if _name(host) not in self._hosts:
@@ -81,6 +82,7 @@ class Guard:
         return None
 
     def _add_headers(self, headers: MutableHeaders, path: str) -> None:
+        """Add the headers of security and caching to an answer; a policy that the page has set stays."""
         headers.setdefault("content-security-policy", PAGE_POLICY)
         headers.setdefault("cache-control", "no-cache" if path.startswith("/static/") else "no-store")
         headers["cross-origin-opener-policy"] = "same-origin"

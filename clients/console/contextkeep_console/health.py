@@ -53,6 +53,7 @@ async def health(context: AsyncContextClient, graph: AsyncEntityClient) -> list[
 
 
 async def _check(service: str, name: str, full_name: str, client: AsyncContextClient | AsyncEntityClient) -> Health:
+    """Return the health of one proto service, from its own health check; "away" if it does not answer."""
     stub: Any = health_pb2_grpc.HealthStub(client.channel())
     began = time.perf_counter()
     try:

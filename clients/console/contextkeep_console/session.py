@@ -15,17 +15,18 @@ from typing import Any
 
 from contextkeep import AsyncContextClient, AsyncEntityClient, Caller
 
-IDLE_S = 30 * 60.0  # without a request
-LIFE_S = 12 * 3600.0  # whatever happens
-# Past each of these limits, the session ends that was idle longest: of the key; of the tenant's key with the most
-# sessions; of the tenant with the most.
+IDLE_S = 30 * 60.0  # seconds without a request, after which a session ends
+LIFE_S = 12 * 3600.0  # seconds after which any session ends
+# If a new session exceeds one of these limits, the session that was idle longest ends: for the first limit, a session
+# of the same key; for the second, of the tenant's key with the most sessions; for the third, of such a key in the
+# tenant with the most sessions.
 SESSIONS_OF_KEY_MAX = 20
 SESSIONS_OF_TENANT_MAX = 1_000
 SESSIONS_MAX = 5_000  # of this process
-PEERS_MAX = 10_000
-SLOWED_FROM = 3  # wrong keys of a peer; each later one doubles the time until its answer
-SLOWED_S_MAX = 8.0
-FORGOTTEN_S = 600.0
+PEERS_MAX = 10_000  # addresses whose wrong keys are counted
+SLOWED_FROM = 3  # wrong keys of an address that are answered at once; each later one doubles the wait for its answer
+SLOWED_S_MAX = 8.0  # longest time until the answer
+FORGOTTEN_S = 600.0  # seconds after the last wrong key, after which the count begins again
 
 Clock = Callable[[], float]
 
@@ -97,7 +98,7 @@ class Sessions:
 
         Args:
             cookie: Its value.
-            is_use: Somebody does something, and the session lives on by that.
+            is_use: The visitor made the request, which prolongs the session. False if the page made it by itself.
         """
         self._forget_ended()
         session = self._sessions.get(hash_of(cookie))

@@ -1,4 +1,4 @@
-"""What the environment may say, checked before anything listens."""
+"""The settings of the console from the environment, checked before a port is opened."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Settings:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Settings:
-        """Return what the variables say.
+        """Return the settings from environment variables.
 
         Raises:
-            SettingsError: one of them is wrong, or it would listen beyond this machine in plaintext.
+            SettingsError: a variable is wrong, or the console would listen beyond this machine without TLS.
         """
         values = {name: environment.get(name, "").strip() for name in VARIABLES}
         settings = cls(
@@ -70,10 +70,11 @@ class Settings:
         return settings
 
     def check(self) -> None:
-        """Refuse unsafe settings.
+        """Check that the settings are complete and safe.
 
         Raises:
-            SettingsError: it is not.
+            SettingsError: TLS has only one of its two files, or the console would listen beyond this machine without
+                TLS although `allow_insecure` is not set.
         """
         if bool(self.certificate_path) != bool(self.key_path):
             raise SettingsError("TLS needs both TLS_CERTIFICATE_PATH and TLS_KEY_PATH")
@@ -100,7 +101,7 @@ VARIABLES = (
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine reaches what listens there."""
+    """Say whether a port on this host can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -125,6 +126,11 @@ def _url(text: str) -> str:
 
 
 def _networks(text: str) -> tuple[str, ...]:
+    """Return the addresses and networks in a text, which commas separate.
+
+    Raises:
+        SettingsError: one of them is malformed.
+    """
     names = tuple(filter(None, map(str.strip, text.split(","))))
     for name in names:
         try:

@@ -79,6 +79,7 @@ def plain(value: Any) -> Any:
 
 
 def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields as JSON: private ones are left out, and texts of JSON (`x_json`) are parsed under the name `x`."""
     values: dict[str, Any] = {}
     for name, value in fields.items():
         if name.startswith("_"):

@@ -77,6 +77,7 @@ async def _nothing() -> None:
 
 
 def _index_code(root: str, text: str, types: list[str]) -> code.Code:
+    """Return the code that reads the same records: of a search, of a node's manifest, or the newest."""
     if text:
         return code.Code(
             python=code.python_each("context", "records.search", text, memory_types=types or None),
@@ -94,6 +95,7 @@ def _index_code(root: str, text: str, types: list[str]) -> code.Code:
 
 
 async def _newest(visit: Visit, archived: bool) -> Table:
+    """Return the table of the newest records."""
     columns = ["working_memory_id", "name", "memory_type", "size_bytes", "status", "entity_node_id", "created_at"]
     result = await visit.context.records.query(
         columns, order_by=["-created_at"], limit=min(visit.limit, 1000), include_archived=archived
@@ -144,6 +146,7 @@ def _root(root: str) -> Any:
 
 
 async def _hits(visit: Visit, text: str, types: list[str], archived: bool) -> Table:
+    """Return the table of the records that a search finds, the best first."""
     results = await visit.context.records.search(
         text, memory_types=types, include_archived=archived, limit=min(visit.limit, 100)
     )

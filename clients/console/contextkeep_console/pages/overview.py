@@ -87,7 +87,10 @@ async def _recent(visit: Visit) -> list[Recent]:
 
 
 async def _of_replicas(ask: Callable[[], Awaitable[RecentCalls]]) -> list[RecentCalls]:
-    """Ask until no replica answers that had not answered yet: calls go to them in turns, whatever address they have."""
+    """Return the calls of each replica.
+
+    A call goes to the next replica in turn, and cannot choose one. So calls are repeated until no new replica answers.
+    """
     calls: dict[str, RecentCalls] = {}
     for _ in range(_ROUNDS_MAX):
         known = len(calls)
@@ -109,6 +112,7 @@ class Recent:
 
 
 def _drawn(recent: RecentCalls, now: datetime) -> Recent:
+    """Return the charts of a process's last hour: its calls, and how long they took."""
     minutes = {int((now - minute.begins_at).total_seconds() // 60): minute for minute in recent.minutes}
     total = sum(minute.calls for minute in recent.minutes)
     refused, failed = sum(minute.refused for minute in recent.minutes), sum(minute.failed for minute in recent.minutes)
@@ -116,7 +120,7 @@ def _drawn(recent: RecentCalls, now: datetime) -> Recent:
     about = f"process {recent.process_id}: {total:,} calls of yours, {refused:,} of them refused, {failed:,} failed"
     if not minutes:
         return Recent(title=title, about=about, calls=None, lengths=None)
-    # From an hour ago to now, so that who reads sees time go to the right.
+    # From an hour ago to now, so that time goes to the right.
     ago = [(float(_MINUTES - 1 - place), minutes.get(place)) for place in range(_MINUTES - 1, -1, -1)]
     worst = max(recent.minutes, key=lambda row: row.p95_ms)
     return Recent(

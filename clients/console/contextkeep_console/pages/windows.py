@@ -96,6 +96,7 @@ async def index(visit: Visit) -> Response:
 
 
 def _of_second(column: Column) -> Column:
+    """Return a column of windows for rows that are pairs of a context and a window."""
     link = column.link
     return Column(
         name=column.name,
@@ -166,7 +167,10 @@ def _zones(window: Window, stats: WindowStats) -> charts.Stack:
 
 
 def _sawtooth(window: Window, stats: WindowStats, lineage: Sequence[FoldReceipt]) -> charts.Line | None:
-    """Return how full the window was: from fold to fold, as their receipts say it."""
+    """Return the chart of a window's tokens over its steps; None if there is nothing to draw.
+
+    A *fold* is one compaction of the window. Its receipt has the tokens before and after it.
+    """
     done = sorted((item for item in lineage if item.created_at is not None), key=lambda row: row.epoch)
     points: list[tuple[float, float]] = [(0.0, 0.0)]
     for entry in done:
@@ -198,6 +202,7 @@ def _sawtooth(window: Window, stats: WindowStats, lineage: Sequence[FoldReceipt]
 
 
 def _costs(cost: CostEstimate) -> charts.Bars:
+    """Return the chart that compares the estimated cost of the next steps with that of a sliding window."""
     ahead = {
         "this window": cost.ahead.base_tokens,
         "one that leaves out the older half": cost.sliding.base_tokens,
@@ -212,6 +217,7 @@ def _costs(cost: CostEstimate) -> charts.Bars:
 
 
 def _levels(stats: WindowStats) -> Table:
+    """Return the table of a window's zones (the sections of a pack), with the steps and tokens that each shows."""
     return Table(
         name="levels",
         title="What each zone shows of the log",
@@ -228,6 +234,7 @@ def _levels(stats: WindowStats) -> Table:
 
 
 def _folds(lineage: Sequence[FoldReceipt]) -> Table:
+    """Return the table of a window's folds: compactions, after which a vendor's prompt cache has to be filled again."""
     return Table(
         name="folds",
         title="Folds and other breaks of the prefix",
@@ -270,6 +277,14 @@ async def pack_now(visit: Visit) -> Response:
 
 
 def _pack(visit: Visit, window: Window, parts: Sequence[PackPart], item: Any) -> Response:
+    """Return the page of a pack, the request for a model.
+
+    Args:
+        visit: The request of the visitor.
+        window: The window that was packed.
+        parts: The parts of its last pack.
+        item: The pack, if the visitor has just made it, or None.
+    """
     table = Table(
         name="parts",
         title="Parts, in the order of the prompt",
@@ -412,6 +427,7 @@ async def state(visit: Visit) -> Response:
 
 
 def _places(trace: MessageTrace) -> Table:
+    """Return the table of the places where packs show messages."""
     return Table(
         name="places",
         title="Where it is now",

@@ -432,7 +432,7 @@ def _artifact_of(artifact: OurArtifact) -> Artifact:
 
 
 def _piece(block: Block) -> tuple[PartInput, Block]:
-    """Return our part for a part of A2A, and the rest of that part; its metadata are kept, since they may mark secrets."""
+    """Return our part for a part of A2A, and the rest of that part. The metadata are kept: they may mark a secret."""
     metadata: Block = block.get("metadata", {})
     match block:
         case {"text": str(text)} if text:

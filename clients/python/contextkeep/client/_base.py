@@ -1,4 +1,4 @@
-"""Parts of a call that the sync and the async client share: credentials, options, and the errors of statuses. No I/O."""
+"""Parts of a call that the sync and the async client share: credentials, options, and errors of statuses. No I/O."""
 
 from __future__ import annotations
 

@@ -327,7 +327,7 @@ def appended_message(
     created_at: datetime | None,
     request_id: Id | None,
 ) -> graph_pb.WriteGraphRequest:
-    """Return the request that writes a message below its session: the last node is the message, and its edge leads to it.
+    """Return the request that writes a message below its session: its last node is the message, its edge joins both.
 
     Args:
         session_id: Id of the session's node; empty with `create_as`.

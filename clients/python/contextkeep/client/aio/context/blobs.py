@@ -43,19 +43,20 @@ class Blobs(gen.Blobs):
 
         Args:
             source: Bytes, a path (a text is a path), an open binary file, or an iterator of bytes.
-            name: A label. Empty: the file's name, where the source has one.
+            name: A label. Empty takes the file's name, if the source has one.
             memory_type: A `MemoryType`, or your own text.
             working_memory_id: A UUID. By default the server creates one.
-            sha256: In hexadecimal, where you know it: the service then refuses other bytes.
+            sha256: Hash of the file in hexadecimal, if you know it: the service then refuses other bytes.
             request_id: As in `records.insert`.
-            on_progress: Called with the bytes sent and, where known, all bytes. It starts again if the upload does.
-            **fields: What else there is to say: `RecordFields`.
+            on_progress: Called with the number of sent bytes and, if it is known, of all bytes. The numbers begin at 0
+                again if the upload is repeated.
+            **fields: Further fields of the record: `RecordFields`.
 
         Raises:
             InvalidArgument: the source has no name and none is given.
-            BlobTooLarge: the limit was passed. Nothing was stored.
-            ChecksumMismatch: the bytes have not the `sha256`. Nothing was stored.
-            BlobCorrupted: the service stored something else than was sent.
+            BlobTooLarge: the file is over the size limit. Nothing was stored.
+            ChecksumMismatch: the bytes have another hash than `sha256`. Nothing was stored.
+            BlobCorrupted: the stored bytes differ from the sent ones.
             OSError: the source cannot be read.
         """
         reader = await io.source_of(source)
@@ -102,16 +103,16 @@ class Blobs(gen.Blobs):
 
         Args:
             blob: A record, a record's id, or a blob key.
-            offset_bytes: The first byte.
-            length_bytes: 0, or more than there is: to the end.
-            include_archived: Read it although its record is archived.
+            offset_bytes: Position of the first byte.
+            length_bytes: Number of bytes. 0 reads to the end, as does a number beyond it.
+            include_archived: Read the blob even if its record is archived.
 
         Raises:
-            RecordNotFound: there is none.
-            BlobNotFound: there is none of that key.
-            RecordArchived: it is archived, and `include_archived` is not set.
-            RecordHasNoBlob: its content is inline: see `get_content`.
-            RangePastEnd: it starts past the end.
+            RecordNotFound: there is no such record.
+            BlobNotFound: no blob has this key.
+            RecordArchived: the record is archived, and `include_archived` is not set.
+            RecordHasNoBlob: the record's content is inline: see `get_content`.
+            RangePastEnd: the range starts past the end.
         """
         request = memory_pb.GetBlobRequest(
             **messages.blob_name(blob),
@@ -131,9 +132,9 @@ class Blobs(gen.Blobs):
     ) -> Record:
         """Write a blob to a file and return its record.
 
-        The bytes go into a temporary file next to `path`, are checked against the record's sha256, and get their name
-        last, replacing a file of that name. Whatever goes wrong, no file is left and an old one stays as it was. When
-        this returns, the file is on disk.
+        The bytes go into a temporary file next to `path` and are checked against the record's sha256. Then the file is
+        renamed, and replaces a file with that name. If anything fails, no file is left, and an old one is unchanged.
+        When this returns, the file is on disk.
 
         Args:
             blob: A record, a record's id, or a blob key.

@@ -51,26 +51,27 @@ class Uploads(gen.Uploads):
     ) -> Record:
         """Store a file as `blobs.upload` does, but in parts that each survive on their own, and return its record.
 
-        A broken connection or a restart of the service costs one part, not the whole. Keep the id that `on_started`
-        gets: should this process end, `resume` goes on in another.
+        A broken connection or a restart of the service costs one part, not the whole file. Store the id that
+        `on_started` gets: if this process ends, another process continues the upload with `resume`.
 
         Args:
             source: Bytes, a path (a text is a path), an open binary file, or an iterator of bytes.
-            name: A label. Empty: the file's name, where the source has one.
+            name: A label. Empty takes the file's name, if the source has one.
             memory_type: A `MemoryType`, or your own text.
             working_memory_id: A UUID. By default the server creates one.
-            sha256: In hexadecimal, where you know it: the service then refuses other bytes.
-            request_id: A UUID. The same one again goes on with the same upload. Default: a new one.
+            sha256: Hash of the file in hexadecimal, if you know it: the service then refuses other bytes.
+            request_id: A UUID. A repeat with the same one continues the same upload. Default: a new one.
             on_started: Called with the upload's id before the first part.
-            on_progress: Called with the bytes that are durable and, where known, all bytes.
-            part_bytes: The size of a part; one is held in memory.
-            patience_s: How long to go on trying while nothing gets through.
-            **fields: What else there is to say: `RecordFields`.
+            on_progress: Called with the number of durable bytes and, if it is known, of all bytes.
+            part_bytes: The size of a part; one part is held in memory.
+            patience_s: Seconds for which to retry while no call succeeds.
+            **fields: Further fields of the record: `RecordFields`.
 
         Raises:
             InvalidArgument: the source has no name and none is given.
-            Unavailable: the service was away for too long. `resume` goes on.
-            BlobTooLarge, SizeMismatch, ChecksumMismatch, RecordExists: see `finish`.
+            Unavailable: the service did not answer for `patience_s`. `resume` continues the upload.
+            BlobTooLarge: the file is over the size limit.
+            SizeMismatch, ChecksumMismatch, RecordExists: see `finish`.
             OSError: the source cannot be read.
         """
         reader = await io.source_of(source)
@@ -103,22 +104,22 @@ class Uploads(gen.Uploads):
         part_bytes: int = PART_BYTES,
         patience_s: float = PATIENCE_S,
     ) -> Record:
-        """Go on with an upload, in this process or another, and return its record; of a finished one, at once.
+        """Continue an upload that was started in this or another process, and return its record.
 
-        The source is read from its start, so that all of it is compared with what the service has, and sent from where
-        the upload is.
+        The source is read from its start, so that its hash is compared with that of the stored bytes. Only the bytes
+        that the service does not have yet are sent.
 
         Args:
-            upload_id: Which.
-            source: The same bytes again: as for `upload`.
-            on_progress: Called with the bytes that are durable and, where known, all bytes.
-            part_bytes: The size of a part; one is held in memory.
-            patience_s: How long to go on trying while nothing gets through.
+            upload_id: Id of the upload.
+            source: The same bytes as for `upload`.
+            on_progress: Called with the number of durable bytes and, if it is known, of all bytes.
+            part_bytes: The size of a part; one part is held in memory.
+            patience_s: Seconds for which to retry while no call succeeds.
 
         Raises:
-            UploadNotFound: it was given up, after a day without a new part.
-            ChecksumMismatch, SizeMismatch: the source is not the one that the upload was begun with.
-            ContextKeepError: those of `upload`.
+            UploadNotFound: the upload was discarded, after a day without a new part.
+            ChecksumMismatch, SizeMismatch: the source differs from the one that the upload was started with.
+            ContextKeepError: the errors of `upload`.
         """
         reader = await io.source_of(source)
         upload = await self._patiently(patience_s, lambda: self.get(upload_id))
@@ -136,17 +137,17 @@ class Uploads(gen.Uploads):
         timeout_s: float | None = None,
         **fields: Unpack[RecordFields],
     ) -> Upload:
-        """Begin an upload that survives broken connections and restarts. `resume` does the rest of it.
+        """Start an upload that survives broken connections and restarts, and return it; `resume` sends the bytes.
 
         Args:
             name: A label.
             memory_type: A `MemoryType`, or your own text.
-            size_bytes: Of the whole, where you know it.
-            sha256: Of the whole, in hexadecimal, where you know it.
+            size_bytes: Size of the whole file, if you know it.
+            sha256: Hash of the whole file in hexadecimal, if you know it.
             working_memory_id: A UUID. By default the server creates one.
-            request_id: A UUID. The same one again answers the same upload. Default: a new one.
-            timeout_s: Deadline in seconds. None means the client's.
-            **fields: What else there is to say: `RecordFields`.
+            request_id: A UUID. A repeat with the same one returns the same upload. Default: a new one.
+            timeout_s: Deadline in seconds. None takes the client's.
+            **fields: Further fields of the record: `RecordFields`.
 
         Raises:
             BlobTooLarge: `size_bytes` is over the limit.
@@ -167,19 +168,19 @@ class Uploads(gen.Uploads):
         return Upload.from_proto(response.upload)
 
     async def append(self, upload_id: Id, offset_bytes: int, part: bytes | Sequence[bytes]) -> Upload:
-        """Add one part to a resumable upload and return how far it is. `resume` does this for a whole file.
+        """Add one part to a resumable upload, and return the upload with its new offset.
 
-        It is sent once: after an error, `get` tells whether it arrived.
+        `resume` does this for a whole file. The part is sent once: after an error, `get` shows whether it arrived.
 
         Args:
-            upload_id: Which.
-            offset_bytes: Where the part begins: at the upload's `offset_bytes`.
-            part: Its bytes, in one piece or several; up to the upload's `part_bytes_max`.
+            upload_id: Id of the upload.
+            offset_bytes: Position of the part: the upload's `offset_bytes`.
+            part: The bytes, in one piece or several; at most the upload's `part_bytes_max`.
 
         Raises:
-            UploadNotFound: there is none, or it is finished.
-            UploadPartExists: the upload is past this offset: `offset_bytes` in the metadata.
-            UploadGap: it is not there yet: `offset_bytes` in the metadata.
+            UploadNotFound: there is no such upload, or it is finished.
+            UploadPartExists: the upload has bytes beyond this offset. Its offset is `offset_bytes` in the metadata.
+            UploadGap: the upload has not reached this offset. Its offset is `offset_bytes` in the metadata.
         """
         pieces = [part] if isinstance(part, bytes) else part
         header = memory_pb.AppendHeader(upload_id=messages.to_id(upload_id), offset_bytes=offset_bytes)
@@ -198,19 +199,19 @@ class Uploads(gen.Uploads):
         sha256: str = "",
         timeout_s: float = FINISH_TIMEOUT_S,
     ) -> Record:
-        """Make a record of a resumable upload and return it. Again answers the same.
+        """Make a record of a resumable upload, and return the record. A repeat returns the same record.
 
         Args:
-            upload_id: Which.
-            size_bytes: What the parts must add up to, where you know it.
-            sha256: In hexadecimal, where you know it.
+            upload_id: Id of the upload.
+            size_bytes: Size of all parts together, if you know it.
+            sha256: Hash of all parts together in hexadecimal, if you know it.
             timeout_s: Deadline. The service reads and writes all bytes once more, which may take minutes.
 
         Raises:
-            UploadNotFound: there is none.
-            SizeMismatch: the parts are not as many bytes. They stay, and others may be added.
-            ChecksumMismatch: the parts are other bytes.
-            RecordExists: the record's id was taken meanwhile.
+            UploadNotFound: there is no such upload.
+            SizeMismatch: the parts have another number of bytes. They stay, and further parts may be added.
+            ChecksumMismatch: the parts have another hash.
+            RecordExists: another record got the id meanwhile.
         """
         request = memory_pb.FinishUploadRequest(
             upload_id=messages.to_id(upload_id), size_bytes=size_bytes, sha256=sha256
@@ -221,7 +222,7 @@ class Uploads(gen.Uploads):
     async def _send(
         self, upload: Upload, source: UploadInput, *, on_progress: OnProgress | None, part_bytes: int, patience_s: float
     ) -> Record:
-        """Send what an upload lacks, finish it, and return its record."""
+        """Send the bytes that an upload does not have yet, finish it, and return its record."""
         if not part_bytes > 0:
             raise InvalidArgument("part_bytes is not above 0", field="part_bytes")
         tally = Tally(source.size_bytes, on_progress)
@@ -244,7 +245,7 @@ class Uploads(gen.Uploads):
     async def _append(
         self, upload_id: str, offset_bytes: int, part: list[bytes], tally: Tally, patience_s: float
     ) -> None:
-        """Send one part until the service has it."""
+        """Send one part, and repeat it until the service has it."""
         end_bytes = offset_bytes + sum(map(len, part))
         attempts = 0
 
@@ -252,11 +253,11 @@ class Uploads(gen.Uploads):
             nonlocal attempts
             attempts += 1
             if attempts > 1 and (await self.get(upload_id)).offset_bytes == end_bytes:
-                return  # it had arrived, and only the answer was lost
+                return  # the part had arrived, and only its answer was lost
             try:
                 await self.append(upload_id, offset_bytes, part)
             except UploadPartExists as error:
-                # The attempt before was still on its way when we asked.
+                # The part of an earlier attempt arrived after `get` had answered.
                 if attempts == 1 or error.metadata.get("offset_bytes") != str(end_bytes):
                     raise
 
@@ -264,12 +265,12 @@ class Uploads(gen.Uploads):
         tally.report(end_bytes)
 
     async def _patiently(self, patience_s: float, attempt: Callable[[], Awaitable[_T]]) -> _T:
-        """Return what `attempt` returns, trying again for `patience_s` while nothing gets through."""
+        """Return the result of `attempt`; repeat it for `patience_s` while the service does not answer."""
         attempts = Attempts(None, retries=sys.maxsize, timeout_s=patience_s)
         while True:
             try:
                 return await attempt()
-            except (Unavailable, DeadlineExceeded, Cancelled) as error:  # Cancelled: by a service that stops
+            except (Unavailable, DeadlineExceeded, Cancelled) as error:  # a service that stops cancels its calls
                 delay_s = attempts.delay_s(error)
                 if delay_s is None or self._connection.closed:
                     raise
