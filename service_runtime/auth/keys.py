@@ -38,15 +38,17 @@ _log = logging.getLogger("keys")
 CACHE_S = 2.0
 _CACHE_MAX = 10_000
 _WRONG_MAX = 1000
-# Keys that were never valid here are looked up together, by one statement at a time: a correct one among them waits for
-# two statements at most while fewer than `GUESSES_OF_STATEMENT_MAX` wait.
+# Keys that were never valid in this process (guesses) are looked up together, by one statement at a time. A correct key
+# among them waits for at most two statements, as long as fewer than `GUESSES_OF_STATEMENT_MAX` keys wait.
 GUESSES_OF_STATEMENT_MAX = 200
 GUESSES_WAITING_MAX = 1000
 GUESSES_TIMEOUT_S = 5.0  # seconds of one statement: callers that wait for the next one wait for it, too
 _USE_NOTED_S = 60
 PREFIX_CHARS = 12  # characters: "cgk_" and eight of the key
 DEFAULT_TENANT = "default"
-CONTEXT_KEY_BEGINS = "cgc_"  # told apart by sight: see `access`
+CONTEXT_KEY_BEGINS = (
+    "cgc_"  # the beginning of a key of one context: `access` recognises such a key even if it has ended
+)
 
 SQL = SqlFile.of(__file__)
 _FIND = SQL["find"]
@@ -85,12 +87,13 @@ class StoredKeys:
         self._none_until = 0.0
 
     async def find(self, secret: str) -> Principal | None:
-        """Return the principal of a key that is valid now, or was `CACHE_S` ago.
+        """Return the principal of a key that is valid now, or was valid `CACHE_S` ago; None for any other key.
 
-        Wrong keys have one connection to the database at most, and hold up no key that was valid here before.
+        Lookups of wrong keys use one connection to the database at most, and do not delay keys that were valid in this
+        process before.
 
         Raises:
-            Overloaded: too many keys wait that were never valid here.
+            Overloaded: too many keys that were never valid in this process wait for a lookup.
             Unavailable: the database does not answer.
         """
         if not secret:
@@ -120,7 +123,8 @@ class StoredKeys:
                 raise Overloaded("too many unknown keys are being checked", retry_after_s=1)
             guess = self._guesses[sha256] = asyncio.get_running_loop().create_future()
         if self._guessing is None:
-            # In no caller's context: it looks keys up for many, and none of their deadlines is its own.
+            # The task runs in an empty context, without a current call: it looks keys up for many callers, and must not
+            # end at the deadline of one of them.
             self._guessing = asyncio.create_task(self._look_up_guesses(), context=contextvars.Context())
         with calls.without_slot():
             try:
@@ -304,7 +308,7 @@ class KeyAdministration:
 
         Raises:
             NoSuchTenant: no tenant has this name.
-            InvalidArgument: an operator's key is bound, or a user's.
+            InvalidArgument: a key with the scope `operator` has a user, an app, a bundle or a graph.
         """
         if OPERATOR in new.scopes and (new.user_id or new.app_ids or new.agent_bundle_id or new.graph_names):
             raise InvalidArgument("the scope operator is for all tenants: give its key no user, app, bundle or graph")

@@ -52,7 +52,7 @@ _LIKES = {"$like": "LIKE", "$ilike": "ILIKE"}
 _OPERATORS = frozenset({"$eq", "$in", "$exists", *_ORDERS, *_LIKES})
 
 _SHOWN_CHARS_MAX = 100
-# Texts that Postgres takes for the index of an element when a path comes to a list.
+# Steps that Postgres reads as the index of an element if a path reaches a list.
 _PLACE = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
 
 
@@ -79,13 +79,13 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A place in a JSON document; without steps the document itself."""
+    """A path into a JSON document; without steps it is the document itself."""
 
     document_sql: str
     steps: tuple[str, ...]
 
     def sql(self, bindings: Bindings) -> str:
-        """Return the expression of the value there; SQL's null where nothing is."""
+        """Return the SQL expression of the value at the path, which is null if there is no value."""
         return f"({self.document_sql} #> {bindings.add(list(self.steps), 'text[]')})"
 
 
@@ -139,13 +139,13 @@ def condition_sql(field: str, text: str, fields: Fields, bindings: Bindings) -> 
 
     Args:
         field: Name of the request's field; errors name the place in it: `where_json.$and[1].status.$in`.
-        text: The tree, a JSON object. Empty: all rows.
+        text: The tree, a JSON object. Empty matches all rows.
         fields: The fields and documents that the tree may name.
         bindings: Collects the values of the tree as parameters of the statement.
 
     Raises:
         InvalidArgument: the text is not a valid condition tree.
-        LimitExceeded: it is too large or too deep.
+        LimitExceeded: the tree is too large or nests too deeply.
     """
     tree = parse_object(field, text, size_bytes_max=CONDITION_BYTES_MAX, nesting_max=_NESTING_MAX)
     compiled = _Compiler(fields, bindings).condition(tree, field, 1)
@@ -154,16 +154,16 @@ def condition_sql(field: str, text: str, fields: Fields, bindings: Bindings) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition, and a weaker one that may run on any row."""
+    """The SQL of a condition, and of a weaker one that may run on any row, so that an index can use it."""
 
-    exact: str
-    index: str  # a weaker condition, of exempt operators only; empty if there is none
+    exact: str  # must not run on rows that the caller may not see: an error or its time could reveal them
+    index: str  # is true where `exact` is; has only operators of `policies.EXEMPT`; empty if there is none
 
 
 class _Compiler:
     """Compiles one tree.
 
-    SQL's null stands for false: only `_not` could tell them apart, and it treats both alike.
+    A condition may be null in SQL, which counts as false: `_not` is true for both.
     """
 
     def __init__(self, fields: Fields, bindings: Bindings) -> None:
@@ -337,20 +337,24 @@ def _json(value: object) -> str:
 
 
 def _exempt(sql: str) -> _Condition:
+    """Return a condition that may run on any row."""
     return _Condition(sql, sql)
 
 
 def _walled(sql: str) -> _Condition:
+    """Return a condition that must run only on rows that the caller may see."""
     return _Condition(sql, "")
 
 
 def _not(condition: _Condition) -> _Condition:
+    """Return the condition that is true where the given one is false or null."""
     negated = f"(({condition.exact}) IS NOT TRUE)"
     # The negation of a condition does not imply the negation of its index condition.
     return _Condition(negated, negated if condition.index == condition.exact else "")
 
 
 def _all(conditions: Sequence[_Condition]) -> _Condition:
+    """Return the conjunction of conditions. Each index condition of a part is implied by the whole."""
     if not conditions:
         return _exempt("TRUE")
     indexes = [condition.index for condition in conditions if condition.index]
@@ -361,6 +365,7 @@ def _all(conditions: Sequence[_Condition]) -> _Condition:
 
 
 def _any(conditions: Sequence[_Condition]) -> _Condition:
+    """Return the disjunction of conditions. It has an index condition only if each part has one."""
     if len(conditions) == 1:
         return conditions[0]
     indexes = [condition.index for condition in conditions]

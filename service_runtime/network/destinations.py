@@ -1,7 +1,7 @@
 """Addresses that the service may connect to for a caller: public ones, and those that its operator lists.
 
-A name is resolved once, all its addresses are checked, and the connection goes to a checked address: a DNS server that
-gives another answer the second time (DNS rebinding) is not asked again.
+A name is resolved once, all its addresses are checked, and the connection goes to a checked address. So a DNS server
+that would give another answer the second time (DNS rebinding) is not asked a second time.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 # 10.0.0.0/8, 127.0.0.1:8080, [fd00::/8]:443, ::1
 _ENTRY = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\d{1,5}))?|([0-9a-fA-F:./]+)")
-# Threads for lookups; each lookup ends when the system's resolver gives up. While more than half of them look
-# something up, a tenant gets its first one alone: so 160 tenants have to hold them all before another one waits.
+# Threads for lookups, in all and of one tenant. A lookup ends only when the system's resolver gives up. While at least
+# half of the threads are busy, a tenant gets one thread at most. So 160 tenants must look names up at the same time
+# before another tenant has to wait.
 _LOOKUPS_MAX, _LOOKUPS_OF_TENANT_MAX = 256, 4
 _LOOKUP_S = 5.0  # seconds that a caller waits at most, for a thread and for the name
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -67,8 +68,8 @@ class Destinations:
         """Return the address to connect to for a host.
 
         Raises:
-            AddressRefused: one of its addresses may not be connected to.
-            OSError: it has no address.
+            AddressRefused: the service may not connect to one of the host's addresses.
+            OSError: the host has no address.
         """
         addresses = await self._resolve(host, port)
         if not addresses:
@@ -86,7 +87,7 @@ class Destinations:
         return checked[0]
 
     def check(self, address: str, port: int) -> Destination:
-        """Return an address, if it may be connected to.
+        """Return an address if the service may connect to it.
 
         Raises:
             AddressRefused: it may not.
@@ -108,7 +109,7 @@ def check_entries(allowed: Sequence[str]) -> None:
     """Check the list of an operator.
 
     Raises:
-        ValueError: one is neither an address nor a network.
+        ValueError: an entry is neither an address nor a network.
     """
     for text in allowed:
         _entry(text)
@@ -171,6 +172,11 @@ class _Lookups:
         self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
 
     async def resolved(self, host: str, port: int) -> Sequence[str]:
+        """Return the addresses of a host name, each once.
+
+        Raises:
+            OSError: the name has no address, or was not resolved within `_LOOKUP_S`.
+        """
         call = current_call.get()
         tenant_id = str(call.principal.tenant_id) if call and call.principal else ""
         try:
@@ -204,6 +210,7 @@ class _Lookups:
             raise
 
     def _has_thread(self, tenant_id: str) -> bool:
+        """Say whether a tenant may use one more thread now."""
         count = self._under_way.total()
         of_tenant_max = _LOOKUPS_OF_TENANT_MAX if 2 * count < _LOOKUPS_MAX else 1
         return count < _LOOKUPS_MAX and self._under_way[tenant_id] < of_tenant_max

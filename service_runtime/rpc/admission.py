@@ -1,7 +1,7 @@
 """Admission control: limits of the calls under way in a process, of a tenant, and of a key.
 
-A caller that holds a slot keeps others out, by slow calls or by silent ones. So no tenant can have all slots, and no
-key all of its tenant's.
+Each call needs a slot, and a caller with slow or silent calls holds its slots for long. So no tenant can have all slots
+of the process, and no key can have all slots of its tenant.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Shares:
     of_key: float
 
     def tenant_max(self, at_once: int) -> int:
-        """Return a tenant's share of `at_once`; at least one."""
+        """Return a tenant's share of a limit `at_once` of the process; at least one."""
         return max(1, math.floor(at_once * self.of_tenant))
 
     def key_max(self, at_once: int) -> int:
