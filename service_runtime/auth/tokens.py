@@ -29,7 +29,8 @@ except ModuleNotFoundError as error:
 
 _log = logging.getLogger("tokens")
 
-# Signatures of key pairs only: with a shared secret, the issuer's public key would be one.
+# Only signatures by key pairs are accepted. With algorithms of a shared secret, an attacker could sign a token with the
+# issuer's public key as the secret.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LEEWAY_S = 30.0  # seconds that the issuer's clock and ours may differ
 JWKS_LIFETIME_S = 300.0
@@ -61,7 +62,7 @@ class Tokens:
         """Return the principal of a valid token.
 
         Raises:
-            Unavailable: its key is not known, and the issuer does not answer; or the database does not.
+            Unavailable: the key of the token is not known and the issuer does not answer, or the database does not.
         """
         if secret.count(".") != 2 or len(secret) > TOKEN_CHARS_MAX:
             return None
@@ -115,6 +116,7 @@ class Tokens:
         )
 
     async def _tenant(self, name: str) -> UUID | None:
+        """Return the id of the tenant with a name, remembered for `_TENANT_LIFETIME_S`; None if there is none."""
         until, tenant_id = self._tenants.get(name, (0.0, None))
         if tenant_id is not None and until > time.monotonic():
             return tenant_id
@@ -147,7 +149,7 @@ class Tokens:
 
 
 def _moment(exp: Any) -> datetime | None:
-    """Return when a token ends; None if that is further off than times go, as of an issuer that counts milliseconds."""
+    """Return when a token ends; None if the number is too large for a time, as if an issuer counts milliseconds."""
     try:
         return datetime.fromtimestamp(int(exp), UTC)
     except (OverflowError, ValueError, OSError):

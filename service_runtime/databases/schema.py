@@ -49,6 +49,7 @@ class SchemaCheck:
         await self._database.notice_others()
 
     def _problem(self, named: str, rows: Sequence[Row]) -> ContextKeepError | None:
+        """Return the problem of a database from its answer: another name than expected, or a missing migration."""
         meant = named or self._first
         for row in rows:
             if row.named != meant:

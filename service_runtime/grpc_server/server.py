@@ -35,7 +35,7 @@ CHECK_INTERVAL_S = 1.0
 CHECK_TIMEOUT_S = 2.0
 KEEPALIVE_S = 60.0  # seconds of silence after which the server pings the peer
 KEEPALIVE_TIMEOUT_S = 20.0
-PING_INTERVAL_S_MIN = 5.0  # of a caller; ours ping every 30 s while a call is open, others every 10 s
+PING_INTERVAL_S_MIN = 5.0  # shortest interval of a caller's pings; our clients ping every 30 s, others every 10 s
 METADATA_BYTES_MAX = 16 * 1024  # bytes of metadata that a call may have
 # Calls that one connection may have open. gRPC queues further ones at the caller; our clients open another connection.
 # This also bounds the cost of a flood of resets ("rapid reset").
@@ -43,11 +43,11 @@ STREAMS_MAX = 100
 HANDSHAKE_S_MAX = 5.0  # seconds for the handshakes of TLS and HTTP/2
 CONNECTION_GRACE_S = 3600.0  # seconds that calls may go on after their connection takes no new ones: uploads, watches
 QUIET_S = 0.1  # seconds without a new call, after which a server that drains tells its callers to go elsewhere
-QUIET_S_MAX = 1.0  # longest wait for that, while callers send calls without waiting for answers
-GOAWAY_S = 0.05  # seconds that it takes to tell them
-LIVENESS = "liveness"  # a health service name that asks nothing: the process answers
+QUIET_S_MAX = 1.0  # longest wait for such a pause, as callers may send calls without waiting for answers
+GOAWAY_S = 0.05  # seconds until callers have read GOAWAY, the frame of HTTP/2 that sends them to another connection
+LIVENESS = "liveness"  # a service name for health checks that depends on nothing: the process answers
 
-# Raises while a dependency does not answer.
+# A check of a dependency: it raises an error while the dependency does not answer.
 Check = Callable[[], Awaitable[None]]
 
 
@@ -69,15 +69,15 @@ class Service:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """Where and how to listen."""
+    """The address of a gRPC port, and its limits."""
 
     host: str
     port: int  # 0 takes any free port
-    drain_s: float  # how long running calls may take after SIGTERM
-    connection_age_s: float  # how long a connection takes new calls
-    connections_max: int  # at once; further ones are closed
-    pending_calls_max: int = 8192  # that have arrived and have no handler yet; grpc's core cancels further ones
-    tls: TlsFiles | None = None  # None: plaintext
+    drain_s: float  # seconds that running calls may take after SIGTERM
+    connection_age_s: float  # seconds for which a connection takes new calls
+    connections_max: int  # connections at the same time; further ones are closed
+    pending_calls_max: int = 8192  # calls that have arrived and have no handler yet; grpc's core cancels further ones
+    tls: TlsFiles | None = None  # None for plaintext
 
 
 def check_exposure(host: str, *, authenticated: bool, allow_insecure: bool) -> None:
@@ -95,7 +95,7 @@ def check_exposure(host: str, *, authenticated: bool, allow_insecure: bool) -> N
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host, by its name or its address, is this machine to itself."""
+    """Say whether a host name or an address is loopback, which only this machine can reach."""
     try:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -190,7 +190,7 @@ async def _stop(server: grpc.aio.Server, services: Sequence[Service], border: Bo
 
 
 async def _release(hold: Hold, services: Sequence[Service], goaway_s: float) -> None:
-    """Let the calls run that are held, when callers have read GOAWAY: else they would send their next calls before."""
+    """Let the held calls run once callers have read GOAWAY; otherwise their next calls would come to this server."""
     await asyncio.sleep(goaway_s)
     hold.release()
     for service in services:
@@ -208,7 +208,7 @@ class _MethodsByName:
         self.add_generic_rpc_handlers = server.add_generic_rpc_handlers
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, object]) -> None:
-        """Take nothing: they are the generic ones."""
+        """Ignore these handlers: the same methods are added as generic ones."""
 
 
 @asynccontextmanager
@@ -216,7 +216,7 @@ async def together(*servers: AbstractAsyncContextManager[int]) -> AsyncIterator[
     """Run servers for the block, yielding their ports: they begin one after the other and drain at the same time.
 
     Raises:
-        ContextKeepError: of the server that does not begin; those before it have ended.
+        ContextKeepError: a server did not start; the servers that were started before it have ended.
     """
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
@@ -255,14 +255,18 @@ async def until_signal() -> None:
 
 @asynccontextmanager
 async def _checking(services: Sequence[Service], health_servicer: Health, metrics: Metrics) -> AsyncIterator[None]:
-    """Set for the block the health of every service name, as soon as one of its checks says so; `""` has all checks."""
+    """Run the checks of all services during the block, and set the health of each service name by their results.
+
+    A name serves once all its checks have passed, and does not serve as soon as one fails. `""` has all checks.
+    """
     checks_of = {service.full_name: service.checks for service in services}
     checks_of[""] = list(dict.fromkeys(check for service in services for check in service.checks))
-    failures: dict[Check, str] = {}  # of those that have been asked; empty: it passes
+    failures: dict[Check, str] = {}  # the result of each check that has run; an empty text if it passed
     was: dict[str, bool] = {}
     telling = asyncio.Lock()
 
     async def tell() -> None:
+        """Set the health of the names that has changed; a name whose checks have not all run is not set to serving."""
         for name, checks in checks_of.items():
             ok = not any(failures.get(check) for check in checks)
             if was.get(name) == ok or (ok and not failures.keys() >= set(checks)):
@@ -274,6 +278,7 @@ async def _checking(services: Sequence[Service], health_servicer: Health, metric
             _log.info("health", extra={"service": name, "serving": ok})
 
     async def keep(check: Check) -> None:
+        """Run a check again and again, more often while it fails."""
         while True:
             failure = await _failure(check)
             if failure and failure != failures.get(check):
@@ -283,7 +288,7 @@ async def _checking(services: Sequence[Service], health_servicer: Health, metric
                 await tell()
             await asyncio.sleep(CHECK_INTERVAL_S / 10 if failure else CHECK_INTERVAL_S)
 
-    await tell()  # of who depends on nothing
+    await tell()  # sets the services without any checks
     async with AsyncExitStack() as stack:
         for check in checks_of[""]:
             # Not in one TaskGroup: it cancels its tasks only once (`background` says why that is too little).
@@ -292,7 +297,7 @@ async def _checking(services: Sequence[Service], health_servicer: Health, metric
 
 
 async def _failure(check: Check) -> str:
-    """Return why a check fails; nothing if it passes."""
+    """Return why a check fails; an empty text if it passes."""
     try:
         async with asyncio.timeout(CHECK_TIMEOUT_S):
             await check()

@@ -1,8 +1,9 @@
-"""Messages as JSON: small ones here, large ones in a few other processes, which tenants and keys take turns with.
+"""Messages as JSON: small ones are converted in this process, large ones in a few others, in turn by tenant and key.
 
-Python's reader of protobuf's JSON takes 1 to 4 us for each value that it makes. So work in this process is bounded by
-the number of values, too, and takes 20 ms at most. A tenant has one of the processes at most, so that another tenant's
-message never waits for all of its messages; the CPU time of each message is bounded.
+Python's reader of protobuf's JSON takes 1 to 4 us for each value that it makes. So the size and the number of values of
+a message that is read in this process are limited, and reading takes 20 ms at most. A tenant has at most one of the
+other processes, so that a message of another tenant never waits for all messages of the first. The CPU time of each
+message is limited.
 """
 
 from __future__ import annotations
@@ -138,6 +139,7 @@ class JsonMessages:
         return answer
 
     async def _start_process(self) -> Process:
+        """Start a process, and send it the protos that define the messages."""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", json_process.__name__),
             stdin=PIPE,
@@ -165,6 +167,11 @@ async def _until_ready(process: Process) -> None:
 
 
 async def _answer_of(process: Process, kind: int, message_class: type[Message], payload: bytes) -> tuple[int, bytes]:
+    """Send work to a process, and return how it ended, and the result or the reason of a failure.
+
+    Raises:
+        EOFError: the process ended.
+    """
     assert process.stdin is not None and process.stdout is not None
     name = message_class.DESCRIPTOR.full_name.encode()
     cpu_s_max = READ_CPU_S_MAX if kind == READ else 0
