@@ -118,7 +118,7 @@ class Access:
         return principal
 
     async def _find(self, secret: str) -> Principal | None:
-        """Return the principal of a credential, or the anonymous one while no key exists if that is allowed, or None."""
+        """Return the principal of a credential; the anonymous one if that is allowed and no key exists; else None."""
         if secret:
             for finder in self._finders:
                 if principal := await finder.find(secret):
