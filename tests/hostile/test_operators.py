@@ -86,7 +86,7 @@ async def test_who_is_no_operator_is_refused_by_the_database(database: Database,
             check_operator(database, asking),
             Tenants(database).page(FIRST, principal=asking),
             Tenants(database).set_limits("default", {"records_max": 0}, principal=asking),
-            Work(database).owed(principal=asking),
+            Work(database).queued_work(principal=asking),
             Work(database).retry("index", principal=asking),
             jobs.start("SWEEP", {}, principal=asking),
             jobs.page(FIRST, principal=asking),
@@ -108,7 +108,7 @@ async def test_what_failed_is_tried_again_and_what_did_not_is_left_alone(
             " FROM unnest(ARRAY['it is away', '']) AS error"
         )
         work = Work(database)
-        (owed,) = [one for one in (await work.owed(principal=operator)).work if one.kind == "index"]
+        (owed,) = [one for one in (await work.queued_work(principal=operator)).work if one.kind == "index"]
         assert (owed.owed, owed.failed, owed.last_error) == (2, 1, "it is away")
         assert (await work.retry("index", principal=operator)).count == 1
         rows = connection.execute("SELECT attempts, due_at <= now(), last_error FROM context.outbox ORDER BY 1")
