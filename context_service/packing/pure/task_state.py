@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import orjson
@@ -482,17 +483,23 @@ def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
     """Put values among the contested entries, after a later sentence of a user about the same thing with a number.
 
     People set a value again in other words than rules know: "Ann wants the renewal limit at 3". So a value whose name
-    of two words or more stands in a later sentence is not shown as current any more.
+    of two words or more stands in a later sentence is not shown as current any more. The number may also stand in the
+    sentence that follows.
     """
     if reply.key != "user":
         return
     held_values = [held for held in now.values() if _may_be_contested(held) and held.seq < reply.seq]
     values = {held.text for held in now.values() if held.section == "value" and held.seq == reply.seq}
-    for sentence in reply.text.split("\n") if held_values else ():
+    said = reply.text.split("\n") if held_values else []
+    for first, following in pairwise([*said, ""]):
         check_wanted()
-        words = frozenset(_WORD.findall(sentence.casefold()))
-        if sentence in values or sentence.endswith("?") or not any(map(str.isdigit, sentence)):
+        words, sentence = frozenset(_WORD.findall(first.casefold())), first
+        if first in values or first.endswith("?"):
             continue
+        if not any(map(str.isdigit, first)):  # "I was wrong about the renewal limit. It has to be 3."
+            if following in values or following.endswith("?") or not any(map(str.isdigit, following)):
+                continue
+            sentence = f"{first} {following}"
         for held in held_values:
             name = _WORD.findall(held.key)
             is_other = held.section == CONTESTED or held.value not in sentence

@@ -254,6 +254,7 @@ def test_a_sentence_about_something_else_a_question_and_an_exception_leave_a_rul
         "Dr. Brandt wants the renewal limit at 3.",
         "Correction from me, make that 3 for the renewal limit.",
         "As for the renewal limit, we agreed on 3 with the council.",
+        "Sorry, I was wrong about the renewal limit. It has to be 3.",
     ],
 )
 def test_a_value_that_other_words_set_again_is_not_shown_as_current(newer: str):
@@ -274,6 +275,7 @@ def test_a_value_that_other_words_set_again_is_not_shown_as_current(newer: str):
         "The limit of the renewal form has 3 lines.",
         "LIB-14 is about the renewal page, and its limit.",
         "Room 14 is renewed.",
+        "I asked about the youth renewal limit. Are 3 people waiting?",
     ],
 )
 def test_a_sentence_about_something_else_or_a_question_leaves_a_value(later: str):
