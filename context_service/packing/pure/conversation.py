@@ -288,7 +288,8 @@ def head_and_tail(text: str, ref: str, tokens_max: int, count: Callable[[str], i
 def _up_to(text: str, end: int) -> str:
     """Return at most `end` characters of a text's beginning, cut at the end of a line or else of a word."""
     head = text[:end]
-    border = max(head.rfind("\n"), -1)  # a border in the first half would drop too much
+    border = head.rfind("\n")
+    # A border in the first half would drop too much.
     border = border if border > end // 2 else head.rfind(" ")
     return (head[:border] if border > end // 2 else head).rstrip()
 

@@ -472,11 +472,7 @@ def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
     for held in rules:
         check_wanted()
         if held.seq < reply.seq and (newer := _newer_rule(held, terms)):
-            del now[place_of(held)]
-            # Both statements name their own speaker.
-            text = f"{attributed(newer, reply.speaker)} ({reply.ref}){_BEFORE}{_said(held)}"
-            contested = replace(held, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
-            now[place_of(contested)] = contested
+            _put_contested(now, held, newer, reply)
 
 
 def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
@@ -488,9 +484,13 @@ def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
     """
     if reply.key != "user":
         return
-    held_values = [held for held in now.values() if _may_be_contested(held) and held.seq < reply.seq]
+    names = [
+        (held, frozenset(name))
+        for held in now.values()
+        if _may_be_contested(held) and held.seq < reply.seq and len(name := _WORD.findall(held.key)) > 1
+    ]
     values = {held.text for held in now.values() if held.section == "value" and held.seq == reply.seq}
-    said = reply.text.split("\n") if held_values else []
+    said = reply.text.split("\n") if names else []
     for first, following in pairwise([*said, ""]):
         check_wanted()
         words, sentence = frozenset(_WORD.findall(first.casefold())), first
@@ -500,15 +500,19 @@ def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
             if following in values or following.endswith("?") or not any(map(str.isdigit, following)):
                 continue
             sentence = f"{first} {following}"
-        for held in held_values:
-            name = _WORD.findall(held.key)
+        for held, name in names:
             is_other = held.section == CONTESTED or held.value not in sentence
-            if len(name) > 1 and words.issuperset(name) and is_other:
-                before = held.text if held.section == CONTESTED else _said(held)
-                text = f"{attributed(sentence, reply.speaker)} ({reply.ref}){_BEFORE}{before.split(_BEFORE)[0]}"
-                now.pop(place_of(held), None)
-                contested = replace(held, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
-                now[place_of(contested)] = contested
+            if name <= words and is_other:
+                _put_contested(now, held, sentence, reply)
+
+
+def _put_contested(now: dict[tuple[str, str], Entry], held: Entry, newer: str, reply: Entry) -> None:
+    """Replace an entry by a contested one: the newer statement, then the last one before. Each names its speaker."""
+    before = held.text.split(_BEFORE)[0] if held.section == CONTESTED else _said(held)
+    text = f"{attributed(newer, reply.speaker)} ({reply.ref}){_BEFORE}{before}"
+    now.pop(place_of(held), None)
+    contested = replace(held, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
+    now[place_of(contested)] = contested
 
 
 def _may_be_contested(held: Entry) -> bool:
