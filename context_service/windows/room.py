@@ -75,7 +75,7 @@ def windows_of(
         deps: The clients and settings that all rooms share.
         messaging: Writes the messages of forks and merges.
         recalling: Finds passages of a log by a text.
-        stack: Closes what is opened here.
+        stack: The stack that closes the resources of this room.
         callers: Checks again whether the caller of a stream may go on.
         lessons: Stores the lessons of outcomes as memories.
     """

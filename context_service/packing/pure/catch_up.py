@@ -212,7 +212,7 @@ def _made(
         profile: The compression profile of the window.
         count: Returns the number of tokens of a text.
         said: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
-        is_bound: The model refuses the reasoning of a step that is masked, because what is before it has changed.
+        is_bound: The model refuses the reasoning of a step that is masked, because earlier messages have changed.
     """
     tools = _tools_of(step)
     units = [unit for message in messages for unit in units_of(message, profile, tools)]

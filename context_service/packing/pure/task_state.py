@@ -485,9 +485,9 @@ def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
     if reply.key != "user":
         return
     names = [
-        (held, frozenset(name))
+        (held, frozenset(parts))
         for held in now.values()
-        if _may_be_contested(held) and held.seq < reply.seq and len(name := _WORD.findall(held.key)) > 1
+        if _may_be_contested(held) and held.seq < reply.seq and len(parts := _WORD.findall(held.key)) > 1
     ]
     values = {held.text for held in now.values() if held.section == "value" and held.seq == reply.seq}
     said = reply.text.split("\n") if names else []

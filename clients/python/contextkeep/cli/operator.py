@@ -133,7 +133,9 @@ def _end_if_away(databases: Sequence[str], meaning: str) -> None:
 @command(
     click.argument("kind", type=click.Choice(["sweep", "fsck"])),
     click.option("--quick", is_flag=True, help="With fsck: read only the last MiB of each file."),
-    click.option("--repair", is_flag=True, help="With fsck: repair what can be repaired.  [default: only report]"),
+    click.option(
+        "--repair", is_flag=True, help="With fsck: repair the damage that it can repair.  [default: only report]"
+    ),
     name="start",
     group=operator,
     example="contextkeep operator start fsck --quick",
