@@ -8,7 +8,7 @@ writes the packs and the questions as text, for readers who know nothing else.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from bench.long_run.measured import Account
 from bench.long_run.ours import Folding
 from bench.long_run.prepared import Prepared, prepared
 from bench.long_run.strategies import Shown, Strategy
+from bench.progress import Progress
 from context_service.kernel.tokens import TokenCounter
 
 STORIES: Sequence[type[Story]] = (Coding, Support, Analysis)
@@ -60,27 +61,33 @@ def main() -> None:
         if not options.json:
             print(line, flush=True)
 
-    for kind in STORIES:
-        if options.story not in (None, kind.name):
-            continue
-        told = kind(seed=options.seed, steps=options.steps).tell()
-        ready = prepared(told.workload, TokenCounter().count, lambda share: None)
-        for share in SHARES if options.share is None else (options.share,):
-            limit = ready.tokens // share
-            say(f"{kind.name}: {len(ready.steps):,} steps, {ready.tokens:,} tokens; 1/{share} is {limit:,}")
-            say(_HEADER)
-            strategies: Sequence[type[Strategy]] = (*RIVALS, Folding)
-            for strategy in strategies:
-                row = run(strategy(ready, limit, cache(TokenCounter().count)), ready, told, options.packs)
-                documents.append(_document(kind.name, share, row))
-                say(_line(row))
+    with Progress() as progress:
+        for kind in STORIES:
+            if options.story not in (None, kind.name):
+                continue
+            progress.begins(f"{kind.name}: steps and index")
+            told = kind(seed=options.seed, steps=options.steps).tell()
+            ready = prepared(told.workload, TokenCounter().count, progress.shows)
+            for share in SHARES if options.share is None else (options.share,):
+                limit = ready.tokens // share
+                progress.ends()
+                say(f"{kind.name}: {len(ready.steps):,} steps, {ready.tokens:,} tokens; 1/{share} is {limit:,}")
+                say(_HEADER)
+                strategies: Sequence[type[Strategy]] = (*RIVALS, Folding)
+                for strategy in strategies:
+                    progress.begins(f"{kind.name}, 1/{share}: {strategy.name}")
+                    ours = strategy(ready, limit, cache(TokenCounter().count))
+                    row = run(ours, ready, told, options.packs, progress.shows)
+                    documents.append(_document(kind.name, share, row))
+                    progress.ends()
+                    say(_line(row))
     if options.json:
         print(orjson.dumps(documents, option=orjson.OPT_INDENT_2).decode())
     if options.save:
         save("bench-handover", printed)
 
 
-def run(strategy: Strategy, ready: Prepared, told: Told, folder: Path | None) -> Row:
+def run(strategy: Strategy, ready: Prepared, told: Told, folder: Path | None, progress: Callable[[float], None]) -> Row:
     """Run a story through a strategy, and score the packs of the steps in `ASKED_AT`."""
     row = Row(name=strategy.name)
     asked_at = {min(step, len(ready.steps)) for step in ASKED_AT}
@@ -91,6 +98,7 @@ def run(strategy: Strategy, ready: Prepared, told: Told, folder: Path | None) ->
             row.scores.append(scored(strategy, pack, told, step.number, step.made.block.seq_to))
             if folder:
                 _write(folder, strategy, pack, told, step.number)
+        progress(step.number / len(ready.steps))
     return row
 
 

@@ -22,6 +22,7 @@ from bench.long_run.ours import Folding
 from bench.long_run.prepared import Prepared, prepared
 from bench.long_run.strategies import RIVALS, SlidingByHalves
 from bench.long_run.workload import PLANTED, STEPS, Log
+from bench.progress import Progress
 from context_service.kernel.tokens import TokenCounter
 
 WORKLOADS: Sequence[type[Log]] = (Coding, Operations)
@@ -54,7 +55,7 @@ def main() -> None:
 
     documents, missed = [], []
     for kind in WORKLOADS:
-        with _Progress() as progress:
+        with Progress() as progress:
             workload = kind(seed=asked.seed, steps=asked.steps).workload()
             progress.begins(f"{kind.name}: steps and index")
             count = cache(TokenCounter().count)
@@ -173,38 +174,6 @@ def _document(
 
 def _p95(values: Sequence[float]) -> float:
     return quantiles(values, n=20)[-1] if len(values) > 1 else sum(values)
-
-
-class _Progress:
-    """A progress bar on the terminal; without a terminal it prints nothing."""
-
-    _CELLS = 30
-
-    def __init__(self) -> None:
-        self._is_shown = sys.stderr.isatty()
-        self._what = ""
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.ends()
-
-    def begins(self, what: str) -> None:
-        """Begin the bar of a piece of work."""
-        self._what = what
-        self.shows(0.0)
-
-    def shows(self, share: float) -> None:
-        """Show the share of the work that is done."""
-        if self._is_shown:
-            done = int(share * self._CELLS)
-            print(f"\r{'█' * done}{'░' * (self._CELLS - done)} {self._what:60.60}", end="", file=sys.stderr, flush=True)
-
-    def ends(self) -> None:
-        """Clear the line of the bar."""
-        if self._is_shown:
-            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

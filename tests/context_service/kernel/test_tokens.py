@@ -228,6 +228,17 @@ def test_after_a_hundred_bills_what_is_expected_is_within_two_per_cent(family: s
     assert sum(billed > calibrated(tokens, known.factor) for tokens, billed in later) <= 12
 
 
+@given(true=st.floats(0.51, 1.95), seed=st.integers(0, 1_000))
+def test_twenty_bills_calibrate_a_new_model(true: float, seed: int):
+    """Of bills that differ by two per cent: the next pack that fills its limit is billed no more than the limit."""
+    drawn = random.Random(seed)
+    known = learned(*[(10_000, round(10_000 * true * drawn.uniform(0.98, 1.02))) for _ in range(20)])
+    assert known.typical == pytest.approx(true, rel=0.02)
+    assert known.factor == pytest.approx(true, rel=0.02)
+    steady = learned(*[(10_000, round(10_000 * true))] * 20)
+    assert round(countable(100_000, steady.factor) * round(10_000 * true) / 10_000) <= 100_000
+
+
 def test_one_bill_moves_nothing_two_make_careful_and_nineteen_make_bold():
     assert learned((1000, 1500)) == Calibration(ratios=(15_000,))
     assert learned((1000, 1500)).factor == 1
