@@ -24,8 +24,8 @@ SET started_below = pg_snapshot_xmax(pg_current_snapshot())
 WHERE f.tenant_id = %(tenant_id)s AND f.started_below IS NULL;
 
 -- forget
--- The row of the feed is the lock: a replica that comes second finds a feed that has started again, and removes
--- nothing.
+-- The row of the feed is the lock: a replica that comes second waits, and then may find that the rows of its snapshot were
+-- deleted by the first. So it counts the rows that it found: only fewer than `rows` mean that no others are left.
 WITH feed AS (
     SELECT f.tenant_id FROM entity.change_feed f
     WHERE f.tenant_id = %(tenant_id)s AND {{is_foreign}}
@@ -44,9 +44,8 @@ WITH feed AS (
     DELETE FROM entity.change c
     USING oldest o
     WHERE c.tenant_id = %(tenant_id)s AND c.transaction_id = o.transaction_id AND c.seq = o.seq
-    RETURNING c.seq
 )
-SELECT count(*) AS count FROM gone;
+SELECT count(*) AS count FROM oldest;
 
 -- restart
 UPDATE entity.change_feed f

@@ -37,6 +37,7 @@ from service_runtime.rpc.principal import DEFAULT_TENANT_ID, Principal
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import raised, refused
+from tests.locks import until_waiting
 
 CHANGED, REMOVED = pb.CHANGE_KIND_CHANGED, pb.CHANGE_KIND_REMOVED
 AGE = "UPDATE entity.change SET changed_at = changed_at - interval '8 days' WHERE id = ANY (%s::uuid[])"
@@ -517,15 +518,20 @@ async def test_a_place_of_another_database_is_expired(graph: Graph, database: Da
     assert not (await page(graph, place)).changes
 
 
-async def test_the_sweep_starts_a_restored_feed_again(graph: Graph, urls: Urls, database: Database, monkeypatch):
+async def test_two_sweeps_at_once_start_a_restored_feed_again(graph: Graph, urls: Urls, database: Database, monkeypatch):
+    """The first has deleted rows that the second, which waits for the feed, has in its snapshot: others are left."""
     for module in (changes, list_changes):
         monkeypatch.setattr(module, "SWEPT_ROWS", 3)  # several statements
     await started(graph)
     await graph.write(*[node() for _ in range(10)])
-    with psycopg.connect(urls.superuser, autocommit=True) as connection:
-        connection.execute("UPDATE entity.change_feed SET origin = 'elsewhere'")
     sweep = ChangeSweep(database, kept=timedelta(days=7), kept_max=1000)
-    await asyncio.gather(sweep.once(), sweep.once())
+    async with await psycopg.AsyncConnection.connect(urls.superuser, autocommit=True) as first:
+        await first.execute("UPDATE entity.change_feed SET origin = 'elsewhere'")
+        async with first.transaction():
+            await first.execute(str(changes.SQL["forget"]), {"tenant_id": DEFAULT_TENANT_ID, "rows": 3})
+            second = asyncio.create_task(sweep.once())
+            await until_waiting(urls.superuser, 1)
+    await second
     assert (await database.tenant(DEFAULT_TENANT_ID).query(COUNT))[0].n == 0
     await settled(graph)
 
