@@ -518,7 +518,9 @@ async def test_a_place_of_another_database_is_expired(graph: Graph, database: Da
     assert not (await page(graph, place)).changes
 
 
-async def test_two_sweeps_at_once_start_a_restored_feed_again(graph: Graph, urls: Urls, database: Database, monkeypatch):
+async def test_two_sweeps_at_once_start_a_restored_feed_again(
+    graph: Graph, urls: Urls, database: Database, monkeypatch
+):
     """The first has deleted rows that the second, which waits for the feed, has in its snapshot: others are left."""
     for module in (changes, list_changes):
         monkeypatch.setattr(module, "SWEPT_ROWS", 3)  # several statements
