@@ -20,12 +20,39 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A picture, a PDF, a recording or another file of a message; either `url` or `working_memory_id` is set.
+
+    0 and empty texts mean unknown, for all fields that describe the bytes.
+    """
+
+    url: str | None = None  # http or https; the service does not read it
+    working_memory_id: str | None = None  # the record with the bytes
+    media_type: str = ""
+    name: str = ""
+    alt: str = ""  # the caller's description
+    sha256: str = ""  # of the bytes, in hexadecimal
+    size_bytes: int = 0
+    width: int = 0  # pixels of a picture
+    height: int = 0
+    page_count: int = 0  # of a PDF
+    duration_seconds: float = 0.0  # of a recording
+    ref: str = ""  # in a window: with it a model can expand the file; never stored with the message
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts of the file, without the id of its record."""
+        return [text for text in (self.url, self.media_type, self.name, self.alt, self.sha256) if text]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
     """The result of a tool call."""
 
     tool_call_id: str
     content_json: str
     is_error: bool = False
+    files: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +67,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part of a message: exactly one of the first seven fields is set."""
+    """One part of a message: exactly one of the first eight fields is set."""
 
     text: str | None = None
     data_json: str | None = None
@@ -49,13 +76,21 @@ class Part:
     tool_call: ToolCall | None = None
     tool_result: ToolResult | None = None
     reasoning: Reasoning | None = None
+    file: File | None = None
     media_type: str = ""
     file_name: str = ""
     metadata_json: str = ""
 
     @property
+    def files(self) -> tuple[File, ...]:
+        """The files of the part: its own, or those of its tool result."""
+        if self.file:
+            return (self.file,)
+        return self.tool_result.files if self.tool_result else ()
+
+    @property
     def texts(self) -> list[str]:
-        """All texts of the part, without the bytes of a provider and the id of a record."""
+        """All texts of the part, without the bytes of a provider and the ids of records."""
         texts = [self.text, self.data_json, self.url, self.media_type, self.file_name, self.metadata_json]
         if self.tool_call:
             texts += [self.tool_call.id, self.tool_call.name, self.tool_call.arguments_json]
@@ -63,6 +98,8 @@ class Part:
             texts += [self.tool_result.tool_call_id, self.tool_result.content_json]
         if self.reasoning:
             texts += [self.reasoning.provider, self.reasoning.data_json, self.reasoning.text]
+        for file in self.files:
+            texts += file.texts
         return [text for text in texts if text]
 
 
@@ -81,6 +118,8 @@ def texts_of(content: str, parts: Iterable[Part]) -> Iterator[str]:
             texts.append(part.tool_result.content_json)
         if part.reasoning:
             texts.append(part.reasoning.data_json or part.reasoning.text)
+        for file in part.files:
+            texts += [file.name, file.alt, file.url]
     return filter(None, texts)
 
 
@@ -113,7 +152,18 @@ def _fields_of(part: Part) -> dict[str, Any]:
             del fields[name]
     if part.reasoning:
         fields["reasoning"]["data"] = b64encode(part.reasoning.data).decode()
+    if part.file:
+        fields["file"] = _fields_of_file(part.file)
+    if part.tool_result:
+        fields["tool_result"]["files"] = list(map(_fields_of_file, part.tool_result.files))
+        if not part.tool_result.files:
+            del fields["tool_result"]["files"]
     return fields
+
+
+def _fields_of_file(file: File) -> dict[str, Any]:
+    """Return the fields of a file that are set, as values of JSON."""
+    return {name: value for name, value in asdict(file).items() if value and name != "ref"}
 
 
 def _part(fields: dict[str, Any]) -> Part:
@@ -121,7 +171,10 @@ def _part(fields: dict[str, Any]) -> Part:
     if call := fields.get("tool_call"):
         return Part(**{**fields, "tool_call": ToolCall(**call)})
     if result := fields.get("tool_result"):
-        return Part(**{**fields, "tool_result": ToolResult(**result)})
+        files = tuple(File(**file) for file in result.get("files", ()))
+        return Part(**{**fields, "tool_result": ToolResult(**{**result, "files": files})})
     if block := fields.get("reasoning"):
         return Part(**{**fields, "reasoning": Reasoning(**{**block, "data": b64decode(block["data"])})})
+    if file := fields.get("file"):
+        return Part(**{**fields, "file": File(**file)})
     return Part(**fields)

@@ -61,7 +61,7 @@ def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
                 calls_unanswered += 1
     turns = _as_sent(conversation.turns, to)
     turns = beginning(turns, to) + turns
-    return Formatted(body(turns, to).decode(), results_left_out, calls_unanswered)
+    return Formatted(body(turns, to).json.decode(), results_left_out, calls_unanswered)
 
 
 def _as_sent(turns: Sequence[Turn], to: Format) -> list[Turn]:

@@ -106,7 +106,7 @@ def part_of(message: message_pb2.Part) -> Part:
             call = message.tool_call
             return Part(tool_call=copied(ToolCall, call), **common)
         case "tool_result":
-            result = copied(ToolResult, message.tool_result)
+            result = copied(ToolResult, message.tool_result, files=())
             return Part(tool_result=result, **common)
         case "reasoning":
             block = message.reasoning

@@ -12,17 +12,23 @@ from types import ModuleType
 
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import anthropic, gemini, openai_chat, openai_responses
+from context_service.kernel.rendering.accepted import EVERYTHING, Accepted
 from context_service.kernel.rendering.bodies import Body, Rendered, Source, Span
+from context_service.kernel.rendering.files import apart
 from context_service.kernel.rendering.formats import Format
 from context_service.kernel.rendering.speakers import in_place, roles_shared, with_speaker
 from context_service.kernel.rendering.turns import Call, RequestPart, Result, Turn
+from context_service.kernel.rendering.written import PlacedFile
 
 __all__ = [
     "BEGINNING",
+    "EVERYTHING",
     "RENDERER",
+    "Accepted",
     "Body",
     "Call",
     "Format",
+    "PlacedFile",
     "Rendered",
     "RequestPart",
     "Result",
@@ -61,9 +67,21 @@ _MODULES: dict[Format, ModuleType] = {
 _USER_FIRST = frozenset({Format.ANTHROPIC, Format.GEMINI})
 
 
-def pieces(turn: Turn, to: Format) -> list[RequestPart]:
-    """Return the pieces of a turn; none if the vendor accepts nothing of it."""
-    request_parts: list[RequestPart] = _MODULES[to].pieces(turn)
+def pieces(turn: Turn, to: Format, accepted: Accepted = EVERYTHING) -> list[RequestPart]:
+    """Return the pieces of a turn, and of the turns with files that follow it; none if the vendor accepts nothing.
+
+    Args:
+        turn: The turn.
+        to: The vendor's format.
+        accepted: The files that the model accepts; others become lines of text.
+    """
+    module = _MODULES[to]
+    if not turn.has_files:
+        return list(module.pieces(turn))
+    shown, following = apart(turn, module.file_block, accepted)
+    request_parts: list[RequestPart] = module.pieces(shown)
+    for later in following:
+        request_parts += [piece._replace(call_id=later.call_id) for piece in module.pieces(later.turn)]
     return request_parts
 
 
@@ -72,13 +90,13 @@ def empty(to: Format, start: str = "") -> Body:
     return Body(_MODULES[to].SHAPE, start.encode())
 
 
-def body(turns: Iterable[Turn], to: Format) -> bytes:
-    """Return a JSON object for the body of a request.
+def body(turns: Iterable[Turn], to: Format) -> Body:
+    """Return the body of a request.
 
     It has `messages`, for Anthropic also `system`; for Gemini `contents` and `systemInstruction`; for OpenAI's
     Responses `input`.
     """
-    return empty(to).with_pieces(Rendered.of(piece) for turn in turns for piece in pieces(turn, to)).json
+    return empty(to).with_pieces(Rendered.of(piece) for turn in turns for piece in pieces(turn, to))
 
 
 def beginning(turns: Iterable[Turn], to: Format) -> list[Turn]:

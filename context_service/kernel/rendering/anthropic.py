@@ -11,16 +11,15 @@ from typing import Any
 
 import orjson
 
-from context_service.kernel.parts import Part
+from context_service.kernel.parts import File, Part
 from context_service.kernel.rendering.bodies import Shape
+from context_service.kernel.rendering.files import RESULT, base64_of, file_of
 from context_service.kernel.rendering.turns import (
     Call,
     RequestPart,
     Result,
     Turn,
     arguments,
-    inline_file,
-    media_type_of,
     part_text,
     plain_name,
     reasoning_of,
@@ -54,24 +53,30 @@ def _block(part: Part, role: str) -> dict[str, Any] | orjson.Fragment | None:
     if part.reasoning is not None:
         block = reasoning_of(part, "anthropic") if role == "assistant" else None
         return orjson.Fragment(block.data_json) if block and block.data_json else None
-    if role == "user" and part.url is not None:
-        inline = inline_file(part.url)
-        if kind := _kind(media_type_of(part), is_inline=inline is not None):
-            if inline:
-                source = {"type": "base64", "media_type": inline.media_type, "data": inline.base64}
-            else:
-                source = {"type": "url", "url": part.url}
-            return {"type": kind, "source": source}
+    if (file := file_of(part)) and (media := file_block(file, role)):
+        return media
     text = part_text(part)
     return {"type": "text", "text": text} if text.strip() else None
 
 
-def _kind(media_type: str, *, is_inline: bool) -> str:
-    """Return the block type for a file of a media type; empty if the vendor does not accept it."""
-    if media_type == "application/pdf":
-        return "document"
-    is_image = media_type in _IMAGES if is_inline else media_type.startswith("image/")
-    return "image" if is_image else ""
+def file_block(file: File, place: str) -> dict[str, Any] | None:
+    """Return the block of a file in a turn of a role or in a result, or None if the vendor takes none there.
+
+    Only users' messages and results have images and documents; audio and video have no blocks.
+    https://platform.claude.com/docs/en/build-with-claude/vision, …/pdf-support, and the types of `tool_result`.
+    """
+    if place not in ("user", RESULT):
+        return None
+    base64 = base64_of(file)
+    if file.media_type == "application/pdf":
+        kind = "document"
+    elif file.media_type in _IMAGES if base64 else file.media_type.startswith("image/"):
+        kind = "image"
+    else:
+        return None
+    if base64 is None:
+        return {"type": kind, "source": {"type": "url", "url": file.url}}
+    return {"type": kind, "source": {"type": "base64", "media_type": file.media_type, "data": base64}}
 
 
 def _tool_use(call: Call) -> dict[str, Any]:
@@ -80,8 +85,12 @@ def _tool_use(call: Call) -> dict[str, Any]:
 
 def _tool_result(call: Call, result: Result) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
-    if result.text.strip():
-        block["content"] = result.text
+    text = result.text if result.text.strip() else ""
+    if result.files:
+        texts = [{"type": "text", "text": text}] if text else []
+        block["content"] = texts + [file_block(file, RESULT) for file in result.files]
+    elif text:
+        block["content"] = text
     if result.is_error:
         block["is_error"] = True
     return block

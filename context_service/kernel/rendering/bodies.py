@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import orjson
-
 from context_service.kernel.rendering.turns import RequestPart
+from context_service.kernel.rendering.written import PlacedFile, written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,17 +52,25 @@ class Span(NamedTuple):
 
 
 class Rendered(NamedTuple):
-    """A piece as it was rendered; later requests repeat it byte for byte."""
+    """A piece as it was rendered; later requests repeat it byte for byte.
+
+    Attributes:
+        files: The files whose base64 the JSON lacks. Their positions and pointers are within the piece.
+        call_id: The call whose result has these files, if the piece is no result itself.
+    """
 
     role: str
     json: str
     is_result: bool
     sources: tuple[Source, ...] = ()
+    files: tuple[PlacedFile, ...] = ()
+    call_id: str = ""
 
     @classmethod
     def of(cls, piece: RequestPart) -> Rendered:
         """Return the rendered form of a piece."""
-        return cls(piece.role, orjson.dumps(piece.value).decode(), piece.is_result)
+        json, files = written(piece.value)
+        return cls(piece.role, json.decode(), piece.is_result, files=files, call_id=piece.call_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,7 @@ class Body:
     shape: Shape
     start: bytes = b""
     spans: tuple[Span, ...] = ()
+    _files: tuple[PlacedFile, ...] = ()  # their positions count from the first message
     _system: bytes = b""
     _messages: bytes = b""
     _last: tuple[str, bool] | None = None  # the role whose message is still open
@@ -90,7 +98,9 @@ class Body:
         system, messages = [self._system] if self._system else [], [self._messages]
         systems, count, within = self._counts
         spans: list[Span] = []
-        for role, json, is_result, sources in pieces:
+        files: list[PlacedFile] = []
+        size = len(self._messages)
+        for role, json, is_result, sources, of_piece, _ in pieces:
             if role == "system" and shape.system[0]:
                 system.append(json.encode())
                 systems += 1
@@ -103,16 +113,20 @@ class Body:
                 messages.append(b",")
             else:
                 messages.append(f'{"]}," if last else ""}{{"role":"{role}","{shape.pieces}":['.encode())
+            begins_at = size + len(messages[-1])
             messages.append(json.encode())
+            size = begins_at + len(messages[-1])
             is_another = not shape.pieces or whose != last
             count, within = (count + 1, 1) if is_another else (count, within + 1)
             last = whose
-            if sources:
+            if sources or of_piece:
                 pointer = self._pointer_of(count, within)
                 spans += [Span(pointer, source) for source in sources]
+                files += [file.within(pointer, begins_at) for file in of_piece]
         return replace(
             self,
             spans=(*self.spans, *spans),
+            _files=(*self._files, *files),
             _system=b",".join(system),
             _messages=b"".join(messages),
             _last=last,
@@ -133,11 +147,22 @@ class Body:
         return f"{place}/{self.shape.pieces}/{within - 1}" if self.shape.pieces else place
 
     @property
-    def prefix(self) -> bytes:
-        """The body without its closing brackets: pieces are added after it."""
+    def files(self) -> list[PlacedFile]:
+        """The files whose base64 the body lacks, in their order, with their positions and pointers in the body."""
+        begins_at = len(self._head) if self._files else 0
+        return [file.within("", begins_at) for file in self._files]
+
+    @property
+    def _head(self) -> bytes:
+        """The body up to the first message."""
         before, after = self.shape.system
         system = f"{before}[".encode() + self._system + f"]{after},".encode() if self._system else b""
-        return b"".join([b"{", self.start, system, f'"{self.shape.messages}":['.encode(), self._messages])
+        return b"".join([b"{", self.start, system, f'"{self.shape.messages}":['.encode()])
+
+    @property
+    def prefix(self) -> bytes:
+        """The body without its closing brackets: pieces are added after it."""
+        return self._head + self._messages
 
     @property
     def end(self) -> bytes:

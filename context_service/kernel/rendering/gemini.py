@@ -2,6 +2,11 @@
 
 A thought signature is of the part that it came with: of the first call of its turn, else of the last text. A block of
 reasoning has it as its bytes.
+
+Turns of the user and of the model have images, PDFs, audio and video of the types in `_TYPES`
+(https://ai.google.dev/gemini-api/docs/image-understanding, …/document-processing, …/audio, …/video-understanding).
+From Gemini 3 on, results have images and PDFs (https://ai.google.dev/gemini-api/docs/function-calling, "Multimodal
+function responses"), but no URLs ("not supported in Gemini API", says the vendor's library).
 """
 
 from __future__ import annotations
@@ -10,15 +15,15 @@ import re
 from base64 import b64encode
 from typing import Any
 
-from context_service.kernel.parts import Part, ToolCall
+from context_service.kernel.parts import File, Part, ToolCall
 from context_service.kernel.rendering.bodies import Shape
+from context_service.kernel.rendering.files import RESULT, base64_of, file_of
 from context_service.kernel.rendering.turns import (
     Call,
     RequestPart,
     Result,
     Turn,
     arguments,
-    inline_file,
     part_text,
     plain_name,
     reasoning_of,
@@ -31,7 +36,14 @@ SHAPE = Shape(
     system_at="/systemInstruction/parts",
     results_apart=True,
 )
-_MEDIA = re.compile(r"(?:image|audio|video)/.+|application/pdf")
+_MEDIA = re.compile(r"(?:image|audio|video)/.+|application/pdf")  # what a URL may be
+_TYPES = frozenset(
+    {"application/pdf"}
+    | {f"image/{name}" for name in ("png", "jpeg", "webp", "heic", "heif")}
+    | {f"audio/{name}" for name in ("wav", "x-wav", "mp3", "mpeg", "aiff", "aac", "ogg", "flac", "mp4", "webm")}
+    | {f"video/{name}" for name in ("mp4", "mpeg", "mov", "quicktime", "avi", "x-flv", "mpg", "webm", "wmv", "3gpp")}
+)
+_TYPES_IN_RESULTS = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf"})
 
 
 def pieces(turn: Turn) -> list[RequestPart]:
@@ -58,12 +70,22 @@ def pieces(turn: Turn) -> list[RequestPart]:
 
 def _part(part: Part, role: str) -> dict[str, Any] | None:
     """Return a part; None for blank text, which is refused."""
-    if role == "user" and part.url is not None and _MEDIA.fullmatch(part.media_type):
-        if inline := inline_file(part.url):
-            return {"inlineData": {"mimeType": inline.media_type, "data": inline.base64}}
-        return {"fileData": {"mimeType": part.media_type, "fileUri": part.url}}
+    if (file := file_of(part)) and (media := file_block(file, role)):
+        return media
     text = part_text(part)
     return {"text": text} if text.strip() else None
+
+
+def file_block(file: File, place: str) -> dict[str, Any] | None:
+    """Return the part of a file in a turn of a role or in a result, or None if the vendor takes none there."""
+    if place not in ("user", "assistant", RESULT):
+        return None
+    if base64 := base64_of(file):
+        is_taken = file.media_type in (_TYPES_IN_RESULTS if place == RESULT else _TYPES)
+        return {"inlineData": {"mimeType": file.media_type, "data": base64}} if is_taken else None
+    if place == RESULT or not _MEDIA.fullmatch(file.media_type):
+        return None
+    return {"fileData": {"mimeType": file.media_type, "fileUri": file.url}}
 
 
 def _signature(turn: Turn) -> str:
@@ -75,7 +97,11 @@ def _signature(turn: Turn) -> str:
 
 
 def _response(call: Call, result: Result) -> dict[str, Any]:
-    return {"name": _function_name(call.call), "response": {"error" if result.is_error else "output": result.text}}
+    name = _function_name(call.call)
+    response: dict[str, Any] = {"name": name, "response": {"error" if result.is_error else "output": result.text}}
+    if result.files:
+        response["parts"] = [file_block(file, RESULT) for file in result.files]
+    return response
 
 
 def _function_name(call: ToolCall) -> str:

@@ -1,4 +1,9 @@
-"""OpenAI's Chat Completions, which most other endpoints take, too. It takes no reasoning back."""
+"""OpenAI's Chat Completions, which most other endpoints take, too. It takes no reasoning back.
+
+Only users' messages have images, PDFs and audio: tool messages have texts alone.
+https://developers.openai.com/api/reference/resources/chat (content parts), …/docs/guides/audio, and the types of the
+vendor's library. PDFs and audio have no URLs there.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,13 @@ from typing import Any
 
 import orjson
 
-from context_service.kernel.parts import Part
+from context_service.kernel.parts import File, Part
 from context_service.kernel.rendering.bodies import Shape
+from context_service.kernel.rendering.files import base64_of, file_of, url_or_base64
 from context_service.kernel.rendering.turns import (
     RequestPart,
     Turn,
     arguments,
-    media_type_of,
     part_text,
     plain_name,
     text_of,
@@ -20,6 +25,11 @@ from context_service.kernel.rendering.turns import (
 
 SHAPE = Shape(messages="messages")
 _NOT_OF_NAMES = r"[\s<|\\/>]"
+# https://developers.openai.com/api/docs/guides/images-vision: also GIFs, if they are not animated.
+IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_AUDIO = dict.fromkeys(("audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"), "wav") | dict.fromkeys(
+    ("audio/mpeg", "audio/mp3"), "mp3"
+)
 
 
 def pieces(turn: Turn) -> list[RequestPart]:
@@ -28,8 +38,8 @@ def pieces(turn: Turn) -> list[RequestPart]:
     if turn.name:
         message["name"] = plain_name(turn.name, rest=_NOT_OF_NAMES)
     spoken_parts = turn.said()
-    blocks = list(map(_block, spoken_parts))
-    if turn.role == "user" and any(block["type"] != "text" for block in blocks):
+    blocks = list(map(_block, spoken_parts)) if turn.role == "user" else []
+    if any(block["type"] != "text" for block in blocks):
         message["content"] = blocks
     else:
         message["content"] = text_of(spoken_parts) or None
@@ -56,6 +66,20 @@ def pieces(turn: Turn) -> list[RequestPart]:
 
 
 def _block(part: Part) -> dict[str, Any]:
-    if part.url is not None and media_type_of(part).startswith("image/"):
-        return {"type": "image_url", "image_url": {"url": part.url}}
+    if (file := file_of(part)) and (media := file_block(file, "user")):
+        return media
     return {"type": "text", "text": part_text(part)}
+
+
+def file_block(file: File, place: str) -> dict[str, Any] | None:
+    """Return the block of a file in a message of a role, or None if the vendor takes none there."""
+    if place != "user":
+        return None
+    base64 = base64_of(file)
+    if file.media_type in IMAGES if base64 else file.media_type.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": url_or_base64(file)}}
+    if file.media_type == "application/pdf" and base64:
+        return {"type": "file", "file": {"filename": file.name or "document.pdf", "file_data": url_or_base64(file)}}
+    if base64 and (audio := _AUDIO.get(file.media_type)):
+        return {"type": "input_audio", "input_audio": {"data": base64, "format": audio}}
+    return None

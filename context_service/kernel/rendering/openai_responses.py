@@ -3,6 +3,10 @@
 A reasoning item is sent only with the message or call that came right after it.
 Otherwise the request is refused ("provided without its required following item"), which no reference states:
 https://github.com/openai/openai-node/issues/1567, https://github.com/openai/openai-dotnet/issues/1050
+
+Users' messages and outputs of functions have images and files; neither has audio.
+https://developers.openai.com/api/docs/guides/images-vision, …/guides/pdf-files, …/guides/function-calling ("Formatting
+results"), and the types of the vendor's library.
 """
 
 from __future__ import annotations
@@ -12,14 +16,15 @@ from typing import Any
 
 import orjson
 
-from context_service.kernel.parts import Part
+from context_service.kernel.parts import File, Part
 from context_service.kernel.rendering.bodies import Shape
+from context_service.kernel.rendering.files import RESULT, base64_of, file_of, url_or_base64
+from context_service.kernel.rendering.openai_chat import IMAGES
 from context_service.kernel.rendering.turns import (
     RequestPart,
+    Result,
     Turn,
     arguments,
-    inline_file,
-    media_type_of,
     part_text,
     plain_name,
     reasoning_of,
@@ -53,26 +58,42 @@ def pieces(turn: Turn) -> list[RequestPart]:
         request_parts.append(RequestPart(turn.role, item))
     for call in turn.calls:
         if call.result is not None:
-            item = {"type": "function_call_output", "call_id": call.id, "output": call.result.text}
-            request_parts.append(RequestPart("tool", item, is_result=True))
+            output = {"type": "function_call_output", "call_id": call.id, "output": _output(call.result)}
+            request_parts.append(RequestPart("tool", output, is_result=True))
     return request_parts
 
 
 def _message(role: str, parts: list[Part]) -> dict[str, Any] | None:
     """Return the message of parts, or None if they have no text."""
-    if role == "user" and any(part.url is not None for part in parts):
+    if role == "user" and any(file_of(part) for part in parts):
         return {"role": "user", "content": list(map(_block, parts))}
     text = text_of(parts)
     return {"role": role, "content": text} if text else None
 
 
 def _block(part: Part) -> dict[str, Any]:
-    if part.url is not None:
-        media_type = media_type_of(part)
-        if media_type.startswith("image/"):
-            return {"type": "input_image", "image_url": part.url, "detail": "auto"}
-        if media_type == "application/pdf":
-            if inline_file(part.url):
-                return {"type": "input_file", "file_data": part.url, "filename": part.file_name or "document.pdf"}
-            return {"type": "input_file", "file_url": part.url}
+    if (file := file_of(part)) and (media := file_block(file, "user")):
+        return media
     return {"type": "input_text", "text": part_text(part)}
+
+
+def _output(result: Result) -> str | list[dict[str, Any] | None]:
+    """Return the output of a function: a text, or its text and its files."""
+    if not result.files:
+        return result.text
+    texts: list[dict[str, Any] | None] = [{"type": "input_text", "text": result.text}] if result.text else []
+    return texts + [file_block(file, RESULT) for file in result.files]
+
+
+def file_block(file: File, place: str) -> dict[str, Any] | None:
+    """Return the block of a file in a message of a role or in an output, or None if the vendor takes none there."""
+    if place not in ("user", RESULT):
+        return None
+    base64 = base64_of(file)
+    if file.media_type in IMAGES if base64 else file.media_type.startswith("image/"):
+        return {"type": "input_image", "image_url": url_or_base64(file), "detail": "auto"}
+    if file.media_type == "application/pdf":
+        if base64 is None:
+            return {"type": "input_file", "file_url": file.url}
+        return {"type": "input_file", "file_data": url_or_base64(file), "filename": file.name or "document.pdf"}
+    return None

@@ -10,10 +10,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from context_service.kernel.parts import Part, Reasoning, ToolCall
+from context_service.kernel.parts import File, Part, Reasoning, ToolCall
 
 NAME_CHARS_MAX = 64
 NO_RESULT = "No result is recorded."  # the result of a call that got none, because vendors require one
+_QUOTED_CHARS_MAX = 100
+_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
+_NOT_QUOTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\[\]«»\s]+")
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", re.DOTALL)
 
 
@@ -22,6 +25,7 @@ class Result(NamedTuple):
 
     text: str
     is_error: bool
+    files: tuple[File, ...] = ()
 
 
 @dataclass(slots=True)
@@ -46,6 +50,13 @@ class Turn:
     parts: list[Part] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
 
+    @property
+    def has_files(self) -> bool:
+        """Whether a part or a result is a file, or the URL of one."""
+        return any(part.file or part.url is not None for part in self.parts) or any(
+            call.result and call.result.files for call in self.calls
+        )
+
     def said(self) -> list[Part]:
         """Return the parts without reasoning."""
         return [part for part in self.parts if part.reasoning is None]
@@ -55,8 +66,10 @@ class RequestPart(NamedTuple):
     """A piece of a request: a message, or a block of one."""
 
     role: str
-    value: dict[str, Any] | orjson.Fragment  # as JSON; for reasoning, the bytes as the vendor sent them
+    # As JSON, with a `FileBytes` in the place of each file; for reasoning, the bytes as the vendor sent them.
+    value: dict[str, Any] | orjson.Fragment
     is_result: bool = False
+    call_id: str = ""  # the call whose result has the files of this piece, which is no result itself
 
 
 class InlineFile(NamedTuple):
@@ -104,7 +117,9 @@ def text_of(parts: Sequence[Part]) -> str:
 
 
 def part_text(part: Part) -> str:
-    """Return a part as text; a reference as JSON."""
+    """Return a part as text: a file as a line, a reference as JSON."""
+    if part.file is not None:
+        return line_of(part.file)
     if part.text is not None:
         return part.text
     if part.data_json is not None:
@@ -117,6 +132,30 @@ def part_text(part: Part) -> str:
         "media_type": part.media_type,
     }
     return orjson.dumps({name: value for name, value in reference.items() if value}).decode()
+
+
+def line_of(file: File, *, follows: bool = False) -> str:
+    """Return the line that stands for a file: its type, its name, its size, and a ref to the whole.
+
+    Names come from callers and tools, so they lose all characters that could end the line or a quotation.
+    """
+    media_type = file.media_type if _TYPE.fullmatch(file.media_type) else "file"
+    name, alt = quotable(file.name), quotable(file.alt)
+    ref = file.ref or file.working_memory_id or file.url
+    named = [
+        f"{media_type} «{name}»" if name else media_type,
+        f"{file.width} x {file.height} pixels" if file.width else "",
+        f"{file.page_count} pages" if file.page_count else "",
+        f"«{alt}»" if alt else "",
+        "in the next message of the user" if follows else "",
+        ref,
+    ]
+    return f"[{', '.join(filter(None, named))}]"
+
+
+def quotable(name: str) -> str:
+    """Return a name of a caller or a tool, shortened, without the characters that could end a line or a quotation."""
+    return _NOT_QUOTED.sub(" ", name).strip()[:_QUOTED_CHARS_MAX]
 
 
 def result_text(content_json: str) -> str:

@@ -103,7 +103,7 @@ MESSAGES = {
 @pytest.mark.parametrize("to", Format)
 @given(turns=conversations())
 def test_a_body_is_of_the_types_of_the_vendors_own_library(to: Format, turns: list[Turn]):
-    exhausted(adapter(to).validate_python(orjson.loads(body(turns, to))[MESSAGES[to]]))
+    exhausted(adapter(to).validate_python(orjson.loads(body(turns, to).json)[MESSAGES[to]]))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def of_an_agent(*reasoning: Reasoning, calls: int = 1) -> Turn:
 
 
 def test_thinking_comes_back_byte_for_byte_in_front_of_its_calls():
-    made = body([of_an_agent(Reasoning(provider="anthropic", data_json=THINKING))], Format.ANTHROPIC)
+    made = body([of_an_agent(Reasoning(provider="anthropic", data_json=THINKING))], Format.ANTHROPIC).json
 
     assert THINKING.encode() in made
     blocks = orjson.loads(made)["messages"][0]["content"]
@@ -148,7 +148,7 @@ def test_thinking_comes_back_byte_for_byte_in_front_of_its_calls():
 
 
 def test_a_reasoning_item_comes_back_byte_for_byte_in_front_of_its_calls():
-    made = body([of_an_agent(Reasoning(provider="openai", data_json=REASONING_ITEM))], Format.OPENAI_RESPONSES)
+    made = body([of_an_agent(Reasoning(provider="openai", data_json=REASONING_ITEM))], Format.OPENAI_RESPONSES).json
 
     assert REASONING_ITEM.encode() in made
     items = orjson.loads(made)["input"]
@@ -163,7 +163,7 @@ def test_a_reasoning_item_comes_back_byte_for_byte_in_front_of_its_calls():
 def test_a_thought_signature_is_of_the_first_of_parallel_calls():
     turn = of_an_agent(Reasoning(provider="gemini", data=SIGNATURE), calls=2)
 
-    contents = orjson.loads(body([turn], Format.GEMINI))["contents"]
+    contents = orjson.loads(body([turn], Format.GEMINI).json)["contents"]
 
     said, first, second = contents[0]["parts"]
     assert base64.b64decode(first["thoughtSignature"]) == SIGNATURE
@@ -174,7 +174,7 @@ def test_a_thought_signature_is_of_the_first_of_parallel_calls():
 def test_a_thought_signature_of_an_answer_without_calls_is_of_its_last_text():
     turn = of_an_agent(Reasoning(provider="gemini", data=SIGNATURE), calls=0)
 
-    (part,) = orjson.loads(body([turn], Format.GEMINI))["contents"][0]["parts"]
+    (part,) = orjson.loads(body([turn], Format.GEMINI).json)["contents"][0]["parts"]
 
     assert base64.b64decode(part["thoughtSignature"]) == SIGNATURE
 
@@ -190,9 +190,9 @@ def test_reasoning_goes_to_no_other_vendor_and_is_never_text(to: Format):
     if to is Format.OPENAI:  # which takes none back
         others["openai"] = Reasoning(provider="openai", data_json=REASONING_ITEM)
 
-    made = body([of_an_agent(*others.values())], to)
+    made = body([of_an_agent(*others.values())], to).json
 
-    assert made == body([of_an_agent()], to)
+    assert made == body([of_an_agent()], to).json
 
 
 @pytest.mark.parametrize("to", Format)
@@ -206,7 +206,7 @@ def test_a_file_within_its_address_is_what_the_address_says_not_what_its_part_sa
     part = Part(url="data:image/png;base64,aGk=", media_type="application/pdf")
 
     def block(to: Format) -> dict[str, Any]:
-        message = orjson.loads(body([Turn("user", parts=[part])], to))[MESSAGES[to]][0]
+        message = orjson.loads(body([Turn("user", parts=[part])], to).json)[MESSAGES[to]][0]
         found: dict[str, Any] = message.get("content", message.get("parts"))[0]
         return found
 
