@@ -1,0 +1,1 @@
+"""Tests of files in messages: their facts, tokens and limits."""

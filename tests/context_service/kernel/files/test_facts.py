@@ -1,0 +1,133 @@
+"""Facts of files are read in a confined process, from their bytes, whatever their senders say."""
+
+from __future__ import annotations
+
+import random
+import time
+import zlib
+
+import pytest
+
+from context_service.kernel.files.facts import FileFacts, FileKind, facts_of_answer, kind_of, type_of
+from context_service.kernel.files.reading import FactReader, UnreadFile
+from service_runtime.rpc.principal import DEFAULT_TENANT_ID
+from tests import media
+from tests.context_service.retrieval.files import pdf, pdf_with_password
+
+_SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>fetch("/")</script></svg>'
+
+
+async def _facts(*files: tuple[bytes, str]) -> list[FileFacts]:
+    reader = FactReader(memory_bytes_max=512 * 2**20, timeout_s=20)
+    unread = [UnreadFile(data=data, declared_type=declared) for data, declared in files]
+    return await reader.read(unread, tenant_id=DEFAULT_TENANT_ID)
+
+
+async def test_facts_are_read_from_the_bytes():
+    assert await _facts(
+        (media.png(1_280, 720), "image/png"),
+        (media.jpeg(640, 480), "image/png"),
+        (media.gif(3, 2), ""),
+        (media.webp(800, 600), "image/webp"),
+        (media.wav(3), "audio/x-wav"),
+        (pdf(["Größe", "zwei"]), "application/x-pdf"),
+        (b"name,size\nSchraube,4\n", "text/csv; charset=utf-8"),
+    ) == [
+        FileFacts(media_type="image/png", width=1_280, height=720),
+        FileFacts(media_type="image/jpeg", width=640, height=480),
+        FileFacts(media_type="image/gif", width=3, height=2),
+        FileFacts(media_type="image/webp", width=800, height=600),
+        FileFacts(media_type="audio/wav", duration_seconds=3.0),
+        FileFacts(media_type="application/pdf", page_count=2, text_chars=9),
+        FileFacts(media_type="text/csv"),
+    ]
+
+
+async def test_hostile_files_have_facts_at_once():
+    """Nothing is unpacked, so a picture that would fill the memory is only a large picture."""
+    bomb = media.png(50_000, 50_000, pixels=zlib.compress(bytes(50_000_000), 9))
+    began = time.monotonic()
+    facts = await _facts(
+        (bomb, "image/png"),
+        (media.png(100_000, 100_000, pixels=b""), "image/png"),
+        (pdf(["x"] * 10_000), "application/pdf"),
+        (pdf_with_password(), "application/pdf"),
+    )
+    assert [(fact.width, fact.page_count) for fact in facts] == [(50_000, 0), (100_000, 0), (0, 10_000), (0, 0)]
+    assert time.monotonic() - began < 15
+
+
+async def test_a_file_that_is_no_picture_is_none_whatever_its_sender_says():
+    facts = await _facts(
+        (_SVG, "image/svg+xml"),
+        (_SVG, "image/png"),
+        (b"<html><script>alert(1)</script>", "image/jpeg"),
+        (b"", "image/png"),
+        (b"\x89PNG\r\n\x1a\n", "image/png"),
+    )
+    assert [kind_of(fact.media_type) for fact in facts] == [FileKind.OTHER] * 4 + [FileKind.IMAGE]
+    assert (facts[-1].width, facts[-1].height) == (0, 0), "a picture without a size has an unknown one"
+
+
+async def test_no_bytes_stop_the_reader():
+    """Each of 200 damaged files gets an answer, and the good file after them its facts."""
+    chance = random.Random(7)
+    whole = [media.png(30, 20), media.jpeg(30, 20), media.webp(3, 2), media.wav(1), pdf(["a", "b"])]
+    damaged = []
+    for _ in range(200):
+        data = bytearray(chance.choice(whole))
+        for _ in range(chance.randint(1, 8)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        damaged.append((bytes(data[: chance.randint(1, len(data))]), chance.choice(["image/png", "", "audio/wav"])))
+    facts = await _facts(*damaged, (media.png(7, 5), "image/png"))
+    assert len(facts) == 201
+    assert facts[-1] == FileFacts(media_type="image/png", width=7, height=5)
+
+
+async def test_a_reader_without_memory_knows_nothing_and_refuses_nothing():
+    reader = FactReader(memory_bytes_max=2**20, timeout_s=20)
+    unread = [UnreadFile(data=media.png(7, 5), declared_type="image/png")] * 3
+    assert len(await reader.read(unread, tenant_id=DEFAULT_TENANT_ID)) == 3
+
+
+@pytest.mark.parametrize(
+    ("detected", "declared", "media_type"),
+    [
+        ("image/png", "image/jpeg", "image/png"),
+        ("audio/x-flac", "", "audio/flac"),
+        ("", "image/png", "application/octet-stream"),
+        ("application/zip", "image/png", "application/octet-stream"),
+        ("application/zip", "application/vnd.ms-excel", "application/vnd.ms-excel"),
+        ("application/zip", "", "application/zip"),
+        ("video/mp4", "image/png", "video/mp4"),
+        ("", "Text/Plain; charset=utf-8", "text/plain"),
+        ("", "", "application/octet-stream"),
+    ],
+)
+def test_bytes_decide_what_a_model_sees_and_the_sender_decides_the_rest(detected, declared, media_type):
+    assert type_of(detected, declared) == media_type
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"type": 7}',
+        b'{"type": "image/png\\n", "width": 3}',
+        b'{"type": "' + b"x" * 1_000 + b'"}',
+        b"[" * 100_000,
+    ],
+)
+def test_an_answer_of_a_process_that_a_file_took_over_is_no_fact(line):
+    assert facts_of_answer(line, "image/png") == FileFacts(media_type="application/octet-stream")
+
+
+def test_numbers_of_an_answer_are_bounded():
+    line = (
+        b'{"type": "image/png", "width": -4, "height": 1e999, "pages": true, "seconds": NaN, "chars": 99999999999999}'
+    )
+    facts = facts_of_answer(line, "")
+    assert facts == FileFacts(media_type="image/png", text_chars=2**31 - 1)
