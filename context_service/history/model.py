@@ -53,6 +53,7 @@ def size_bytes(message: ChatMessage) -> int:
         size += utf8_bytes(message.name) + utf8_bytes(message.metadata_json) + utf8_bytes(message.turn)
     for part in message.parts:
         size += _MESSAGE_BYTES + sum(map(utf8_bytes, [*part.texts, part.working_memory_id or ""]))
+        size += _MESSAGE_BYTES * len(part.files)
     return size
 
 

@@ -11,6 +11,7 @@ import pytest
 from contextkeep import (
     ContextInput,
     ExternalId,
+    FileInput,
     MessageInput,
     PartInput,
     Reasoning,
@@ -29,7 +30,7 @@ from contextkeep.errors import (
     InvalidArgument,
     Unavailable,
 )
-from contextkeep.values import ContextKey, Part
+from contextkeep.values import ContextKey, File, Part
 from tests.clients.serving import serving
 
 SAID_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -47,19 +48,28 @@ async def test_every_kind_of_part_travels_and_what_was_read_goes_again_as_it_cam
         PartInput(tool_call=ToolCallInput(id="c-2", name="search", arguments='{ "q" : 1 }')),
         PartInput(tool_result=ToolResultInput(tool_call_id="c-1", content=["found"], is_error=True)),
         PartInput(reasoning=BLOCK),
+        PartInput(
+            file=FileInput(url="https://example.com/cat.png", media_type="image/png", name="cat.png", alt="a cat")
+        ),
+        PartInput(file=FileInput(working_memory_id=record.working_memory_id)),
+        PartInput(tool_result=ToolResultInput(tool_call_id="c-2", files=[FileInput(url="HTTPS://example.com/b")])),
     ]
     sent = await world.run(context.contexts.send, MessageInput(role="assistant", parts=parts))
     read = await world.run(context.contexts.get_message, sent.context_id, sent.message_id)
 
     assert [part.kind for part in read.parts] == [
-        *("text", "data_json", "working_memory_id", "url", "tool_call", "tool_call", "tool_result", "reasoning")
+        *("text", "data_json", "working_memory_id", "url", "tool_call", "tool_call", "tool_result", "reasoning"),
+        *("file", "file", "tool_result"),
     ]
-    text, data, _, _, call, verbatim, result, reasoning = read.parts
+    text, data, _, _, call, verbatim, result, reasoning, picture, named, shot = read.parts
     assert (text.text, text.media_type, text.metadata) == ("see", "text/markdown", {"index": False})
     assert (data.data, call.tool_call.arguments) == ({"n": [1, None]}, {"q": "ü"})
     assert verbatim.tool_call == ToolCall(id="c-2", name="search", arguments_json='{ "q" : 1 }')
     assert result.tool_result == ToolResult(tool_call_id="c-1", content_json='["found"]', is_error=True)
     assert reasoning.reasoning == BLOCK
+    assert picture.file == File(url="https://example.com/cat.png", media_type="image/png", name="cat.png", alt="a cat")
+    assert named.file.working_memory_id == record.working_memory_id
+    assert shot.tool_result.files == (File(url="HTTPS://example.com/b"),)
 
     again = await world.run(context.contexts.send, MessageInput(role="assistant", parts=read.parts))
     assert (await world.run(context.contexts.get_message, again.context_id, again.message_id)).parts == read.parts

@@ -29,6 +29,7 @@ from contextkeep import (
     ChatMessage,
     Edge,
     EdgeInput,
+    File,
     MemoryType,
     Node,
     NodeInput,
@@ -79,6 +80,7 @@ def filled(message):
         (ChatMessage, message_pb2.ChatMessage()),
         (Part, message_pb2.Part(text="x")),
         (Reasoning, message_pb2.Reasoning()),
+        (File, message_pb2.File(url="x")),
     ],
 )
 def test_a_value_that_is_written_by_hand_has_every_field_of_its_message(value_class, message):

@@ -31,6 +31,8 @@ _NAMES = {
 }
 # Messages of which no field is left out.
 _WHOLE = {"ExternalId", "TraversePosition", "ToolCall", "ToolResult", "Reasoning", "StateEntryName", "EdgeInput"}
+# Fields that the service sets, in messages that are in requests, too.
+_ANSWERED = {"File": {"sha256", "size_bytes", "width", "height", "page_count", "duration_seconds"}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +106,7 @@ def _each_field(base: Any, steps: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         if of is not None and of.full_name != _TIME:
             if len(steps) < _DEPTH_MAX:
                 yield from _each_field(base, there)
-        elif field.name not in _PLACES:
+        elif field.name not in _PLACES | _ANSWERED.get(field.containing_type.name, set()):
             yield ".".join(there), _with(base, steps, field)
 
 
@@ -121,6 +123,10 @@ def _with(base: Any, steps: tuple[str, ...], field: Any) -> Any:
             _set(owner, one)
     if owner.DESCRIPTOR.name == "Part" and not owner.WhichOneof("content"):
         owner.text = "x"
+    if owner.DESCRIPTOR.name == "File" and not owner.WhichOneof("source"):
+        owner.url = "https://example.com"
+        if steps[-2:] == ("tool_result", "files"):
+            _inner(made, steps[:-1]).tool_call_id = "x"
     _set(owner, field)
     if "update_mask" in made.DESCRIPTOR.fields_by_name and steps:
         changed = getattr(made, steps[0])

@@ -18,7 +18,7 @@ from uuid import UUID
 from contextkeep.ids import new_id
 
 if TYPE_CHECKING:
-    from contextkeep.values import Part, Reasoning
+    from contextkeep.values import File, Part, Reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,17 +157,29 @@ class ToolCallInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileInput:
+    """A file of a new message; one of the first two is given."""
+
+    url: str | None = None  # an http or https address, which the service does not read
+    working_memory_id: str | UUID | None = None  # of a record that the caller may read
+    media_type: str = ""  # such as "image/png"
+    name: str = ""
+    alt: str = ""  # a description for readers who cannot see the file; search finds the file by it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultInput:
     """What a tool answered."""
 
     tool_call_id: str  # the id of the call that it answers
     content: Any = None  # any JSON value, or None
     is_error: bool = False
+    files: Iterable[FileInput | File] = ()  # up to 100, such as screenshots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartInput:
-    """One piece of a new message: one of the first seven is given."""
+    """One piece of a new message: one of the first eight is given."""
 
     text: str | None = None
     data: Any = None  # any JSON value but null
@@ -176,6 +188,7 @@ class PartInput:
     tool_call: ToolCallInput | None = None
     tool_result: ToolResultInput | None = None
     reasoning: Reasoning | None = None
+    file: FileInput | File | None = None  # a picture, a PDF, a recording or another file
     media_type: str = ""
     file_name: str = ""
     metadata: Mapping[str, Any] | None = None  # `index: False`: not to be found; `secret: True`: not to be kept

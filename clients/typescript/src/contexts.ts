@@ -6,13 +6,25 @@ import { type Recalled, type StoredMessage, recalledOf, storedMessageOf } from "
 import { type MessageInput, type RecallOptions, messageInput, recallOptions } from "./_gen/inputs.js";
 import type { Reasoning } from "./_gen/message.js";
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
-import { type MessageInputSchema, PartSchema } from "./gen/contextkeep/context/v1/message_pb.js";
+import { type FileSchema, type MessageInputSchema, PartSchema } from "./gen/contextkeep/context/v1/message_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { toJson, toObject } from "./json.js";
 
 export type { MessageInput, RecallOptions };
 
-/** One piece of a new message: one of the first seven. A part that was read can be sent again. */
+/** A file of a new message; one of the first two. */
+export interface FileInput {
+  /** An http or https address, which the service does not read. */
+  url?: string;
+  /** Of a record that the caller may read. */
+  workingMemoryId?: string;
+  mediaType?: string;
+  name?: string;
+  /** A description for readers who cannot see the file; search finds the file by it. */
+  alt?: string;
+}
+
+/** One piece of a new message: one of the first eight. A part that was read can be sent again. */
 export interface PartInput {
   text?: string;
   /** Any JSON value. */
@@ -22,8 +34,10 @@ export interface PartInput {
   url?: string;
   /** A text is taken for the JSON of the arguments, as models write it. */
   toolCall?: { id: string; name: string; arguments?: unknown };
-  toolResult?: { toolCallId: string; content?: unknown; isError?: boolean };
+  toolResult?: { toolCallId: string; content?: unknown; isError?: boolean; files?: FileInput[] };
   reasoning?: Pick<Reasoning, "provider"> & Partial<Reasoning>;
+  /** A picture, a PDF, a recording or another file. One that was read can be sent again. */
+  file?: FileInput;
   mediaType?: string;
   fileName?: string;
   /** `index: false`: not to be found; `secret: true`: not to be kept. */
@@ -53,7 +67,7 @@ export function partInput(part: PartInput, field: string) {
 }
 
 function contentsOf(part: PartInput, field: string): Content[] {
-  const { text, data, workingMemoryId, url, toolCall, toolResult, reasoning } = part;
+  const { text, data, workingMemoryId, url, toolCall, toolResult, reasoning, file } = part;
   const contents: Content[] = [];
   if (text !== undefined) contents.push({ case: "text", value: text });
   if (data !== undefined) contents.push({ case: "dataJson", value: toJson(data, `${field}.data_json`) });
@@ -68,10 +82,24 @@ function contentsOf(part: PartInput, field: string): Content[] {
   if (toolResult !== undefined) {
     const { toolCallId, content, isError } = toolResult;
     const contentJson = content === undefined ? "" : toJson(content, `${field}.tool_result.content_json`);
-    contents.push({ case: "toolResult", value: { toolCallId, contentJson, isError } });
+    const files = toolResult.files?.map((each, place) => fileInput(each, `${field}.tool_result.files[${place}]`));
+    contents.push({ case: "toolResult", value: { toolCallId, contentJson, isError, files } });
   }
   if (reasoning !== undefined) contents.push({ case: "reasoning", value: reasoning });
+  if (file !== undefined) contents.push({ case: "file", value: fileInput(file, `${field}.file`) });
   return contents;
+}
+
+function fileInput(file: FileInput, field: string): MessageInitShape<typeof FileSchema> {
+  const { url, workingMemoryId, mediaType, name, alt } = file;
+  if ((url === undefined) === (workingMemoryId === undefined)) {
+    throw new InvalidArgument(`${field} must have either url or workingMemoryId`, { field });
+  }
+  const source =
+    url === undefined
+      ? ({ case: "workingMemoryId", value: workingMemoryId! } as const)
+      : ({ case: "url", value: url } as const);
+  return { source, mediaType, name, alt };
 }
 
 /**

@@ -24,16 +24,39 @@ export function formatInput(format: MessageFormat, path: string): pb.MessageForm
   return choice(path, format, FORMATS);
 }
 
+/** A picture, a PDF, a recording or another file of a message. Fields that are not known are absent. */
+export interface MessageFile {
+  /** An address outside of the service; then it has no record. */
+  url?: string;
+  /** The record with the bytes. */
+  workingMemoryId?: string;
+  mediaType?: string;
+  name?: string;
+  /** A description for readers who cannot see the file. */
+  alt?: string;
+  /** Of the bytes, in hexadecimal. */
+  sha256?: string;
+  sizeBytes?: number;
+  /** Pixels of a picture. */
+  width?: number;
+  height?: number;
+  /** Of a PDF. */
+  pageCount?: number;
+  /** Of a recording. */
+  durationSeconds?: number;
+}
+
 /** One piece of a message; `kind` says which field it has. */
 export interface Part {
-  kind: "text" | "data" | "workingMemoryId" | "url" | "toolCall" | "toolResult" | "reasoning" | "unknown";
+  kind: "text" | "data" | "workingMemoryId" | "url" | "toolCall" | "toolResult" | "reasoning" | "file" | "unknown";
   text?: string;
   data?: unknown;
   workingMemoryId?: string;
   url?: string;
   toolCall?: { id: string; name: string; arguments: unknown };
-  toolResult?: { toolCallId: string; content: unknown; isError: boolean };
+  toolResult?: { toolCallId: string; content: unknown; isError: boolean; files: MessageFile[] };
   reasoning?: Reasoning;
+  file?: MessageFile;
   mediaType: string;
   fileName: string;
   metadata: JsonObject;
@@ -129,13 +152,23 @@ export function partOf(part: message_pb.Part): Part {
     case "toolResult": {
       const { toolCallId, contentJson, isError } = content.value;
       const value = contentJson ? parseJson(contentJson) : undefined;
-      return { kind: "toolResult", toolResult: { toolCallId, content: value, isError }, ...about };
+      const files = content.value.files.map(fileOf);
+      return { kind: "toolResult", toolResult: { toolCallId, content: value, isError, files }, ...about };
     }
     case "reasoning": {
       const { provider, data, dataJson, text } = content.value;
       return { kind: "reasoning", reasoning: { provider, data, dataJson, text }, ...about };
     }
+    case "file":
+      return { kind: "file", file: fileOf(content.value), ...about };
     default:
       return { kind: "unknown", ...about };
   }
+}
+
+function fileOf(file: message_pb.File): MessageFile {
+  const { source, mediaType, name, alt, sha256, width, height, pageCount, durationSeconds } = file;
+  const facts = { mediaType, name, alt, sha256, sizeBytes: Number(file.sizeBytes), width, height, pageCount, durationSeconds };
+  const known = Object.fromEntries(Object.entries(facts).filter(([, value]) => value));
+  return source.case ? { [source.case]: source.value, ...known } : known;
 }

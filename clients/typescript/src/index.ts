@@ -4,7 +4,7 @@ export type * from "./_gen/index.js";
 export type { CallOptions, ClientOptions } from "./client.js";
 export { ContextClient } from "./context.js";
 export type * from "./context.js";
-export type { PartInput, SentMessage } from "./contexts.js";
+export type { FileInput, PartInput, SentMessage } from "./contexts.js";
 export type { DefinitionRules, FacetKind, FacetRules, FacetWalk } from "./definitions.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";

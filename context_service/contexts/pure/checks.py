@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from context_service.contexts.model import MESSAGES_MAX, ContextFilter, ContextInput, ExternalId, MessageInput
-from context_service.kernel.parts import Part
+from context_service.kernel.parts import File, Part, Reasoning, ToolCall, ToolResult
 from contextkeep.errors import InvalidArgument
 from service_runtime.inputs.documents import parse_json, parse_object
 from service_runtime.values.checks import check_bytes, check_count, check_long_text, check_text, utf8_bytes
@@ -22,6 +22,8 @@ _MESSAGE_ID_CHARS_MAX = 200
 _SESSION_CHARS_MAX = 200
 _MEDIA_TYPE_CHARS_MAX = 255
 _URL_CHARS_MAX = 8192
+_ALT_CHARS_MAX = 2000
+_FILES_MAX = 100  # of a tool's result
 PROFILE_CHARS_MAX = 100
 _REFERENCES_MAX = 100
 
@@ -118,25 +120,49 @@ class MessageChecks:
         elif part.url is not None:
             check_text(f"{path}.url", part.url, chars_max=_URL_CHARS_MAX, required=True)
         elif part.tool_call:
-            call = part.tool_call
-            check_text(f"{path}.tool_call.id", call.id, chars_max=self.name_chars_max, required=True)
-            check_text(f"{path}.tool_call.name", call.name, chars_max=self.name_chars_max, required=True)
-            if call.arguments_json:
-                self._check_document(f"{path}.tool_call.arguments_json", call.arguments_json)
+            self._check_call(part.tool_call, path=f"{path}.tool_call")
         elif part.tool_result:
-            result = part.tool_result
-            name = f"{path}.tool_result.tool_call_id"
-            check_text(name, result.tool_call_id, chars_max=self.name_chars_max, required=True)
-            if result.content_json:
-                self._check_document(f"{path}.tool_result.content_json", result.content_json)
+            self._check_result(part.tool_result, path=f"{path}.tool_result")
         elif part.reasoning:
-            block = part.reasoning
-            check_text(f"{path}.reasoning.provider", block.provider, chars_max=self.name_chars_max, required=True)
-            check_long_text(f"{path}.reasoning.text", block.text, size_bytes_max=CONTENT_BYTES_MAX)
-            if block.data_json:
-                self._check_document(f"{path}.reasoning.data_json", block.data_json)
+            self._check_reasoning(part.reasoning, path=f"{path}.reasoning")
+        elif part.file:
+            self._check_file(part.file, path=f"{path}.file")
         else:
             raise InvalidArgument(f"{path} must have one kind of content, such as text", field=path)
+
+    def _check_call(self, call: ToolCall, *, path: str) -> None:
+        check_text(f"{path}.id", call.id, chars_max=self.name_chars_max, required=True)
+        check_text(f"{path}.name", call.name, chars_max=self.name_chars_max, required=True)
+        if call.arguments_json:
+            self._check_document(f"{path}.arguments_json", call.arguments_json)
+
+    def _check_result(self, result: ToolResult, *, path: str) -> None:
+        check_text(f"{path}.tool_call_id", result.tool_call_id, chars_max=self.name_chars_max, required=True)
+        if result.content_json:
+            self._check_document(f"{path}.content_json", result.content_json)
+        check_count(f"{path}.files", len(result.files), _FILES_MAX)
+        for place, file in enumerate(result.files):
+            self._check_file(file, path=f"{path}.files[{place}]")
+
+    def _check_reasoning(self, block: Reasoning, *, path: str) -> None:
+        check_text(f"{path}.provider", block.provider, chars_max=self.name_chars_max, required=True)
+        check_long_text(f"{path}.text", block.text, size_bytes_max=CONTENT_BYTES_MAX)
+        if block.data_json:
+            self._check_document(f"{path}.data_json", block.data_json)
+
+    def _check_file(self, file: File, *, path: str) -> None:
+        """Refuse a file without a source, or with a malformed or long field; raises as `_check_part`."""
+        check_text(f"{path}.media_type", file.media_type, chars_max=_MEDIA_TYPE_CHARS_MAX)
+        check_text(f"{path}.name", file.name, chars_max=self.name_chars_max)
+        check_text(f"{path}.alt", file.alt, chars_max=_ALT_CHARS_MAX)
+        if file.working_memory_id is not None:
+            parse_id(f"{path}.working_memory_id", file.working_memory_id)
+        elif file.url is not None:
+            check_text(f"{path}.url", file.url, chars_max=_URL_CHARS_MAX, required=True)
+            if not file.url.lower().startswith(("http://", "https://")):
+                raise InvalidArgument(f"{path}.url must be an http or https address", field=f"{path}.url")
+        else:
+            raise InvalidArgument(f"{path} must have a source, such as url", field=path)
 
     def _check_document(self, field: str, text: str) -> None:
         parse_json(field, text, size_bytes_max=self.message_bytes_max, nesting_max=self.nesting_max)

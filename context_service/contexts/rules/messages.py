@@ -633,8 +633,11 @@ def _within_bounds(draft: ContextInput, principal: Principal) -> ContextInput:
 
 def records_of(messages: Sequence[MessageInput]) -> list[UUID]:
     """Return the records that parts name, without duplicates."""
-    parameters = {part.working_memory_id for draft in messages for part in draft.parts if part.working_memory_id}
-    return sorted(map(UUID, parameters))
+    parts = [part for draft in messages for part in draft.parts]
+    named = {part.working_memory_id for part in parts} | {
+        file.working_memory_id for part in parts for file in part.files
+    }
+    return sorted(UUID(record_id) for record_id in named if record_id)
 
 
 def _answered_long_ago() -> Aborted:

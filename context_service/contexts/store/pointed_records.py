@@ -81,9 +81,10 @@ _CLAIM = Across(
 def pointed_in(parts: Sequence[Part], *, parts_before: int = 0) -> dict[int, UUID]:
     """Return the records that parts name, by the number of the part; numbers begin after `parts_before`."""
     return {
-        number: UUID(part.working_memory_id)
+        number: UUID(record_id)
         for number, part in enumerate(parts, parts_before + 1)
-        if part.working_memory_id and is_indexed(part.metadata_json)
+        if (record_id := part.working_memory_id or (part.file and part.file.working_memory_id))
+        and is_indexed(part.metadata_json)
     }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from context_service.contexts.model import Message
 from context_service.history.model import ROLE_NAMES, ROLES, ChatMessage
-from context_service.kernel.parts import Part, Reasoning, ToolCall, ToolResult
+from context_service.kernel.parts import File, Part, Reasoning, ToolCall, ToolResult
 from context_service.kernel.rendering import Format
 from context_service.kernel.wire import times
 from contextkeep.context.v1 import chat_history_pb2, message_pb2
@@ -106,13 +107,28 @@ def part_of(message: message_pb2.Part) -> Part:
             call = message.tool_call
             return Part(tool_call=copied(ToolCall, call), **common)
         case "tool_result":
-            result = copied(ToolResult, message.tool_result, files=())
+            files = tuple(map(file_of, message.tool_result.files))
+            result = copied(ToolResult, message.tool_result, files=files)
             return Part(tool_result=result, **common)
         case "reasoning":
             block = message.reasoning
             reasoning = copied(Reasoning, block)
             return Part(reasoning=reasoning, **common)
+        case "file":
+            return Part(file=file_of(message.file), **common)
     return Part(**common)
+
+
+def file_of(message: message_pb2.File) -> File:
+    """Return the file that a caller sent, which may lack a source; the facts that the service sets are ignored."""
+    source = message.WhichOneof("source")
+    return File(
+        url=message.url if source == "url" else None,
+        working_memory_id=message.working_memory_id if source == "working_memory_id" else None,
+        media_type=message.media_type,
+        name=message.name,
+        alt=message.alt,
+    )
 
 
 def fill_part(target: message_pb2.Part, part: Part) -> None:
@@ -135,12 +151,29 @@ def fill_part(target: message_pb2.Part, part: Part) -> None:
         result.tool_call_id = part.tool_result.tool_call_id
         result.content_json = part.tool_result.content_json
         result.is_error = part.tool_result.is_error
+        for file in part.tool_result.files:
+            _fill_file(result.files.add(), file)
     elif part.reasoning:
         block = target.reasoning
         block.provider = part.reasoning.provider
         block.data = part.reasoning.data
         block.data_json = part.reasoning.data_json
         block.text = part.reasoning.text
+    elif part.file:
+        _fill_file(target.file, part.file)
     target.media_type = part.media_type
     target.file_name = part.file_name
     target.metadata_json = part.metadata_json
+
+
+def _fill_file(target: message_pb2.File, file: File) -> None:
+    """Fill a protobuf file in place."""
+    if file.url is not None:
+        target.url = file.url
+    elif file.working_memory_id is not None:
+        target.working_memory_id = file.working_memory_id
+    for name in _FACTS_OF_FILE:
+        setattr(target, name, getattr(file, name))
+
+
+_FACTS_OF_FILE = [field.name for field in fields(File) if field.name not in ("url", "working_memory_id", "ref")]

@@ -46,8 +46,8 @@ def part_text(part: Part) -> PartText | None:
         text = f"error\n{text}" if part.tool_result.is_error else text
     else:
         kind, text = "file", part.url or ""
-    if part.file_name:
-        text = f"{part.file_name}\n{text}"
+    described = (text for file in part.files for text in (file.name, file.alt, file.url))
+    text = "\n".join(filter(None, [part.file_name, *described, text]))
     return PartText(kind, text) if text and not text.isspace() else None
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.kernel.parts import Part, Reasoning, ToolCall, ToolResult
+from context_service.kernel.parts import File, Part, Reasoning, ToolCall, ToolResult
 from context_service.retrieval.pure.part_texts import json_text, part_text
 from context_service.retrieval.pure.terms import terms_of
 from tests.cpu import units
@@ -45,7 +45,17 @@ DOCUMENTS = st.recursive(
             "tool_result",
             "error\ncode = 2",
         ),
-        (Part(working_memory_id="7", file_name="report.pdf"), "file", "report.pdf\n"),
+        (Part(working_memory_id="7", file_name="report.pdf"), "file", "report.pdf"),
+        (
+            Part(file=File(url="https://bees.example/x", name="hive.png", alt="bees")),
+            "file",
+            "hive.png\nbees\nhttps://bees.example/x",
+        ),
+        (
+            Part(tool_result=ToolResult(tool_call_id="1", content_json='"done"', files=(File(url="u", name="shot"),))),
+            "tool_result",
+            "shot\nu\ndone",
+        ),
         (Part(url="https://bees.example/map"), "file", "https://bees.example/map"),
         (Part(text="See it.", metadata_json='{"index": true}'), "text", "See it."),
         (Part(text="See it.", metadata_json='{"index" broken'), "text", "See it."),

@@ -13,11 +13,19 @@ from typing import Any, TypeVar
 import click
 
 from contextkeep.cli._output import printable
-from contextkeep.inputs import MessageInput, PartInput, ToolCallInput, ToolResultInput
+from contextkeep.inputs import FileInput, MessageInput, PartInput, ToolCallInput, ToolResultInput
 from contextkeep.slips import meant
 from contextkeep.values import Reasoning
 
 T = TypeVar("T")
+
+# Contents of a part that are objects.
+_KINDS: dict[str, type[Any]] = {
+    "tool_call": ToolCallInput,
+    "tool_result": ToolResultInput,
+    "reasoning": Reasoning,
+    "file": FileInput,
+}
 
 
 def messages_of(lines: Iterable[bytes]) -> list[MessageInput]:
@@ -72,7 +80,7 @@ def _message(item: object) -> MessageInput:
 
 def _part(item: object, where: str) -> PartInput:
     fields = _fields(PartInput, item, where)
-    for name, kind in (("tool_call", ToolCallInput), ("tool_result", ToolResultInput), ("reasoning", Reasoning)):
+    for name, kind in _KINDS.items():
         if name in fields:
             fields[name] = _build(kind, fields[name], f"{where}.{name}")
     return PartInput(**fields)
@@ -85,6 +93,10 @@ def _build(kind: type[T], item: object, where: str) -> T:
             fields["data"] = base64.b64decode(fields["data"], validate=True)
         except (TypeError, binascii.Error):
             raise _Wrong(f"{where}.data must be base64") from None
+    if kind is ToolResultInput and "files" in fields:
+        if not isinstance(fields["files"], list):
+            raise _Wrong(f"{where}.files must be a list")
+        fields["files"] = [_build(FileInput, file, f"{where}.files[{n}]") for n, file in enumerate(fields["files"])]
     try:
         return kind(**fields)
     except TypeError as error:

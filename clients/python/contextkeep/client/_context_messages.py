@@ -28,6 +28,7 @@ from contextkeep.inputs import (
     ArtifactInput,
     ContextInput,
     ExternalId,
+    FileInput,
     MessageInput,
     PartInput,
     RecallFilter,
@@ -36,13 +37,13 @@ from contextkeep.inputs import (
     ToolCallInput,
     ToolResultInput,
 )
-from contextkeep.values import Part, Reasoning
+from contextkeep.values import File, Part, Reasoning
 from contextkeep.values import TaskState as GivenTaskState
 
 KeyScope = Literal["read", "write"]
 
 
-_CONTENTS = ("text", "data", "working_memory_id", "url", "tool_call", "tool_result", "reasoning")
+_CONTENTS = ("text", "data", "working_memory_id", "url", "tool_call", "tool_result", "reasoning", "file")
 
 
 class ContextChanges(TypedDict, total=False):
@@ -326,6 +327,8 @@ def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
         content["tool_result"] = _tool_result(part.tool_result, field=f"{field}.tool_result")
     elif part.reasoning is not None:
         content["reasoning"] = _reasoning(part.reasoning, field=f"{field}.reasoning")
+    elif part.file is not None:
+        content["file"] = _file(part.file, field=f"{field}.file")
     return built(
         message_pb.Part,
         field,
@@ -349,7 +352,24 @@ def _tool_result(result: ToolResultInput, *, field: str) -> message_pb.ToolResul
         tool_call_id=result.tool_call_id,
         content_json="" if result.content is None else to_json(f"{field}.content_json", result.content),
         is_error=result.is_error,
+        files=[_file(file, field=f"{field}.files[{place}]") for place, file in enumerate(result.files)],
     )
+
+
+def _file(file: FileInput | File, *, field: str) -> message_pb.File:
+    """Return the message of a file, which the caller made or read from another message.
+
+    Raises:
+        InvalidArgument: `file` has another type, or no source or two, or a value cannot be sent.
+    """
+    if not isinstance(file, FileInput | File):
+        raise InvalidArgument(f"{field} is a {type(file).__name__}; a FileInput is wanted", field=field)
+    sources = {name: value for name in ("url", "working_memory_id") if (value := getattr(file, name))}
+    if len(sources) != 1:
+        raise InvalidArgument(f"{field} must have either url or working_memory_id", field=field)
+    if file.working_memory_id:
+        sources["working_memory_id"] = to_id(file.working_memory_id)
+    return built(message_pb.File, field, **sources, media_type=file.media_type, name=file.name, alt=file.alt)
 
 
 def _reasoning(block: Reasoning, *, field: str) -> message_pb.Reasoning:
@@ -378,10 +398,15 @@ def _read_part(part: Part, *, field: str) -> message_pb.Part:
     elif part.tool_result is not None:
         result = part.tool_result
         content = message_pb.ToolResult(
-            tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error
+            tool_call_id=result.tool_call_id,
+            content_json=result.content_json,
+            is_error=result.is_error,
+            files=[_file(file, field=f"{field}.tool_result.files[{place}]") for place, file in enumerate(result.files)],
         )
     elif part.reasoning is not None:
         content = _reasoning(part.reasoning, field=f"{field}.reasoning")
+    elif part.file is not None:
+        content = _file(part.file, field=f"{field}.file")
     return built(
         message_pb.Part,
         field,

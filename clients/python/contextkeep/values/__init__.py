@@ -26,6 +26,7 @@ from contextkeep.values.mappings import GivenMessage
 from contextkeep.values.messages import (
     ChatHistory,
     ChatMessage,
+    File,
     FormattedHistory,
     Part,
     PartKind,
@@ -56,6 +57,7 @@ __all__ = [
     "Embedding",
     "ExportedArchive",
     "ExportedGraph",
+    "File",
     "Forked",
     "FormattedHistory",
     "GivenMessage",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, overload
 
@@ -11,7 +11,7 @@ from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.values.base import Value, parsed, parsed_object, time_of, time_of_us
 
-PartKind = Literal["", "text", "data_json", "working_memory_id", "url", "tool_call", "tool_result", "reasoning"]
+PartKind = Literal["", "text", "data_json", "working_memory_id", "url", "tool_call", "tool_result", "reasoning", "file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -34,12 +34,35 @@ class ToolCall(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class File(Value):
+    """A picture, a PDF, a recording or another file of a message. 0 and empty texts mean unknown."""
+
+    url: str = ""  # an address outside of the service; then it has no record
+    working_memory_id: str = ""  # the record with the bytes
+    media_type: str = ""
+    name: str = ""
+    alt: str = ""  # a description for readers who cannot see the file
+    sha256: str = ""  # of the bytes, in hexadecimal
+    size_bytes: int = 0
+    width: int = 0  # pixels of a picture
+    height: int = 0
+    page_count: int = 0  # of a PDF
+    duration_seconds: float = 0.0  # of a recording
+
+    @classmethod
+    def from_proto(cls, file: message_pb.File) -> File:
+        """Return the value of a message."""
+        return cls(**{field.name: getattr(file, field.name) for field in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolResult(Value):
     """What a tool answered."""
 
     tool_call_id: str  # the id of the call that it answers
     content_json: str = ""
     is_error: bool = False
+    files: tuple[File, ...] = ()
 
     @property
     def content(self) -> Any:
@@ -49,7 +72,12 @@ class ToolResult(Value):
     @classmethod
     def from_proto(cls, result: message_pb.ToolResult) -> ToolResult:
         """Return the value of a message."""
-        return cls(tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error)
+        return cls(
+            tool_call_id=result.tool_call_id,
+            content_json=result.content_json,
+            is_error=result.is_error,
+            files=tuple(map(File.from_proto, result.files)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -69,7 +97,7 @@ class Reasoning(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Part(Value):
-    """One piece of a message. `kind` names the one field of the first seven that holds it."""
+    """One piece of a message. `kind` names the one field of the first eight that holds it."""
 
     kind: PartKind
     text: str = ""
@@ -79,6 +107,7 @@ class Part(Value):
     tool_call: ToolCall | None = None
     tool_result: ToolResult | None = None
     reasoning: Reasoning | None = None
+    file: File | None = None
     media_type: str = ""
     file_name: str = ""
     metadata_json: str = ""
@@ -106,6 +135,7 @@ class Part(Value):
             tool_call=ToolCall.from_proto(part.tool_call) if kind == "tool_call" else None,
             tool_result=ToolResult.from_proto(part.tool_result) if kind == "tool_result" else None,
             reasoning=Reasoning.from_proto(part.reasoning) if kind == "reasoning" else None,
+            file=File.from_proto(part.file) if kind == "file" else None,
             media_type=part.media_type,
             file_name=part.file_name,
             metadata_json=part.metadata_json,

@@ -91,7 +91,7 @@ class ClaimedAuthor(_message.Message):
     def __init__(self, field: _Optional[str] = ..., author: _Optional[str] = ...) -> None: ...
 
 class Part(_message.Message):
-    __slots__ = ("text", "data_json", "working_memory_id", "url", "tool_call", "tool_result", "reasoning", "media_type", "file_name", "metadata_json")
+    __slots__ = ("text", "data_json", "working_memory_id", "url", "tool_call", "tool_result", "reasoning", "file", "media_type", "file_name", "metadata_json")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     DATA_JSON_FIELD_NUMBER: _ClassVar[int]
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -99,6 +99,7 @@ class Part(_message.Message):
     TOOL_CALL_FIELD_NUMBER: _ClassVar[int]
     TOOL_RESULT_FIELD_NUMBER: _ClassVar[int]
     REASONING_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
     MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
     FILE_NAME_FIELD_NUMBER: _ClassVar[int]
     METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
@@ -109,10 +110,11 @@ class Part(_message.Message):
     tool_call: ToolCall
     tool_result: ToolResult
     reasoning: Reasoning
+    file: File
     media_type: str
     file_name: str
     metadata_json: str
-    def __init__(self, text: _Optional[str] = ..., data_json: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., url: _Optional[str] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping]] = ..., reasoning: _Optional[_Union[Reasoning, _Mapping]] = ..., media_type: _Optional[str] = ..., file_name: _Optional[str] = ..., metadata_json: _Optional[str] = ...) -> None: ...
+    def __init__(self, text: _Optional[str] = ..., data_json: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., url: _Optional[str] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping]] = ..., reasoning: _Optional[_Union[Reasoning, _Mapping]] = ..., file: _Optional[_Union[File, _Mapping]] = ..., media_type: _Optional[str] = ..., file_name: _Optional[str] = ..., metadata_json: _Optional[str] = ...) -> None: ...
 
 class Reasoning(_message.Message):
     __slots__ = ("provider", "data", "data_json", "text")
@@ -137,11 +139,39 @@ class ToolCall(_message.Message):
     def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., arguments_json: _Optional[str] = ...) -> None: ...
 
 class ToolResult(_message.Message):
-    __slots__ = ("tool_call_id", "content_json", "is_error")
+    __slots__ = ("tool_call_id", "content_json", "is_error", "files")
     TOOL_CALL_ID_FIELD_NUMBER: _ClassVar[int]
     CONTENT_JSON_FIELD_NUMBER: _ClassVar[int]
     IS_ERROR_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
     tool_call_id: str
     content_json: str
     is_error: bool
-    def __init__(self, tool_call_id: _Optional[str] = ..., content_json: _Optional[str] = ..., is_error: _Optional[bool] = ...) -> None: ...
+    files: _containers.RepeatedCompositeFieldContainer[File]
+    def __init__(self, tool_call_id: _Optional[str] = ..., content_json: _Optional[str] = ..., is_error: _Optional[bool] = ..., files: _Optional[_Iterable[_Union[File, _Mapping]]] = ...) -> None: ...
+
+class File(_message.Message):
+    __slots__ = ("url", "working_memory_id", "media_type", "name", "alt", "sha256", "size_bytes", "width", "height", "page_count", "duration_seconds")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ALT_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DURATION_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    working_memory_id: str
+    media_type: str
+    name: str
+    alt: str
+    sha256: str
+    size_bytes: int
+    width: int
+    height: int
+    page_count: int
+    duration_seconds: float
+    def __init__(self, url: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., media_type: _Optional[str] = ..., name: _Optional[str] = ..., alt: _Optional[str] = ..., sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., page_count: _Optional[int] = ..., duration_seconds: _Optional[float] = ...) -> None: ...

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/message.proto.
  */
 export const file_contextkeep_context_v1_message: GenFile = /*@__PURE__*/
-  fileDesc("CiRjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lc3NhZ2UucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEi6gIKC0NoYXRNZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIPCgdub2RlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSKwoFcGFydHMYBiADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnQSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEgsKA3NlcRgJIAEoAxIQCghhZ2VudF9pZBgKIAEoCRIrCgdzYWlkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ0b2tlbnMYDCABKAUSDwoHdGFza19pZBgNIAEoCRIaChJyZWZlcmVuY2VfdGFza19pZHMYDiADKAkSDAoEdHVybhgPIAEoCSKnAwoMTWVzc2FnZUlucHV0EhsKCm1lc3NhZ2VfaWQYASABKAlCB8raGAMQyAESDAoEcm9sZRgCIAEoCRIZCgdjb250ZW50GAMgASgJQgjK2hgEGICAQBJMCgVwYXJ0cxgEIAMoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFydEIfytoYGwoZQ09OVEVYVF9NRVNTQUdFX1BBUlRTX01BWBIiCgRuYW1lGAUgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBImCghhZ2VudF9pZBgGIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSMQoNbWV0YWRhdGFfanNvbhgHIAEoCUIaytoYFgoSTUVUQURBVEFfQllURVNfTUFYOAESKwoHc2FpZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoHc2Vzc2lvbhgJIAEoCUIHytoYAxDIARIXCgd0YXNrX2lkGAogASgJQgbK2hgCMAESJAoScmVmZXJlbmNlX3Rhc2tfaWRzGAsgAygJQgjK2hgEIGQwASKjAQoISW1wb3J0ZWQSEQoJaW1wb3J0X2lkGAEgASgJEhMKC2ltcG9ydGVkX2J5GAIgASgJEi8KC2ltcG9ydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+Cg9jbGFpbWVkX2F1dGhvcnMYBCADKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsYWltZWRBdXRob3IiLgoNQ2xhaW1lZEF1dGhvchINCgVmaWVsZBgBIAEoCRIOCgZhdXRob3IYAiABKAkiwwMKBFBhcnQSGAoEdGV4dBgBIAEoCUIIytoYBBiAgEBIABI2CglkYXRhX2pzb24YAiABKAlCIcraGB0KGUNPTlRFWFRfTUVTU0FHRV9CWVRFU19NQVg4AUgAEiMKEXdvcmtpbmdfbWVtb3J5X2lkGAMgASgJQgbK2hgCMAFIABIWCgN1cmwYBCABKAlCB8raGAMQgEBIABI1Cgl0b29sX2NhbGwYBSABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRvb2xDYWxsSAASOQoLdG9vbF9yZXN1bHQYBiABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRvb2xSZXN1bHRIABI2CglyZWFzb25pbmcYCiABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlYXNvbmluZ0gAEhsKCm1lZGlhX3R5cGUYByABKAlCB8raGAMQ/wESJwoJZmlsZV9uYW1lGAggASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBIxCg1tZXRhZGF0YV9qc29uGAkgASgJQhrK2hgWChJNRVRBREFUQV9CWVRFU19NQVg4AUIJCgdjb250ZW50ImQKCVJlYXNvbmluZxIoCghwcm92aWRlchgBIAEoCUIWytoYEgoOTkFNRV9DSEFSU19NQVhAARIMCgRkYXRhGAIgASgMEhEKCWRhdGFfanNvbhgDIAEoCRIMCgR0ZXh0GAQgASgJIlQKCFRvb2xDYWxsEiIKAmlkGAEgASgJQhbK2hgSCg5OQU1FX0NIQVJTX01BWEABEgwKBG5hbWUYAiABKAkSFgoOYXJndW1lbnRzX2pzb24YAyABKAkiYgoKVG9vbFJlc3VsdBIsCgx0b29sX2NhbGxfaWQYASABKAlCFsraGBIKDk5BTUVfQ0hBUlNfTUFYQAESFAoMY29udGVudF9qc29uGAIgASgJEhAKCGlzX2Vycm9yGAMgASgIYgZwcm90bzM", [file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("CiRjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lc3NhZ2UucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEi6gIKC0NoYXRNZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIPCgdub2RlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSKwoFcGFydHMYBiADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnQSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEgsKA3NlcRgJIAEoAxIQCghhZ2VudF9pZBgKIAEoCRIrCgdzYWlkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ0b2tlbnMYDCABKAUSDwoHdGFza19pZBgNIAEoCRIaChJyZWZlcmVuY2VfdGFza19pZHMYDiADKAkSDAoEdHVybhgPIAEoCSKnAwoMTWVzc2FnZUlucHV0EhsKCm1lc3NhZ2VfaWQYASABKAlCB8raGAMQyAESDAoEcm9sZRgCIAEoCRIZCgdjb250ZW50GAMgASgJQgjK2hgEGICAQBJMCgVwYXJ0cxgEIAMoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFydEIfytoYGwoZQ09OVEVYVF9NRVNTQUdFX1BBUlRTX01BWBIiCgRuYW1lGAUgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBImCghhZ2VudF9pZBgGIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSMQoNbWV0YWRhdGFfanNvbhgHIAEoCUIaytoYFgoSTUVUQURBVEFfQllURVNfTUFYOAESKwoHc2FpZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoHc2Vzc2lvbhgJIAEoCUIHytoYAxDIARIXCgd0YXNrX2lkGAogASgJQgbK2hgCMAESJAoScmVmZXJlbmNlX3Rhc2tfaWRzGAsgAygJQgjK2hgEIGQwASKjAQoISW1wb3J0ZWQSEQoJaW1wb3J0X2lkGAEgASgJEhMKC2ltcG9ydGVkX2J5GAIgASgJEi8KC2ltcG9ydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI+Cg9jbGFpbWVkX2F1dGhvcnMYBCADKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsYWltZWRBdXRob3IiLgoNQ2xhaW1lZEF1dGhvchINCgVmaWVsZBgBIAEoCRIOCgZhdXRob3IYAiABKAki8QMKBFBhcnQSGAoEdGV4dBgBIAEoCUIIytoYBBiAgEBIABI2CglkYXRhX2pzb24YAiABKAlCIcraGB0KGUNPTlRFWFRfTUVTU0FHRV9CWVRFU19NQVg4AUgAEiMKEXdvcmtpbmdfbWVtb3J5X2lkGAMgASgJQgbK2hgCMAFIABIWCgN1cmwYBCABKAlCB8raGAMQgEBIABI1Cgl0b29sX2NhbGwYBSABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRvb2xDYWxsSAASOQoLdG9vbF9yZXN1bHQYBiABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRvb2xSZXN1bHRIABI2CglyZWFzb25pbmcYCiABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlYXNvbmluZ0gAEiwKBGZpbGUYCyABKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZpbGVIABIbCgptZWRpYV90eXBlGAcgASgJQgfK2hgDEP8BEicKCWZpbGVfbmFtZRgIIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSMQoNbWV0YWRhdGFfanNvbhgJIAEoCUIaytoYFgoSTUVUQURBVEFfQllURVNfTUFYOAFCCQoHY29udGVudCJkCglSZWFzb25pbmcSKAoIcHJvdmlkZXIYASABKAlCFsraGBIKDk5BTUVfQ0hBUlNfTUFYQAESDAoEZGF0YRgCIAEoDBIRCglkYXRhX2pzb24YAyABKAkSDAoEdGV4dBgEIAEoCSJUCghUb29sQ2FsbBIiCgJpZBgBIAEoCUIWytoYEgoOTkFNRV9DSEFSU19NQVhAARIMCgRuYW1lGAIgASgJEhYKDmFyZ3VtZW50c19qc29uGAMgASgJIpcBCgpUb29sUmVzdWx0EiwKDHRvb2xfY2FsbF9pZBgBIAEoCUIWytoYEgoOTkFNRV9DSEFSU19NQVhAARIUCgxjb250ZW50X2pzb24YAiABKAkSEAoIaXNfZXJyb3IYAyABKAgSMwoFZmlsZXMYBCADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZpbGVCBsraGAIgZCKVAgoERmlsZRIWCgN1cmwYAiABKAlCB8raGAMQgEBIABIjChF3b3JraW5nX21lbW9yeV9pZBgDIAEoCUIGytoYAjABSAASGwoKbWVkaWFfdHlwZRgEIAEoCUIHytoYAxD/ARIiCgRuYW1lGAUgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBIUCgNhbHQYBiABKAlCB8raGAMQ0A8SDgoGc2hhMjU2GAcgASgJEhIKCnNpemVfYnl0ZXMYCCABKAMSDQoFd2lkdGgYCSABKAUSDgoGaGVpZ2h0GAogASgFEhIKCnBhZ2VfY291bnQYCyABKAUSGAoQZHVyYXRpb25fc2Vjb25kcxgMIAEoAUIICgZzb3VyY2ViBnByb3RvMw", [file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * A message in a conversation, from the history of a graph or from a context.
@@ -328,6 +328,12 @@ export type Part = Message<"contextkeep.context.v1.Part"> & {
      */
     value: Reasoning;
     case: "reasoning";
+  } | {
+    /**
+     * @generated from field: contextkeep.context.v1.File file = 11;
+     */
+    value: File;
+    case: "file";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -443,6 +449,13 @@ export type ToolResult = Message<"contextkeep.context.v1.ToolResult"> & {
    * @generated from field: bool is_error = 3;
    */
   isError: boolean;
+
+  /**
+   * Up to 100 files that the tool answered, such as screenshots.
+   *
+   * @generated from field: repeated contextkeep.context.v1.File files = 4;
+   */
+  files: File[];
 };
 
 /**
@@ -451,4 +464,96 @@ export type ToolResult = Message<"contextkeep.context.v1.ToolResult"> & {
  */
 export const ToolResultSchema: GenMessage<ToolResult> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_message, 7);
+
+/**
+ * A file in a message, such as a picture, a PDF or a recording.
+ *
+ * @generated from message contextkeep.context.v1.File
+ */
+export type File = Message<"contextkeep.context.v1.File"> & {
+  /**
+   * @generated from oneof contextkeep.context.v1.File.source
+   */
+  source: {
+    /**
+     * An http or https address. The service does not read it.
+     *
+     * @generated from field: string url = 2;
+     */
+    value: string;
+    case: "url";
+  } | {
+    /**
+     * Id of a working memory record.
+     *
+     * @generated from field: string working_memory_id = 3;
+     */
+    value: string;
+    case: "workingMemoryId";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Such as "image/png". Empty means that the service finds it out, if it can.
+   *
+   * @generated from field: string media_type = 4;
+   */
+  mediaType: string;
+
+  /**
+   * @generated from field: string name = 5;
+   */
+  name: string;
+
+  /**
+   * A description for readers who cannot see the file, up to 2,000 characters. Search finds the file by it.
+   *
+   * @generated from field: string alt = 6;
+   */
+  alt: string;
+
+  /**
+   * Hash of the bytes in hexadecimal.
+   *
+   * @generated from field: string sha256 = 7;
+   */
+  sha256: string;
+
+  /**
+   * @generated from field: int64 size_bytes = 8;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * Of a picture, in pixels.
+   *
+   * @generated from field: int32 width = 9;
+   */
+  width: number;
+
+  /**
+   * @generated from field: int32 height = 10;
+   */
+  height: number;
+
+  /**
+   * Of a PDF.
+   *
+   * @generated from field: int32 page_count = 11;
+   */
+  pageCount: number;
+
+  /**
+   * Of a recording.
+   *
+   * @generated from field: double duration_seconds = 12;
+   */
+  durationSeconds: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.File.
+ * Use `create(FileSchema)` to create a new message.
+ */
+export const FileSchema: GenMessage<File> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_message, 8);
 
