@@ -8,6 +8,7 @@ from typing import Any
 
 from context_service.agents.room import agents_of
 from context_service.compiled_pages.room import open_compiled_pages
+from context_service.context_settings.room import context_settings_of
 from context_service.contexts.room import context_eraser_of, open_contexts
 from context_service.erasure.room import open_erasures
 from context_service.history.room import chat_history_of
@@ -82,6 +83,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         memories, remembering = await open_memories(deps, stack)
         wiki = await open_wiki(deps, stack)
         agents, agent_rules, templates = agents_of(deps)
+        context_settings, setting_rules = context_settings_of(deps)
         bases = await open_knowledge_bases(deps, stack)
         mcp_servers, server_rules = mcp_servers_of(deps)
         specialists, specialist_rules = specialists_of(deps)
@@ -92,14 +94,16 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             McpTools(server_rules),
             SpecialistProviders(specialist_rules, workspace, chat=deps.chat),
         ]
-        query = await open_query(deps, stack, workspace, recalling, remembering, agent_rules, templates, own)
+        query = await open_query(
+            deps, stack, workspace, recalling, remembering, agent_rules, templates, own, setting_rules
+        )
         tools = tools_of(deps, memory, history, contexts, artifacts, windows)
         trail = AuditTrail(deps.database)
         await stack.enter_async_context(trail.telling())
         administration = await open_administration(deps, trail, limits, stack)
         transfer = await open_transfer(deps, limits, stack)
         erasures = await open_erasures(deps, eraser, stack)
-        knowledge = (memories, wiki, agents, bases, mcp_servers, specialists, compiled)
+        knowledge = (memories, wiki, agents, context_settings, bases, mcp_servers, specialists, compiled)
         rooms: Sequence[Room[Any]] = (
             memory,
             history,

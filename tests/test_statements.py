@@ -34,6 +34,7 @@ FEW_OF_A_TENANT = frozenset(
     for name in (
         *(
             "agent",
+            "context_setting",
             "definition",
             "hold",
             "import",

@@ -34,6 +34,7 @@ class ContextInput:
     agent_bundle_id: str = ""
     expires_at: datetime | None = None
     recall_profile: str = ""
+    models: str = ""  # whether text may be sent to a model: "on", "off", or empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,7 @@ class Context:
     expires_at: datetime | None
     closed_at: datetime | None
     recall_profile: str
+    models: str
     last_seq: int
     message_count: int  # the number of messages that are not retracted
     token_count: int  # the tokens of those messages

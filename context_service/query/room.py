@@ -8,6 +8,7 @@ from functools import partial
 
 from context_service.agents.room import Agents
 from context_service.compiled_pages.room import FacetSearch
+from context_service.context_settings.room import ContextSettings
 from context_service.contexts.room import ArtifactRows, Recalling
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.knowledge_bases import bedrock
@@ -64,6 +65,7 @@ async def open_query(
     agents: Agents,
     templates: Agents,
     own: Sequence[OwnProviders],
+    settings: ContextSettings,
 ) -> Room[ContextQueryServicer]:
     """Open the installed providers and return the servicer of queries."""
     reaper = Reaper()
@@ -101,6 +103,7 @@ async def open_query(
         deps.tokens,
         by_meaning=_hits_by_meaning(deps),
         chat=deps.chat,
+        settings=settings,
         fared=fared,
     )
     source_tests = SourceTests(queries, SourceTestRows(deps.database))

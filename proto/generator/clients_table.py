@@ -40,6 +40,7 @@ NAMES: Mapping[str, str] = {
     "ExpandResponse": "Original",
     "ExplainPackResponse": "ExplainedPack",
     "GetCallerResponse": "Caller",
+    "GetContextSettingsResponse": "AppliedSettings",
     "GetQueryPolicyResponse": "QueryPolicy",
     "GetRecentCallsResponse": "RecentCalls",
     "GetUsageResponse": "Usage",
@@ -86,8 +87,8 @@ ALWAYS_IN: Mapping[str, str] = {
     "message": "GivenMessage",
     "modified_at": "AssembledNode Node",
     "record": "CreateDownloadUrlResponse SearchHit",
-    "updated_at": "Agent AgentTemplate Artifact Context Document Job KnowledgeBase McpServer Memory Page Specialist "
-    "Task WMRecord Window",
+    "updated_at": "Agent AgentTemplate Artifact Context ContextSetting Document Job KnowledgeBase McpServer Memory "
+    "Page Specialist Task WMRecord Window",
 }
 
 # Fields that values lack.

@@ -434,6 +434,7 @@ NOUNS: Mapping[str, str] = {
     "agent_templates": "Templates of agents.",
     "agents": "Agents. An agent that the caller may not name is reported like one that does not exist.",
     "changes": "Changes of graphs.",
+    "context_settings": "Settings for contexts: what the service may do with those of a tenant, an app or an agent.",
     "compiled_pages": "Pages compiled by definitions.",
     "definitions": "Definitions of compiled pages.",
     "erasures": "Erasures of subjects. All calls need the scope admin, of a key without bounds.",

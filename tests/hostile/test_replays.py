@@ -183,6 +183,7 @@ FATES: dict[str, list[Fate]] = {
     "PutProfile": [],  # nothing removes one, and a version never changes
     "SetLearning": [],
     "UpdateProviderSetting": [],
+    "PutContextSetting": [],
 }
 
 # Receipts: they say how far an erasure is, so a repeat is asked for by the id that was answered.

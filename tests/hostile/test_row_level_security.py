@@ -46,6 +46,7 @@ UNBOUND = {
     "context.mcp_tool": "the tenant's, to read",
     "context.specialist": "the tenant's, to read",
     "context.provider_setting": "the tenant's, to read",
+    "context.context_setting": "the tenant's, to read",
     "context.window_profile": "the tenant's, to read",
     "context.tenant_usage": "the tenant's",
     "context.token_calibration": "the tenant's: ratios of bills, and of no context",

@@ -18,7 +18,7 @@ from uuid import UUID
 from contextkeep.ids import new_id
 
 if TYPE_CHECKING:
-    from contextkeep.values import File, Part, Reasoning
+    from contextkeep.values import File, ModelUse, Part, Reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,7 @@ class ContextInput:
     agent_bundle_id: str = ""
     expires_at: datetime | None = None  # aware; default: never
     recall_profile: str = ""  # empty: the default
+    models: ModelUse | Literal[""] = ""  # "off": no text of it is sent to a model of the operator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

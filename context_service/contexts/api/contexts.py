@@ -31,6 +31,7 @@ from context_service.contexts.wire.requests import check_same_caller, ids_of, li
 from context_service.contexts.wire.tasks import artifact_of, task_of
 from context_service.history.wire import messages as message_wire
 from context_service.kernel.wire import times
+from context_service.kernel.wire.model_use import text_of
 from context_service.kernel.wire.node_names import NodeNames
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2_grpc
@@ -405,6 +406,7 @@ def _input(draft: pb.ContextInput) -> ContextInput:
         metadata_json=draft.metadata_json or "{}",
         entity_node_id=parse_optional_id("context.entity_node_id", draft.entity_node_id),
         expires_at=times.time_of("context.expires_at", draft.expires_at) if draft.HasField("expires_at") else None,
+        models=text_of("context.models", draft.models),
     )
 
 

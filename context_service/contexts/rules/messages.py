@@ -55,7 +55,9 @@ from service_runtime.statements.requests import AnsweredBefore, Request, Request
 from service_runtime.values.copying import copied
 from service_runtime.values.ids import new_id
 
-CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
+CHANGEABLE = frozenset(
+    {"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile", "models"}
+)
 _CUTTING = 16  # cost of preparing a message, in parses of the same bytes
 
 # Raises RecordNotFound if the caller may not read a record.

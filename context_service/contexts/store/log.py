@@ -539,6 +539,7 @@ def _header_parameters(draft: ContextInput) -> dict[str, Any]:
         "entity_node_id": draft.entity_node_id,
         "expires_at": draft.expires_at,
         "recall_profile": draft.recall_profile,
+        "models": draft.models,
     }
 
 

@@ -4,7 +4,7 @@
 -- header
 context_id, ancestors, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id,
 agent_ids, app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at,
-recall_profile, last_seq, message_count, token_count, header_change, imported::text AS imported_json
+recall_profile, models, last_seq, message_count, token_count, header_change, imported::text AS imported_json
 
 -- below(of, unless)
 -- the contexts that were forked from others, or from such, which locks them.
@@ -112,14 +112,14 @@ WITH header AS (
     INSERT INTO context.context (
         tenant_id, context_id, ancestors, entity_node_id, expires_at, last_seq, last_said_at, last_session,
         message_count, token_count, last_session_name, owner_user_id, app_id, agent_bundle_id, created_by, title,
-        recall_profile, only_system, only_id, agent_ids, external_ids, metadata
+        recall_profile, models, only_system, only_id, agent_ids, external_ids, metadata
     )
     VALUES (
         %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[] || %(context_id)s::uuid, %(entity_node_id)s,
         %(expires_at)s, %(count)s, coalesce(%(last_said_at)s::timestamptz, now()), %(session_count)s, %(count)s,
         %(token_count)s, %(last_name)s,
         %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, %(created_by)s, %(title)s, %(recall_profile)s,
-        %(only_system)s, %(only_id)s,
+        %(models)s, %(only_system)s, %(only_id)s,
         (%(agent_ids)s::text[])[1:%(agents_max)s], %(external_ids)s, %(context_metadata)s
     )
     RETURNING *, 0::bigint AS seq_before, 0::bigint AS session_before, 0 AS begins_by_name
@@ -258,8 +258,9 @@ FROM unnest(%(prefixes)s::text[]) p (prefix)
 WITH header AS (
     UPDATE context.context
     SET title = %(title)s, metadata = %(context_metadata)s, entity_node_id = %(entity_node_id)s,
-        expires_at = %(expires_at)s, recall_profile = %(recall_profile)s, external_ids = %(external_ids)s,
-        updated_at = now(), last_change = last_change + 1, header_change = last_change + 1
+        expires_at = %(expires_at)s, recall_profile = %(recall_profile)s, models = %(models)s,
+        external_ids = %(external_ids)s, updated_at = now(), last_change = last_change + 1,
+        header_change = last_change + 1
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
     RETURNING *
 ), gone AS (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from context_service.contexts.model import Context
 from context_service.kernel.wire.imported import imported_of
+from context_service.kernel.wire.model_use import number_of
 from contextkeep.context.v1 import contexts_pb2 as pb
 from service_runtime.values.copying import copied
 
@@ -18,4 +19,5 @@ def header_of(context: Context) -> pb.Context:
         ancestor_ids=map(str, context.ancestors[:-1]),
         imported=imported_of(context.imported_json),
         index=None,
+        models=number_of(context.models),
     )

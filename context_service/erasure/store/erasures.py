@@ -80,6 +80,7 @@ NAMED = {
     "context.agent": ("updated_by",),
     "context.artifact": ("created_by",),
     "context.context": ("created_by",),
+    "context.context_setting": ("updated_by",),
     "context.context_window": ("created_by",),
     "context.definition": ("created_by", "approved_by"),
     "context.erasure": ("requested_by",),

@@ -16,7 +16,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from uuid import UUID
 
+from context_service.context_settings.room import ContextSettings
 from context_service.kernel.llm.texts import Chat, ChatFailed
 from context_service.kernel.tokens import TokenCounter
 from context_service.query.model import CONTEXT, DEADLINE_DEEP_S, DEADLINE_QUICK_S, Expanded
@@ -130,6 +132,7 @@ class ContextQueries:
         by_meaning: Compares hits by embeddings; None to rank by words alone.
         fared: Records how long each provider took, by its `family` and its `state`.
         chat: The model that writes answers; None to quote hits.
+        settings: Says whether texts of a context may be sent to a model.
     """
 
     def __init__(
@@ -142,8 +145,10 @@ class ContextQueries:
         by_meaning: HitsByMeaning | None,
         fared: Counted,
         chat: Chat | None,
+        settings: ContextSettings,
     ) -> None:
         self._fared = fared
+        self._settings = settings
         self.providers = providers
         self.policies = policies
         self._reaper = reaper
@@ -228,7 +233,7 @@ class ContextQueries:
         answer, prompt, prompt_tokens = None, "", 0
         size_bytes = _COUNTED_BYTES * sum(len(shown_hit.best.hit.snippet) for shown_hit in shown_hits)
         if question.mode is Mode.ANSWER:
-            answer = await self._answer(question.query, shown_hits, size_bytes)
+            answer = await self._answer(question.query, shown_hits, size_bytes, principal)
         if question.tokens_max:
             prompt, prompt_tokens = await beside_the_loop(
                 size_bytes,
@@ -306,12 +311,15 @@ class ContextQueries:
             texts = expand(source_ids, request, principal)
         return await texts if inspect.isawaitable(texts) else texts
 
-    async def _answer(self, query: str, shown_hits: Sequence[Fused], size_bytes: int) -> QuotedAnswer | None:
-        """Return the answer of the model; quote the hits instead if the model fails or none is configured."""
+    async def _answer(
+        self, query: str, shown_hits: Sequence[Fused], size_bytes: int, principal: Principal
+    ) -> QuotedAnswer | None:
+        """Return the answer of the model; quote the hits instead if there is none, it fails, or it may not be asked."""
         reason = ""
         if self._chat is not None and shown_hits:
             calls.end_turn()  # only the model remains, which is slow
             try:
+                await self._check_models(shown_hits, principal)
                 text = await self._chat.text(
                     system=model_answers.INSTRUCTIONS,
                     user=model_answers.prompt_of(query, shown_hits),
@@ -322,6 +330,17 @@ class ContextQueries:
                 reason = str(error)
         answer = await beside_the_loop(size_bytes, quotations.answer, query, shown_hits)
         return replace(answer, reason=reason) if answer else None
+
+    async def _check_models(self, shown_hits: Sequence[Fused], principal: Principal) -> None:
+        """Check that hits of contexts may be sent to a model.
+
+        Raises:
+            ChatFailed: models are switched off for a context.
+        """
+        of_contexts = [shown.best.hit.source_id for shown in shown_hits if shown.best.provider_id == CONTEXT]
+        for context_id in {UUID(source_id.partition("/")[0]) for source_id in of_contexts}:
+            if not await self._settings.may_use_models(context_id, principal=principal.without_admin()):
+                raise ChatFailed(f"models are switched off for context {context_id}")
 
     async def _policy(self, question: QueryRequest, principal: Principal) -> Policy | ProviderResult:
         """Read the policy of a query, which says which providers it may ask.

@@ -160,6 +160,7 @@ USERS = (
 
 TENANT = (
     Table(name="agent", key=("is_template", "agent_id")),
+    Table(name="context_setting", key=("subject",)),
     Table(name="definition", key=("name", "version")),
     Table(name="mapping", key=("app_id", "name")),
     Table(

@@ -48,6 +48,9 @@ from contextkeep._gen.values_context_query import QueryHit
 from contextkeep._gen.values_context_query import QueryMode
 from contextkeep._gen.values_context_query import QueryPolicy
 from contextkeep._gen.values_context_query import QueryScope
+from contextkeep._gen.values_context_settings import AppliedSettings
+from contextkeep._gen.values_context_settings import ContextSetting
+from contextkeep._gen.values_context_settings import ModelUse
 from contextkeep._gen.values_context_windows import CacheBreakpoint
 from contextkeep._gen.values_context_windows import Calibrated
 from contextkeep._gen.values_context_windows import Checkpoint
@@ -167,6 +170,7 @@ __all__ = [
     "AgentTemplate",
     "AnsweredProvider",
     "ApiKey",
+    "AppliedSettings",
     "Artifact",
     "AssembledNode",
     "BackgroundWork",
@@ -189,6 +193,7 @@ __all__ = [
     "ContextIndex",
     "ContextKey",
     "ContextProvider",
+    "ContextSetting",
     "ContextState",
     "CostEstimate",
     "CreatedKey",
@@ -246,6 +251,7 @@ __all__ = [
     "Merged",
     "MessageFormat",
     "MessageTrace",
+    "ModelUse",
     "Node",
     "NodeIO",
     "NodeTrial",

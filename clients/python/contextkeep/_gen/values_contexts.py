@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from contextkeep._gen.values_artifacts import Artifact
+from contextkeep._gen.values_context_settings import MODEL_USES, ModelUse
 from contextkeep._gen.values_message import Imported
 from contextkeep._gen.values_tasks import Task
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -170,6 +171,8 @@ class Context(ContextBase):
     ancestor_ids: tuple[str, ...] = ()
     # Unset if no import wrote it.
     imported: Imported | None = None
+    # Its own setting. Those of its tenant, app and agents apply, too (see `ContextSettings`).
+    models: ModelUse | Literal[""] = ""
     _metadata: Any = kept()
 
     @property
@@ -202,6 +205,7 @@ class Context(ContextBase):
             index=ContextIndex.from_proto(message.index) if message.HasField("index") else None,
             ancestor_ids=tuple(message.ancestor_ids),
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
+            models=MODEL_USES.get(message.models, ""),
         )
 
 

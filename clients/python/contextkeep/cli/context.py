@@ -24,6 +24,7 @@ from contextkeep.cli._base import (
 )
 from contextkeep.cli._lines import TIME, messages_of
 from contextkeep.cli._output import Format, Output, to_plain
+from contextkeep.cli.context_setting import setting
 from contextkeep.cli.task import artifact, task
 from contextkeep.client._context_messages import KeyScope
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter
@@ -34,7 +35,7 @@ _RECEIPT = ("erasure_id", "context_id", "state", "message_count", "messages_remo
 _SENT = ("context_id", "message_id", "seq", "tokens", "created_at")
 _ROLES = ("user", "assistant", "system", "tool")
 _KINDS = ("text", "data", "tool_call", "tool_result", "file", "record", "artifact")
-_CLEARED = ("title", "external_ids", "metadata", "entity_node_id", "expires_at", "recall_profile")
+_CLEARED = ("title", "external_ids", "metadata", "entity_node_id", "expires_at", "models", "recall_profile")
 
 
 _CONTEXT = click.argument("context_id")
@@ -54,8 +55,13 @@ _ENTITY = click.option(
 _EXPIRES = click.option(
     "--expires-at", type=TIME, help="When the service deletes the context, such as 2026-01-31T12:00:00Z."
 )
+_MODELS = click.option(
+    "--models",
+    type=click.Choice(["on", "off"]),
+    help="Whether its text may be sent to the service's language model.  [default: as its app and tenant have it]",
+)
 _PROFILE = click.option("--recall-profile", help="How recall ranks passages: default or conversation.")
-_HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _PROFILE)
+_HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _MODELS, _PROFILE)
 _RANKED = (
     click.option("--profile", default="", help="Ranking: default or conversation.  [default: the context's]"),
     click.option("--explain", "with_features", is_flag=True, help="Show the parts of each score."),
@@ -94,6 +100,7 @@ def context() -> None:
 
 context.add_command(task)
 context.add_command(artifact)
+context.add_command(setting)
 
 
 @command(

@@ -10,6 +10,7 @@ from contextkeep.client._messages import (
     Id,
     built,
     choice,
+    choice_of,
     ids,
     names_of,
     texts,
@@ -19,6 +20,7 @@ from contextkeep.client._messages import (
     to_timestamp,
 )
 from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
+from contextkeep.context.v1 import context_settings_pb2 as settings_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
@@ -37,7 +39,7 @@ from contextkeep.inputs import (
     ToolCallInput,
     ToolResultInput,
 )
-from contextkeep.values import File, Part, Reasoning
+from contextkeep.values import File, ModelUse, Part, Reasoning
 from contextkeep.values import TaskState as GivenTaskState
 
 KeyScope = Literal["read", "write"]
@@ -58,6 +60,7 @@ class ContextChanges(TypedDict, total=False):
     entity_node_id: Id | None
     expires_at: datetime | None  # aware
     recall_profile: str | None
+    models: ModelUse | None
 
 
 def context_input(context: ContextInput | None, app_id: str) -> contexts_pb.ContextInput:
@@ -82,6 +85,7 @@ def context_input(context: ContextInput | None, app_id: str) -> contexts_pb.Cont
         agent_bundle_id=context.agent_bundle_id,
         expires_at=to_timestamp("context.expires_at", context.expires_at),
         recall_profile=context.recall_profile,
+        models=choice_of("context.models", context.models, settings_pb.ModelUse),
     )
 
 

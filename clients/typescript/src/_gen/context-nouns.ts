@@ -7,6 +7,7 @@ import { Archives } from "../context/archives.js";
 import { Artifacts } from "./nouns/artifacts.js";
 import { Blobs } from "../context/blobs.js";
 import { CompiledPages } from "./nouns/compiled-pages.js";
+import { ContextSettings } from "./nouns/context-settings.js";
 import { Contexts } from "../context/contexts.js";
 import { Definitions } from "./nouns/definitions.js";
 import { Erasures } from "./nouns/erasures.js";
@@ -30,7 +31,7 @@ import { Tools } from "./nouns/tools.js";
 import { Uploads } from "../context/uploads.js";
 import { Windows } from "../context/windows.js";
 
-export { AgentTemplates, Agents, Archives, Artifacts, Blobs, CompiledPages, Contexts, Definitions, Erasures, History, Holds, Jobs, Keys, KnowledgeBases, Mappings, McpServers, Memories, Operations, Pages, Profiles, Query, Records, SourceTests, Specialists, Tasks, Tools, Uploads, Windows };
+export { AgentTemplates, Agents, Archives, Artifacts, Blobs, CompiledPages, ContextSettings, Contexts, Definitions, Erasures, History, Holds, Jobs, Keys, KnowledgeBases, Mappings, McpServers, Memories, Operations, Pages, Profiles, Query, Records, SourceTests, Specialists, Tasks, Tools, Uploads, Windows };
 
 /** What the client of the Context Service has calls about. */
 export abstract class ContextNouns extends AppClient {
@@ -40,6 +41,7 @@ export abstract class ContextNouns extends AppClient {
   readonly artifacts = new Artifacts(this);
   readonly blobs = new Blobs(this);
   readonly compiledPages = new CompiledPages(this);
+  readonly contextSettings = new ContextSettings(this);
   readonly contexts = new Contexts(this);
   readonly definitions = new Definitions(this);
   readonly erasures = new Erasures(this);

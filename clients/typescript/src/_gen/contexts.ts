@@ -1,5 +1,6 @@
 // Made from contextkeep/context/v1/contexts.proto by `make proto`.
 
+import * as contextSettingsPb from "../gen/contextkeep/context/v1/context_settings_pb.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { type JsonObject, parseObject } from "../json.js";
 import { enumText } from "../messages.js";
@@ -161,6 +162,8 @@ export interface Context {
   ancestorIds: string[];
   /** Unset if no import wrote it. */
   imported?: Imported;
+  /** Its own setting. Those of its tenant, app and agents apply, too (see `ContextSettings`). */
+  models: "on" | "off" | "unknown";
 }
 
 export function contextOf(message: pb.Context): Context {
@@ -184,6 +187,7 @@ export function contextOf(message: pb.Context): Context {
     messageCount: Number(message.messageCount),
     tokenCount: Number(message.tokenCount),
     ancestorIds: message.ancestorIds,
+    models: enumText(contextSettingsPb.ModelUse, message.models),
   };
   if (message.index !== undefined) value.index = contextIndexOf(message.index);
   if (message.imported !== undefined) value.imported = importedOf(message.imported);

@@ -6,6 +6,7 @@ export type { Agent, AgentCallers, ProviderNames } from "./agents.js";
 export type { AgentTemplate } from "./agent-templates.js";
 export type { AnsweredProvider, ContextProvider, ExpandedRef, ExplainedHit, HitSource, LastTest, ProviderHits, ProviderPolicy, ProviderStatus, QueriedContext, QueryAnswer, QueryEvent, QueryHit, QueryPolicy, WorkspaceTarget } from "./context-query.js";
 export type { AppendedEnvelope, Change, ChangePage, Edge, EdgeTypeCount, Embedding, Envelope, ExportPage, FoundEdges, FoundNodes, GraphCount, NamedNode, Node, NodeIO, OwnedNodes, ReachedBy, RowCount, SimilarNode, StoredIO, TraversedNode, WrittenGraph, WrittenRow } from "./entity-graph.js";
+export type { AppliedSettings, ContextSetting } from "./context-settings.js";
 export type { ArchivePart, ImportConflict, ImportedArchive, ImportedRows } from "./transfer.js";
 export type { Artifact } from "./artifacts.js";
 export type { AssembledNode, Evaluation, FormattedHistory, GivenMessage, HistoryEvent, Mapping, NodeTrial, SkippedRule } from "./chat-history.js";

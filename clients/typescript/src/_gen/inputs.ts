@@ -3,6 +3,7 @@
 import type * as artifactsPb from "../gen/contextkeep/context/v1/artifacts_pb.js";
 import type * as chatHistoryPb from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as compiledPagesPb from "../gen/contextkeep/context/v1/compiled_pages_pb.js";
+import * as contextSettingsPb from "../gen/contextkeep/context/v1/context_settings_pb.js";
 import type * as contextsPb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import type * as knowledgeBasesPb from "../gen/contextkeep/context/v1/knowledge_bases_pb.js";
 import type * as messagePb from "../gen/contextkeep/context/v1/message_pb.js";
@@ -57,6 +58,8 @@ export interface ContextInput {
   agentBundleId?: string;
   expiresAt?: Date | string;
   recallProfile?: string;
+  /** OFF: no text of the context is sent to a model, whatever its tenant, app and agents have. */
+  models?: "on" | "off";
 }
 
 export function contextInput(
@@ -73,6 +76,7 @@ export function contextInput(
     agentBundleId: value.agentBundleId,
     expiresAt: toTimestamp(value.expiresAt, `${path}.expires_at`),
     recallProfile: value.recallProfile,
+    models: enumInput(`${path}.models`, value.models, contextSettingsPb.ModelUse),
   };
 }
 

@@ -1,5 +1,6 @@
 // Made from the protos by `make proto`.
 
+import * as contextSettingsPb from "../../gen/contextkeep/context/v1/context_settings_pb.js";
 import * as contextsPb from "../../gen/contextkeep/context/v1/contexts_pb.js";
 import type { AppClient, ContextOptions } from "../../context/app.js";
 import {
@@ -121,6 +122,8 @@ export interface ContextChanges {
   entityNodeId?: string;
   expiresAt?: Date | string;
   recallProfile?: string;
+  /** OFF: no text of the context is sent to a model, whatever its tenant, app and agents have. */
+  models?: "on" | "off";
 }
 
 /** Options of `contexts.syncHistory`. */
@@ -322,7 +325,7 @@ export class GeneratedContexts extends Noun<AppClient> {
 
   /**
    * Replace the fields that `updateMask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
-   * expires_at and recall_profile. The new value replaces the old one as a whole. A field that the mask names and the
+   * expires_at, recall_profile and models (forks that exist keep theirs). The new value replaces the old one as a whole. A field that the mask names and the
    * request leaves empty becomes empty.
    *
    * Throws ContextNotFound, ContextClosed, InvalidArgument (also a mask that names another field),
@@ -338,6 +341,7 @@ export class GeneratedContexts extends Noun<AppClient> {
         entityNodeId: options.entityNodeId,
         expiresAt: toTimestamp(options.expiresAt, "context.expires_at"),
         recallProfile: options.recallProfile,
+        models: enumInput("context.models", options.models, contextSettingsPb.ModelUse),
       },
       updateMask: maskOf({
         title: options.title,
@@ -346,6 +350,7 @@ export class GeneratedContexts extends Noun<AppClient> {
         entity_node_id: options.entityNodeId,
         expires_at: options.expiresAt,
         recall_profile: options.recallProfile,
+        models: options.models,
       }),
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),

@@ -7,6 +7,7 @@ from contextkeep.client import _base as base
 from contextkeep.client.aio._gen.agent_templates import AgentTemplates
 from contextkeep.client.aio._gen.agents import Agents
 from contextkeep.client.aio._gen.compiled_pages import CompiledPages
+from contextkeep.client.aio._gen.context_settings import ContextSettings
 from contextkeep.client.aio._gen.definitions import Definitions
 from contextkeep.client.aio._gen.erasures import Erasures
 from contextkeep.client.aio._gen.holds import Holds
@@ -40,6 +41,7 @@ from contextkeep.context.v1.artifacts_pb2_grpc import ArtifactsStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.compiled_pages_pb2_grpc import CompiledPagesStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
+from contextkeep.context.v1.context_settings_pb2_grpc import ContextSettingsStub
 from contextkeep.context.v1.context_windows_pb2_grpc import (
     CheckpointsStub,
     CompressionProfilesStub,
@@ -101,6 +103,7 @@ class AsyncContextClient(AsyncClient):
     agent_templates = NounOf(AgentTemplates)
     knowledge_bases = NounOf(KnowledgeBases)
     mcp_servers = NounOf(McpServers)
+    context_settings = NounOf(ContextSettings)
     specialists = NounOf(Specialists)
     definitions = NounOf(Definitions)
     compiled_pages = NounOf(CompiledPages)
@@ -152,6 +155,7 @@ class AsyncContextClient(AsyncClient):
                 AgentTemplatesStub,
                 KnowledgeBasesStub,
                 McpServersStub,
+                ContextSettingsStub,
                 SpecialistsStub,
                 DefinitionsStub,
                 CompiledPagesStub,

@@ -8,6 +8,7 @@ from contextkeep.client import _sync_io as io
 from contextkeep.client.sync._gen.agent_templates import AgentTemplates
 from contextkeep.client.sync._gen.agents import Agents
 from contextkeep.client.sync._gen.compiled_pages import CompiledPages
+from contextkeep.client.sync._gen.context_settings import ContextSettings
 from contextkeep.client.sync._gen.definitions import Definitions
 from contextkeep.client.sync._gen.erasures import Erasures
 from contextkeep.client.sync._gen.holds import Holds
@@ -41,6 +42,7 @@ from contextkeep.context.v1.artifacts_pb2_grpc import ArtifactsStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.compiled_pages_pb2_grpc import CompiledPagesStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
+from contextkeep.context.v1.context_settings_pb2_grpc import ContextSettingsStub
 from contextkeep.context.v1.context_windows_pb2_grpc import (
     CheckpointsStub,
     CompressionProfilesStub,
@@ -102,6 +104,7 @@ class ContextClient(Client):
     agent_templates = NounOf(AgentTemplates)
     knowledge_bases = NounOf(KnowledgeBases)
     mcp_servers = NounOf(McpServers)
+    context_settings = NounOf(ContextSettings)
     specialists = NounOf(Specialists)
     definitions = NounOf(Definitions)
     compiled_pages = NounOf(CompiledPages)
@@ -153,6 +156,7 @@ class ContextClient(Client):
                 AgentTemplatesStub,
                 KnowledgeBasesStub,
                 McpServersStub,
+                ContextSettingsStub,
                 SpecialistsStub,
                 DefinitionsStub,
                 CompiledPagesStub,

@@ -1,0 +1,55 @@
+"""`contextkeep context setting`: what the service may do with the contexts of a tenant, an app or an agent."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from contextkeep.cli._base import Session, command
+from contextkeep.cli._output import Output
+
+_FOR = (
+    click.option("--for-app", "for_app", default="", help="Contexts of this app, such as shop."),
+    click.option("--for-agent", "for_agent", default="", help="Contexts with messages of this agent, such as billing."),
+)
+_SETTING = ("app_id", "agent_id", "models", "updated_at", "updated_by")
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep context setting put --for-app shop --models off")
+def setting() -> None:
+    """Settings for the contexts of the tenant, an app or an agent."""
+
+
+@command(
+    *_FOR,
+    click.option(
+        "--models",
+        type=click.Choice(["on", "off"]),
+        help="Whether text of these contexts may be sent to the service's language model.  [default: not set]",
+    ),
+    name="put",
+    group=setting,
+    example="""
+contextkeep context setting put --models off
+contextkeep context setting put --for-app shop --models off
+""",
+)
+def put(session: Session, output: Output, *, for_app: str, for_agent: str, models: Literal["on", "off"] | None) -> None:
+    """Set whether text of contexts may be sent to a model; needs admin.
+
+    Use it to keep the text of some contexts away from the language model that the operator has configured (LLM_URL).
+
+    Without --for-app and --for-agent the setting is for the whole tenant. One "off" is enough: at the tenant, the app,
+    an agent that writes in the context, or the context itself.
+    """
+    output.one(session.context.context_settings.put(app_id=for_app, agent_id=for_agent, models=models), *_SETTING)
+
+
+@command(*_FOR, name="get", group=setting, example="contextkeep context setting get --for-app shop")
+def get(session: Session, output: Output, *, for_app: str, for_agent: str) -> None:
+    """Print the settings that apply to contexts of an app and an agent.
+
+    Use it to check whether text of such contexts may be sent to the service's language model.
+    """
+    output.one(session.context.context_settings.get(app_id=for_app, agent_id=for_agent))

@@ -1,0 +1,109 @@
+"""Settings for contexts, and whether text of a context may be sent to a model.
+
+`off` anywhere applies: at the tenant, the app, an agent that wrote in the context, or the context itself.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from context_service.context_settings.model import ContextSetting
+from context_service.context_settings.store import IS_OFF, SETTINGS
+from context_service.kernel.catalog import Catalog, check_unbound
+from contextkeep.errors import InvalidArgument, NotFound
+from service_runtime.postgres import Database, Row
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.requests import Request, Requests
+from service_runtime.values.checks import check_stored, check_text
+from service_runtime.values.copying import copied
+
+SETTINGS_MAX = 10_000  # the most settings of a tenant
+ON, OFF = "on", "off"
+_AGENTS_MAX = 100  # a context keeps the ids of so many agents
+_TENANT, _APP, _AGENT = "tenant", "app ", "agent "
+
+
+class ContextSettings:
+    """Reads and changes the settings for contexts; each call acts for its principal.
+
+    Args:
+        database: The database that holds the settings and the contexts.
+        requests: The store of idempotency keys and their answers.
+        name_chars_max: The most characters of the id of an app or an agent.
+    """
+
+    def __init__(self, database: Database, *, requests: Requests, name_chars_max: int) -> None:
+        self._database = database
+        self._name_chars_max = name_chars_max
+        self._catalog = Catalog(
+            database,
+            SETTINGS,
+            requests=requests,
+            of_row=_setting,
+            not_found=lambda subject: NotFound(f"there is no setting of {subject[:100]!r}"),
+            check_count=lambda count: check_stored("context_settings", count, SETTINGS_MAX),
+        )
+
+    async def put(
+        self, app_id: str, agent_id: str, *, models: str, principal: Principal, request: Request | None
+    ) -> ContextSetting:
+        """Replace the setting of the tenant, of an app, or of an agent, and return it.
+
+        Args:
+            app_id: The app; empty for the tenant or an agent.
+            agent_id: The agent; empty for the tenant or an app.
+            models: "on", "off", or an empty text.
+            principal: The caller.
+            request: The idempotency key of the call; None if the caller gave none.
+
+        Raises:
+            InvalidArgument: an app and an agent are given, or an id is malformed.
+            LimitExceeded: an id is too long, or the tenant has too many settings.
+            PermissionDenied: the key is bound.
+            RequestIdReused: another request had the same request id.
+        """
+        check_unbound(principal, "settings for contexts")
+        self._check(app_id, agent_id)
+        if app_id and agent_id:
+            raise InvalidArgument("a setting is for an app or for an agent; give one of them", field="agent_id")
+        (*_, subject) = _subjects(app_id, agent_id)
+        return await self._catalog.put(subject, {"models": models}, principal=principal, request=request)
+
+    async def applying(self, app_id: str, agent_id: str, *, principal: Principal) -> tuple[list[ContextSetting], str]:
+        """Return the settings for contexts of an app and an agent, the tenant's first, and the outcome: on or off.
+
+        Raises:
+            InvalidArgument: an id is malformed.
+            LimitExceeded: an id is too long.
+        """
+        self._check(app_id, agent_id)
+        found = [await self._catalog.find(subject, principal=principal) for subject in _subjects(app_id, agent_id)]
+        settings = [setting for setting in found if setting is not None]
+        return settings, OFF if any(setting.models == OFF for setting in settings) else ON
+
+    async def may_use_models(self, context_id: UUID, *, principal: Principal) -> bool:
+        """Return whether text of a context may be sent to a model now; False if the caller does not see the context."""
+        door = self._database.of(principal, context_id=context_id)
+        rows = await door.query(
+            IS_OFF, {"tenant_id": door.tenant_id, "context_id": context_id, "agents_max": _AGENTS_MAX}
+        )
+        return bool(rows) and not rows[0].is_off
+
+    def _check(self, app_id: str, agent_id: str) -> None:
+        check_text("app_id", app_id, chars_max=self._name_chars_max)
+        check_text("agent_id", agent_id, chars_max=self._name_chars_max)
+
+
+def _subjects(app_id: str, agent_id: str) -> list[str]:
+    """Return the keys of the rows of the tenant, of an app and of an agent, without those whose id is empty."""
+    return [_TENANT, *([_APP + app_id] if app_id else []), *([_AGENT + agent_id] if agent_id else [])]
+
+
+def _setting(row: Row) -> ContextSetting:
+    subject: str = row.subject
+    return copied(
+        ContextSetting,
+        row,
+        app_id=subject.removeprefix(_APP) if subject.startswith(_APP) else "",
+        agent_id=subject.removeprefix(_AGENT) if subject.startswith(_AGENT) else "",
+    )

@@ -1,0 +1,11 @@
+"""The rows of settings for contexts, and whether they switch models off for a context."""
+
+from __future__ import annotations
+
+from context_service.kernel.catalog import Table
+from service_runtime.statements.sql_files import SqlFile
+
+SQL = SqlFile.of(__file__)
+IS_OFF = SQL["is_off"]
+
+SETTINGS = Table(name="context.context_setting", key="subject", columns=("models",))
