@@ -22,7 +22,7 @@ import orjson
 from bench.document import save
 from bench.long_run.workload import message_at
 from context_service.kernel.parts import Part, ToolResult
-from context_service.packing.pure.task_state import CONTESTED, Entry, after, entries_of
+from context_service.packing.pure.state.task_state import CONTESTED, Entry, after, entries_of
 from context_service.profiles.pure.profiles import profile
 
 FOLDER = Path(__file__).parents[1] / "tests" / "cases" / "statements"

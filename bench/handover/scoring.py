@@ -18,7 +18,7 @@ import orjson
 from bench.handover.story import QUESTIONS, Fact, Speaker, Told
 from bench.long_run.prepared import strings
 from bench.long_run.strategies import Shown, Strategy
-from context_service.packing.pure.conversation import HEADING
+from context_service.packing.pure.texts.conversation import HEADING
 
 _SPEAKER = re.compile(r"\b(user|assistant|tool|system)(?: ([\w.]+))?:")
 _DATED = re.compile(r"[(\[ ]m\d+\b|\d{4}-\d\d-\d\d")

@@ -10,9 +10,9 @@ from bench.long_run.prepared import FORMAT, Prepared, Step, text_of
 from bench.long_run.strategies import Shown, Strategy
 from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock, Limits, View, fold, room_of_newest
 from context_service.folding.pure.importance import Weights
-from context_service.packing.pure.blocks import Block
-from context_service.packing.pure.grades import fitted
-from context_service.packing.pure.task_state import Entry, after, note_of, shown
+from context_service.packing.pure.state.task_state import Entry, after, note_of, shown
+from context_service.packing.pure.steps.blocks import Block
+from context_service.packing.pure.steps.grades import fitted
 from context_service.packing.rules.recall_after_step import RECALLED_SHARE, RECALLED_TOKENS
 
 RECALL_EVERY = 10  # steps, unless a user or an error calls for it before

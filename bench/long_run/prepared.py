@@ -17,10 +17,10 @@ from context_service.contexts.pure.passages import passages_of
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Format, Result, Turn, pieces
 from context_service.kernel.rendering.bodies import Rendered
-from context_service.packing.pure.blocks import Block, block_of
-from context_service.packing.pure.catch_up import PreparedStep, caught_up
-from context_service.packing.pure.steps import Step as LogStep
-from context_service.packing.pure.steps import cut
+from context_service.packing.pure.steps.blocks import Block, block_of
+from context_service.packing.pure.steps.catch_up import PreparedStep, caught_up
+from context_service.packing.pure.steps.step import Step as LogStep
+from context_service.packing.pure.steps.step import cut
 from context_service.profiles.pure.lookups import Learned, applied
 from context_service.profiles.pure.profiles import Profile, profile
 from context_service.retrieval.profiles import profile as recall_profile

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bench.long_run.prepared import Prepared, Step, text_of
 from context_service.folding.pure.importance import HALF_LIFE_STEPS, ImportanceInputs, Weights, importance, shares_of
 from context_service.folding.pure.summaries import SEGMENT, Scored, Summary, summary
-from context_service.packing.pure.blocks import Block
+from context_service.packing.pure.steps.blocks import Block
 
 
 class Shown(NamedTuple):

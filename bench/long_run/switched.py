@@ -23,8 +23,8 @@ from bench.long_run.strategies import Shown
 from context_service.folding.pure.folds import Fold
 from context_service.kernel.rendering import Format
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure import prefetch
-from context_service.packing.pure.units import kinds_in, said_in
+from context_service.packing.pure.texts import prefetch
+from context_service.packing.pure.texts.units import kinds_in, said_in
 from context_service.profiles.pure.lookups import Counts, Learned, asked, folded, learned
 from context_service.profiles.pure.profiles import profile
 from context_service.windows.pure.models import LOOK_BACK_BLOCKS

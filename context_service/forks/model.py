@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from context_service.kernel.rendering import Rendered
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.state.task_state import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from context_service.packing.pure.quotation import attributed, with_notice
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.state.task_state import Entry
+from context_service.packing.pure.texts.quotation import attributed, with_notice
 from context_service.windows.pure.refs import refs_between, within
 
 # Sections of the state that describe results, each with the most entries that a result has of it.

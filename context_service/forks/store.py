@@ -9,7 +9,7 @@ from uuid import UUID
 from context_service.contexts.model import Sent
 from context_service.contexts.room import Log
 from context_service.forks.model import Fork, Inherited
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.state.task_state import Entry
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import pieces_json
 from service_runtime.postgres import Row, TextArray, Transaction

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT
 from context_service.kernel.rendering import Rendered, Span
-from context_service.packing.pure.breakpoints import Breakpoint
-from context_service.packing.pure.forms import LaterForm
-from context_service.packing.pure.tallies import ToolUse
-from context_service.packing.pure.task_state import (
+from context_service.packing.pure.body.breakpoints import Breakpoint
+from context_service.packing.pure.state.task_state import (
     Entry,
     StateChange,
 )
-from context_service.packing.pure.units import Unit
+from context_service.packing.pure.steps.forms import LaterForm
+from context_service.packing.pure.texts.tallies import ToolUse
+from context_service.packing.pure.texts.units import Unit
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import parsed_pieces
 

@@ -13,7 +13,7 @@ from context_service.kernel.tokens import is_exact
 from context_service.kernel.wire import times
 from context_service.kernel.wire.imported import imported_of
 from context_service.packing.model import BY_RULE, Receipt, StoredEntry
-from context_service.packing.pure.tallies import ENTITY, TOOL, Tally, kind_of
+from context_service.packing.pure.texts.tallies import ENTITY, TOOL, Tally, kind_of
 from context_service.packing.wire import entry_message, receipt_message
 from context_service.windows.model import Window
 from context_service.windows.pure.config import Config

@@ -13,7 +13,7 @@ import pytest
 from context_service.kernel.extensions import NAMED_POINTS, POINTS
 from context_service.mcp.tools.query import TOOLS_BY_NAME
 from context_service.packing.model import Zones
-from context_service.packing.pure.task_state import SHARES, WHOLE
+from context_service.packing.pure.state.task_state import SHARES, WHOLE
 from context_service.profiles.pure.profiles import profile_names
 from context_service.query.model import State
 from context_service.windows.pure.config import STYLES, Config

@@ -14,7 +14,7 @@ import orjson
 from context_service.kernel import extensions
 from context_service.kernel.rendering import Format, RequestPart, Turn
 from context_service.kernel.tokens import counting
-from context_service.packing.pure import turns
+from context_service.packing.pure.steps import turns
 from context_service.packing.rules.plugins import Decided, ExtractedStatement, ExtractorText, Line, Packed, StepText
 from context_service.profiles.pure import profiles
 

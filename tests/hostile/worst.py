@@ -14,8 +14,8 @@ from context_service.folding.pure.folds import FoldableBlock, Limits, View, fold
 from context_service.kernel.parts import Part, ToolCall, ToolResult
 from context_service.kernel.rendering import Format
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.catch_up import caught_up
-from context_service.packing.pure.units import Unit
+from context_service.packing.pure.steps.catch_up import caught_up
+from context_service.packing.pure.texts.units import Unit
 from context_service.profiles.pure.profiles import profile
 from context_service.retrieval.pure.cuts import cut
 from context_service.retrieval.pure.terms import terms_of

@@ -18,7 +18,7 @@ from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.packing.model import FoldAccount, Receipt
-from context_service.packing.pure.task_state import changes
+from context_service.packing.pure.state.task_state import changes
 from context_service.packing.rules.catch_up import CatchingUp
 from context_service.packing.store.views import ViewRows
 from context_service.usage.store.endings import EndingRows

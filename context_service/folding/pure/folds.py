@@ -32,10 +32,10 @@ from context_service.folding.pure.summaries import (
     summary,
 )
 from context_service.kernel.rendering import Rendered
-from context_service.packing.pure import conversation
-from context_service.packing.pure.conversation import Said
-from context_service.packing.pure.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
-from context_service.packing.pure.units import Unit, form_of
+from context_service.packing.pure.steps.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
+from context_service.packing.pure.texts import conversation
+from context_service.packing.pure.texts.conversation import Said
+from context_service.packing.pure.texts.units import Unit, form_of
 from context_service.usage.pure.endings import NOTHING, Endings
 from context_service.windows.pure.config import DEFAULT, Config
 from service_runtime.inputs.documents import check_wanted

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from context_service.packing.pure.units import Unit, names_of
+from context_service.packing.pure.texts.units import Unit, names_of
 from context_service.retrieval.pure.terms import terms_of
 from context_service.usage.pure.endings import NOTHING, Endings
 

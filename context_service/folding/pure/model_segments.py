@@ -17,10 +17,10 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.folding.pure.model_state import extracted
 from context_service.folding.pure.summaries import Scored, Summary, line_of
-from context_service.packing.pure.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
-from context_service.packing.pure.quotation import NOTICE, attributed, is_quoted
-from context_service.packing.pure.task_state import Entry, is_rule
-from context_service.packing.pure.units import Unit, names_of, said_in
+from context_service.packing.pure.state.task_state import Entry, is_rule
+from context_service.packing.pure.steps.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
+from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_quoted
+from context_service.packing.pure.texts.units import Unit, names_of, said_in
 from context_service.profiles.pure.profiles import Profile
 from context_service.retrieval.pure.terms import terms_of
 from context_service.windows.pure.refs import parsed, ref_of, refs_between

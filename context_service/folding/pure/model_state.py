@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from context_service.packing.pure.task_state import Entry, key_of, per_cent_in, sentences
+from context_service.packing.pure.state.task_state import Entry, key_of, per_cent_in, sentences
 from context_service.windows.pure.refs import parsed
 
 if TYPE_CHECKING:

@@ -30,14 +30,14 @@ from context_service.packing.model import (
     StateUpdate,
     StoredEntry,
 )
-from context_service.packing.pure.blocks import text_pieces, tokens_of
-from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
-from context_service.packing.pure.forms import named, shared_roles, without_reasoning
-from context_service.packing.pure.front import NOTE_TOKENS
-from context_service.packing.pure.grades import fitted
-from context_service.packing.pure.steps import Step
-from context_service.packing.pure.task_state import Entry, RenderedState, StateChange, changes, shown
-from context_service.packing.pure.units import Unit
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.body.front import NOTE_TOKENS
+from context_service.packing.pure.state.task_state import Entry, RenderedState, StateChange, changes, shown
+from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
+from context_service.packing.pure.steps.forms import named, shared_roles, without_reasoning
+from context_service.packing.pure.steps.grades import fitted
+from context_service.packing.pure.steps.step import Step
+from context_service.packing.pure.texts.units import Unit
 from context_service.profiles.pure.profiles import Clearing, Profile
 from context_service.usage.pure.endings import Endings
 from context_service.usage.pure.prices import pays_after

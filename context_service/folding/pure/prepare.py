@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from context_service.folding.pure.folds import Fold, View
 from context_service.folding.pure.summaries import CONVERSATION, Summary
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.state.task_state import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

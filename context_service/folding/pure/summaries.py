@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, importance
-from context_service.packing.pure.quotation import NOTICE, attributed, is_quoted
-from context_service.packing.pure.units import Unit, form_of, names_of
+from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_quoted
+from context_service.packing.pure.texts.units import Unit, form_of, names_of
 from context_service.windows.pure.refs import refs_between
 
 CONVERSATION, SEGMENT, DIGEST = 1, 2, 3  # levels; deeper digests are higher

@@ -30,8 +30,8 @@ from context_service.folding.pure.summaries import BY_RULES, SEGMENT, SEGMENT_TO
 from context_service.kernel.llm.texts import Chat, ChatFailed
 from context_service.kernel.parts import texts_of
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.blocks import text_pieces, tokens_of
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.state.task_state import Entry
+from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
 from context_service.packing.rules.plugins import Validating
 from context_service.packing.store.views import ViewRows
 from context_service.profiles.rules.profiles import OwnProfiles

@@ -9,8 +9,8 @@ from context_service.folding.pure.model_state import not_known
 from context_service.folding.pure.plan import FoldInputs, PlannedFold, plan, stated_at, with_cut
 from context_service.folding.pure.prepare import Prepared
 from context_service.packing.model import NO_STATE_UPDATE, StateUpdate, StoredEntry
-from context_service.packing.pure.caught_up_window import CaughtUpWindow
-from context_service.packing.pure.task_state import Entry, after
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow
+from context_service.packing.pure.state.task_state import Entry, after
 from context_service.packing.rules.costs import RENDERING
 from context_service.packing.rules.plugins import Scoring
 from context_service.packing.rules.read_step import StepReading

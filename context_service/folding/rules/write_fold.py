@@ -7,7 +7,7 @@ from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.folding.pure.plan import PlannedFold, receipt_of
 from context_service.packing.model import BY_MODEL, Receipt
-from context_service.packing.pure.blocks import text_pieces
+from context_service.packing.pure.steps.blocks import text_pieces
 from context_service.packing.store.views import ViewRows
 from context_service.profiles.rules.learning import Learning
 from context_service.windows.model import Window

@@ -27,8 +27,8 @@ from context_service.forks.store import ForkRows
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import PIN
-from context_service.packing.pure.blocks import text_pieces, tokens_of
-from context_service.packing.pure.task_state import Entry, shown
+from context_service.packing.pure.state.task_state import Entry, shown
+from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
 from context_service.packing.rules.catch_up import CatchingUp
 from context_service.windows.model import Window, WindowInput, window_not_found
 from context_service.windows.pure.pins import pinned

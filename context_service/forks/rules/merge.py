@@ -21,7 +21,7 @@ from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.parts import Part, ToolResult
 from context_service.kernel.rendering.turns import text_of
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.state.task_state import Entry
 from context_service.packing.rules.catch_up import CatchingUp
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure.refs import fork_ref, refs_between

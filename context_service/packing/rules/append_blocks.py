@@ -8,10 +8,10 @@ from context_service.checkpoints.model import BY_STEPS
 from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.packing.model import BY_CALLER, NOTE, NewBlock
-from context_service.packing.pure.catch_up import CaughtUp
-from context_service.packing.pure.caught_up_window import CaughtUpWindow
-from context_service.packing.pure.new_blocks import new_blocks, text_block
-from context_service.packing.pure.window_body import WindowBody
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow
+from context_service.packing.pure.body.window_body import WindowBody
+from context_service.packing.pure.steps.catch_up import CaughtUp
+from context_service.packing.pure.steps.new_blocks import new_blocks, text_block
 from context_service.packing.rules.costs import MESSAGE_BYTES, RENDERING
 from context_service.packing.rules.window_bodies import WindowBodies
 from context_service.packing.store.views import ViewRows

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import takewhile
 
 from context_service.packing.model import NOTE, STEP, Pack
-from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
-from context_service.packing.pure.new_blocks import text_block
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.steps.new_blocks import text_block
 from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.costs import RENDERING
 from context_service.packing.rules.plugins import Middleware, Packed

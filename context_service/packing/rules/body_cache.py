@@ -11,7 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable
 from uuid import UUID
 
-from context_service.packing.pure.window_body import WindowBody
+from context_service.packing.pure.body.window_body import WindowBody
 from context_service.windows.model import Window
 from service_runtime.rpc.admission import Shares
 

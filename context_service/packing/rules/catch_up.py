@@ -12,7 +12,7 @@ from uuid import UUID
 
 from context_service.folding.rules.plan_fold import FoldPlanning
 from context_service.folding.rules.write_fold import FoldWriting
-from context_service.packing.pure.caught_up_window import CaughtUpWindow, is_cold, limits_of
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, is_cold, limits_of
 from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.read_log import LogReading, ReadMessages
 from context_service.packing.rules.rebuild import Rebuilding

@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import islice, takewhile
 
 from context_service.packing.model import NOTICE, STEP, NewBlock, Pack
-from context_service.packing.pure.caught_up_window import CaughtUpWindow
-from context_service.packing.pure.new_blocks import text_block
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow
+from context_service.packing.pure.steps.new_blocks import text_block
 
 NOTICE_TEXT = (
     "[This window is nearly full. Soon results of older steps will be cleared, and older steps will become summaries. "

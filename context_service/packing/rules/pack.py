@@ -21,8 +21,8 @@ from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import calibrated
 from context_service.packing.model import Pack, Prefix, RecallRequest
-from context_service.packing.pure.caught_up_window import CaughtUpWindow, half_way, is_cold, limits_of
-from context_service.packing.pure.lay_out import pack_of
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, half_way, is_cold, limits_of
+from context_service.packing.pure.body.lay_out import pack_of
 from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.ask_middleware import ask_middleware
 from context_service.packing.rules.catch_up import CatchingUp

@@ -18,8 +18,8 @@ from context_service.folding.pure.model_segments import NotUsed, StepText
 from context_service.folding.pure.summaries import Scored, Summary
 from context_service.kernel.extensions import Awaited, Unusable, installed
 from context_service.kernel.llm.texts import Chat, ChatFailed
-from context_service.packing.pure.task_state import SENTENCE_CHARS_MAX, Entry, key_of
-from context_service.packing.pure.units import Unit, said_in
+from context_service.packing.pure.state.task_state import SENTENCE_CHARS_MAX, Entry, key_of
+from context_service.packing.pure.texts.units import Unit, said_in
 from context_service.windows.pure.refs import ref_of
 
 # The names that packages with extensions import.

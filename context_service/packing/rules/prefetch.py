@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from context_service.contexts.room import NOTHING_RECALLED, Filter, Recalled, RecalledItem, Recalling, RecallQuery
-from context_service.packing.pure import prefetch
+from context_service.packing.pure.texts import prefetch
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
 from service_runtime.inputs.documents import beside_the_loop

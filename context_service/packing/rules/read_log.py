@@ -8,10 +8,10 @@ from typing import NamedTuple
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.catch_up import CaughtUp, caught_up
-from context_service.packing.pure.front import front_tokens
-from context_service.packing.pure.steps import cut
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.body.front import front_tokens
+from context_service.packing.pure.state.task_state import Entry
+from context_service.packing.pure.steps.catch_up import CaughtUp, caught_up
+from context_service.packing.pure.steps.step import cut
 from context_service.packing.rules.costs import RENDERING, size_of
 from context_service.packing.rules.plugins import Extracting
 from context_service.profiles.pure.profiles import Profile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
-from context_service.packing.pure.steps import Step, cut
+from context_service.packing.pure.steps.step import Step, cut
 from context_service.packing.rules.costs import size_of
 from context_service.windows.model import Window
 from service_runtime.inputs.documents import beside_the_loop

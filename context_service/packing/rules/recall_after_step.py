@@ -13,9 +13,9 @@ from context_service.contexts.model import Message
 from context_service.contexts.room import Filter, Log, RecalledItem, Recalling, RecallQuery
 from context_service.kernel.parts import texts_of
 from context_service.packing.model import NOTE, NOTICE, RECALLED, STEP, NewBlock, RecallRequest, ViewPart
-from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
-from context_service.packing.pure.new_blocks import text_block
-from context_service.packing.pure.task_state import note_of
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.state.task_state import note_of
+from context_service.packing.pure.steps.new_blocks import text_block
 from context_service.packing.rules.read_log import MESSAGES_AT_ONCE
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.packing.model import NewBlock, ViewPart
-from context_service.packing.pure.front import front_of
-from context_service.packing.pure.window_body import WindowBody
+from context_service.packing.pure.body.front import front_of
+from context_service.packing.pure.body.window_body import WindowBody
 from context_service.packing.rules.body_cache import BodyCache
 from context_service.packing.rules.costs import JOINING
 from context_service.packing.store.views import ViewRows

@@ -27,12 +27,12 @@ from context_service.packing.model import (
     StoredEntry,
     ViewPart,
 )
-from context_service.packing.pure.forms import shared_roles
-from context_service.packing.pure.tallies import StepTally, Tallies, ToolUse, added
-from context_service.packing.pure.tallies import loaded as loaded_tallies
-from context_service.packing.pure.tallies import stored as stored_tallies
-from context_service.packing.pure.task_state import REMOVED, WHOLE, Entry, StateChange, place_of
-from context_service.packing.pure.units import Unit
+from context_service.packing.pure.state.task_state import REMOVED, WHOLE, Entry, StateChange, place_of
+from context_service.packing.pure.steps.forms import shared_roles
+from context_service.packing.pure.texts.tallies import StepTally, Tallies, ToolUse, added
+from context_service.packing.pure.texts.tallies import loaded as loaded_tallies
+from context_service.packing.pure.texts.tallies import stored as stored_tallies
+from context_service.packing.pure.texts.units import Unit
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import pieces_json
 from service_runtime.inputs.documents import beside_the_loop, check_wanted
@@ -285,7 +285,7 @@ class ViewRows:
     async def renew(self, transaction: Transaction, window: Window) -> None:
         """Replace the blocks of a locked window by their later form, because its prefix breaks anyway.
 
-        See `packing.pure.forms`: the later form has speakers' names, or has no reasoning.
+        See `packing.pure.steps.forms`: the later form has speakers' names, or has no reasoning.
         """
         roles = TextArray(["", *shared_roles(window.speakers)])
         named = {"context_id": window.context_id, "window_id": window.window_id, "roles": roles}

@@ -17,7 +17,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from context_service.folding.pure.folds import Fold, View
-from context_service.packing.pure.units import SpokenText, kinds_in
+from context_service.packing.pure.texts.units import SpokenText, kinds_in
 from context_service.profiles.model import LEARNINGS_MAX, LearningState
 from context_service.profiles.pure import lookups
 from context_service.profiles.pure.lookups import Counts

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.contexts.room import Log
-from context_service.packing.pure.tallies import ToolUse
+from context_service.packing.pure.texts.tallies import ToolUse
 from context_service.profiles.model import LEARNINGS_MAX, LearningState, LookedUpMessage
 from context_service.profiles.pure.lookups import counts_of, stored
 from service_runtime.postgres import Row, Tenant, Transaction

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_service.packing.model import BY_CALLER, StoredEntry
-from context_service.packing.pure.task_state import (
+from context_service.packing.pure.state.task_state import (
     KEY_CHARS_MAX,
     REMOVED,
     SUB_GOAL,

@@ -10,10 +10,10 @@ from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Rendered, Source
 from context_service.kernel.rendering.turns import part_text, result_text
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.blocks import text_pieces, tokens_of
-from context_service.packing.pure.quotation import is_quoted, quoted, speaker_of, trust_of, with_notice
-from context_service.packing.pure.sources import CALLER
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.state.task_state import Entry
+from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
+from context_service.packing.pure.texts.quotation import is_quoted, quoted, speaker_of, trust_of, with_notice
+from context_service.packing.pure.texts.sources import CALLER
 from context_service.windows.model import WindowInput
 
 PINS_MAX = 100

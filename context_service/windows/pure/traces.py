@@ -18,8 +18,8 @@ from context_service.contexts.model import Message
 from context_service.folding.pure.summaries import CONVERSATION as OF_CONVERSATION
 from context_service.folding.pure.summaries import SEGMENT
 from context_service.packing.model import CONVERSATION, NOTE, PIN, RECALLED, STEP
-from context_service.packing.pure.conversation import message_in
-from context_service.packing.pure.units import said_in
+from context_service.packing.pure.texts.conversation import message_in
+from context_service.packing.pure.texts.units import said_in
 from context_service.windows.pure import refs
 from context_service.windows.pure.pieces import parsed_pieces
 from service_runtime.inputs.documents import check_wanted

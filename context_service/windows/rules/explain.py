@@ -8,8 +8,8 @@ from uuid import UUID
 
 from context_service.contexts.room import Log
 from context_service.packing.model import PIN, Receipt, StoredEntry, ViewPart, Zones, zones_of
-from context_service.packing.pure.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
-from context_service.packing.pure.task_state import CONTESTED
+from context_service.packing.pure.state.task_state import CONTESTED
+from context_service.packing.pure.texts.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure.patches import SAID

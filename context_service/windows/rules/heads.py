@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from context_service.kernel.tokens import TokenCounter, calibrated
-from context_service.packing.pure.front import NOTE_TOKENS, body_of
+from context_service.packing.pure.body.front import NOTE_TOKENS, body_of
 from context_service.windows.model import Window, WindowInput
 from contextkeep.errors import BudgetTooSmall, InvalidArgument
 from service_runtime.inputs.documents import parse_json

@@ -14,7 +14,7 @@ from context_service.contexts.room import SEQ_MAX, ByMeaning, Filter, Log, Recal
 from context_service.forks.store import ForkRows
 from context_service.kernel.parts import Part
 from context_service.packing.model import STEP, SUMMARY, ViewPart
-from context_service.packing.pure.units import SpokenText, said_in
+from context_service.packing.pure.texts.units import SpokenText, said_in
 from context_service.packing.store.views import ViewRows
 from context_service.profiles.pure.profiles import ROLES
 from context_service.profiles.rules.learning import Learning

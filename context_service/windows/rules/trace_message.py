@@ -12,7 +12,7 @@ from context_service.contexts.model import Message
 from context_service.contexts.room import Log
 from context_service.folding.pure.summaries import SEGMENT
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.catch_up import caught_up
+from context_service.packing.pure.steps.catch_up import caught_up
 from context_service.packing.rules.costs import RENDERING, size_of
 from context_service.packing.store.views import ViewRows
 from context_service.profiles.pure.profiles import Profile

@@ -18,8 +18,8 @@ from context_service.folding.rules.fold import Folding
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import BY_CALLER, PIN, FoldAccount, Receipt
-from context_service.packing.pure.blocks import text_pieces, tokens_of
-from context_service.packing.pure.task_state import WHOLE, Entry, shown
+from context_service.packing.pure.state.task_state import WHOLE, Entry, shown
+from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
 from context_service.packing.store.views import ViewRows
 from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service.kernel.sentences import language_of, sentences_of
-from context_service.packing.pure.task_state import sentences
+from context_service.packing.pure.state.task_state import sentences
 from tests import cpu
 
 STATEMENTS = Path(__file__).parents[2] / "cases" / "statements"

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from context_service.kernel.rendering import Format
-from context_service.packing.pure.quotation import NOTICE
+from context_service.packing.pure.texts.quotation import NOTICE
 from context_service.packing.store.views import ViewRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import (

@@ -18,10 +18,10 @@ from context_service.folding.pure.folds import FoldableBlock, Limits, View, fold
 from context_service.folding.pure.importance import Weights
 from context_service.kernel.parts import Part, ToolCall, ToolResult
 from context_service.kernel.rendering import Format, Rendered, empty
-from context_service.packing.pure.blocks import text_pieces
-from context_service.packing.pure.catch_up import PreparedStep, caught_up
-from context_service.packing.pure.quotation import NOTICE, Trust
-from context_service.packing.pure.task_state import Entry, after, shown
+from context_service.packing.pure.state.task_state import Entry, after, shown
+from context_service.packing.pure.steps.blocks import text_pieces
+from context_service.packing.pure.steps.catch_up import PreparedStep, caught_up
+from context_service.packing.pure.texts.quotation import NOTICE, Trust
 from context_service.profiles.pure.profiles import profile
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import message_pb2

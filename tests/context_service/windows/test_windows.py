@@ -14,7 +14,7 @@ import pytest
 
 from context_service.kernel.rendering import Format
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.state.task_state import Entry
 from context_service.packing.rules.read_log import MESSAGES_AT_ONCE
 from context_service.packing.store.views import ViewRows
 from context_service.windows.rules.windows import WINDOWS_MAX
@@ -438,7 +438,7 @@ async def test_many_messages_behind_a_call_that_is_never_answered_are_read(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ):
     """A step does not wait for ever: what is read again at its beginning is bounded."""
-    monkeypatch.setattr("context_service.packing.pure.steps.WAITED_MESSAGES_MAX", 300)
+    monkeypatch.setattr("context_service.packing.pure.steps.step.WAITED_MESSAGES_MAX", 300)
     context_id = await said(caller, "", calls("never"), *({"content": f"{n};"} for n in range(1, 1200)))
     window = await opened(caller, context_id, 100_000)
     pack = await packed(caller, window)

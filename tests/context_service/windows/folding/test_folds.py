@@ -12,7 +12,7 @@ from context_service.folding.pure.clearing import kept_steps
 from context_service.folding.pure.folds import NOTHING_KEPT, Fold, FoldableBlock, KeptSteps, Limits, View, fold
 from context_service.folding.pure.importance import Weights
 from context_service.folding.pure.summaries import DIGEST, DIGEST_TOKENS_MAX, SEGMENT, SEGMENT_TOKENS_MAX, Summary
-from context_service.packing.pure.units import Unit
+from context_service.packing.pure.texts.units import Unit
 from context_service.profiles.pure.profiles import ORDINARY, Clearing
 from context_service.usage.pure.prices import Prices, pays_after
 from context_service.windows.pure.config import Config, Shares

@@ -21,8 +21,8 @@ from context_service.folding.pure.summaries import (
     summary,
 )
 from context_service.kernel.rendering import Format
-from context_service.packing.pure.catch_up import PreparedStep, caught_up
-from context_service.packing.pure.units import Unit, units_of
+from context_service.packing.pure.steps.catch_up import PreparedStep, caught_up
+from context_service.packing.pure.texts.units import Unit, units_of
 from context_service.profiles.pure.profiles import profile
 from tests.context_service.windows.messages import answered, called, message
 

@@ -17,7 +17,7 @@ from context_service.folding.pure.model_segments import StepText
 from context_service.folding.pure.model_state import extracted
 from context_service.folding.rules.model_segments import EXTRACTIVE_STEPS, FAILURES_MAX
 from context_service.kernel.llm import endpoint
-from context_service.packing.pure.front import NOTE_TOKENS
+from context_service.packing.pure.body.front import NOTE_TOKENS
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres

@@ -21,9 +21,9 @@ from context_service.folding.pure.model_segments import (
     sources_of,
 )
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT, Scored, Summary
-from context_service.packing.pure.quotation import NOTICE
-from context_service.packing.pure.task_state import Entry
-from context_service.packing.pure.units import Unit
+from context_service.packing.pure.state.task_state import Entry
+from context_service.packing.pure.texts.quotation import NOTICE
+from context_service.packing.pure.texts.units import Unit
 from context_service.profiles.pure.profiles import profile
 from context_service.windows.rules.telemetry import VERDICTS
 from tests.context_service.windows.messages import answered, called, message

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from context_service.forks.pure import LastReply, result_of
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.task_state import Entry
+from context_service.packing.pure.state.task_state import Entry
 from context_service.windows.pure.refs import path_of
 
 count = TokenCounter("o200k").count

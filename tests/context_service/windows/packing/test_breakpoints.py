@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from context_service.kernel.rendering import Format, empty
-from context_service.packing.pure.breakpoints import PLACES_MAX, Breakpoint, breakpoints
+from context_service.packing.pure.body.breakpoints import PLACES_MAX, Breakpoint, breakpoints
 from context_service.windows.pure.models import CACHE_TOKENS_MIN, LOOK_BACK_BLOCKS, model
 from contextkeep import Pack
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb

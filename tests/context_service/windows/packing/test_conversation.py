@@ -15,8 +15,8 @@ from context_service.folding.pure.importance import Weights
 from context_service.folding.pure.summaries import Summary
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Format
-from context_service.packing.pure.catch_up import caught_up
-from context_service.packing.pure.conversation import (
+from context_service.packing.pure.steps.catch_up import caught_up
+from context_service.packing.pure.texts.conversation import (
     TITLE,
     Said,
     closing_of,
@@ -25,7 +25,7 @@ from context_service.packing.pure.conversation import (
     message_in,
     with_messages,
 )
-from context_service.packing.pure.sources import of_text
+from context_service.packing.pure.texts.sources import of_text
 from context_service.profiles.pure.profiles import profile
 from tests.context_service.windows.messages import answered, called, message
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service.kernel.rendering import Format
-from context_service.packing.pure.forms import shared_roles, with_step
-from context_service.packing.pure.steps import Step, Turn
+from context_service.packing.pure.steps.forms import shared_roles, with_step
+from context_service.packing.pure.steps.step import Step, Turn
 from context_service.windows.pure.models import binds_reasoning
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import message_pb2

@@ -14,10 +14,10 @@ from context_service.contexts.model import Message
 from context_service.kernel.parts import Part, Reasoning
 from context_service.kernel.rendering import Format, Turn
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.blocks import Block, block_of
-from context_service.packing.pure.grades import SAID_CHARS_MAX, fitted, masked
-from context_service.packing.pure.steps import Step, cut
-from context_service.packing.pure.units import units_of
+from context_service.packing.pure.steps.blocks import Block, block_of
+from context_service.packing.pure.steps.grades import SAID_CHARS_MAX, fitted, masked
+from context_service.packing.pure.steps.step import Step, cut
+from context_service.packing.pure.texts.units import units_of
 from context_service.profiles.pure.profiles import Profile, parsed, profile, profile_names
 from context_service.windows.pure.refs import parsed as ref
 from tests.context_service.windows.messages import answered, called, message

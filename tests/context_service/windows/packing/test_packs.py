@@ -18,11 +18,11 @@ from context_service.kernel.parts import Part, Reasoning, ToolCall, ToolResult
 from context_service.kernel.rendering import Format, empty
 from context_service.kernel.rendering.turns import NO_RESULT, is_only_reasoning
 from context_service.packing.model import STEP, NewBlock, ViewPart
-from context_service.packing.pure.blocks import Block, block_of
-from context_service.packing.pure.catch_up import caught_up
-from context_service.packing.pure.quotation import NOTICE
-from context_service.packing.pure.steps import Step, cut
-from context_service.packing.pure.window_body import WindowBody
+from context_service.packing.pure.body.window_body import WindowBody
+from context_service.packing.pure.steps.blocks import Block, block_of
+from context_service.packing.pure.steps.catch_up import caught_up
+from context_service.packing.pure.steps.step import Step, cut
+from context_service.packing.pure.texts.quotation import NOTICE
 from context_service.profiles.pure.profiles import profile
 from tests.context_service.kernel.test_rendering import MESSAGES, THINKING, adapter, exhausted
 from tests.context_service.windows import messages as short

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_service.packing.pure.prefetch import NAMES_MAX, at_hand
+from context_service.packing.pure.texts.prefetch import NAMES_MAX, at_hand
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from tests.context_service.contexts.callers import Caller
 from tests.context_service.windows.calling import calls, opened, packed, result, said

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from context_service.folding.pure.summaries import line_of
 from context_service.kernel.rendering import Format, Source
 from context_service.kernel.tokens import TokenCounter
-from context_service.packing.pure.catch_up import CaughtUp, caught_up
-from context_service.packing.pure.quotation import (
+from context_service.packing.pure.state.task_state import after, note_of, shown
+from context_service.packing.pure.steps.catch_up import CaughtUp, caught_up
+from context_service.packing.pure.texts.quotation import (
     CONTROLS,
     NOTICE,
     SPEAKER_CHARS_MAX,
@@ -23,8 +24,7 @@ from context_service.packing.pure.quotation import (
     trust_of,
     with_notice,
 )
-from context_service.packing.pure.sources import of_text
-from context_service.packing.pure.task_state import after, note_of, shown
+from context_service.packing.pure.texts.sources import of_text
 from context_service.profiles.pure.profiles import profile
 from tests.context_service.windows.messages import answered, called, message
 

@@ -23,7 +23,7 @@ from context_service.contexts.model import Message
 from context_service.contexts.store.log import Log
 from context_service.kernel.rendering import Body, Format, Rendered, empty
 from context_service.packing import room
-from context_service.packing.pure.window_body import WindowBody
+from context_service.packing.pure.body.window_body import WindowBody
 from context_service.packing.rules.body_cache import KEPT_S, BodyCache
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window, WindowSnapshot

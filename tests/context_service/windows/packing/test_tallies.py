@@ -13,7 +13,7 @@ import pytest
 
 from context_service.kernel.parts import Part, ToolCall
 from context_service.kernel.rendering import Call, Result
-from context_service.packing.pure.tallies import (
+from context_service.packing.pure.texts.tallies import (
     ENTITIES_MAX,
     NO_TALLIES,
     TOOLS_MAX,

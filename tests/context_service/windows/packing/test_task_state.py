@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from context_service.contexts.model import Message
 from context_service.kernel.parts import Part
-from context_service.packing.pure.task_state import (
+from context_service.packing.pure.state.task_state import (
     Entry,
     StateChange,
     after,

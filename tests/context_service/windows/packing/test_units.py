@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Format
 from context_service.kernel.tokens.counting import TokenCounter
-from context_service.packing.pure.catch_up import caught_up
-from context_service.packing.pure.units import NAMES_MAX, UNIT_CHARS_MAX, UNITS_OF_MESSAGE_MAX, names_of, units_of
+from context_service.packing.pure.steps.catch_up import caught_up
+from context_service.packing.pure.texts.units import NAMES_MAX, UNIT_CHARS_MAX, UNITS_OF_MESSAGE_MAX, names_of, units_of
 from context_service.profiles.pure.profiles import Profile, parsed, profile, profile_names
 from context_service.windows.pure.refs import parsed as ref
 from tests import cpu

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.packing.pure.units import SpokenText, kinds_in
+from context_service.packing.pure.texts.units import SpokenText, kinds_in
 from context_service.profiles.pure.lookups import (
     BOUND,
     SEEN_MIN,

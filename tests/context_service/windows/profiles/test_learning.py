@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from context_service.packing.pure.units import SpokenText
+from context_service.packing.pure.texts.units import SpokenText
 from context_service.profiles.rules.learning import Learning
 from context_service.profiles.store.profiles import ProfileRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb

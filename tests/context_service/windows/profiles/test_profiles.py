@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from context_service.contexts.model import Message
-from context_service.packing.pure.grades import masked
-from context_service.packing.pure.steps import cut
-from context_service.packing.pure.units import units_of
+from context_service.packing.pure.steps.grades import masked
+from context_service.packing.pure.steps.step import cut
+from context_service.packing.pure.texts.units import units_of
 from context_service.profiles.pure.profiles import BadProfile, Profile, parsed, profile, profile_names
 from tests import cpu
 from tests.case_files import FOLDER

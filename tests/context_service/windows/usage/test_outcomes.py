@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, importance
-from context_service.packing.pure.units import Unit
+from context_service.packing.pure.texts.units import Unit
 from context_service.usage.pure.endings import RANGES_MAX, Ending, Endings, loaded, stored
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.errors import LimitExceeded, SubjectRequired

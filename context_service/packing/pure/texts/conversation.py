@@ -18,7 +18,7 @@ from pathlib import Path
 
 from context_service.folding.pure.summaries import CONVERSATION, Scored, Summary
 from context_service.kernel.sentences import sentences_of
-from context_service.packing.pure.units import Unit
+from context_service.packing.pure.texts.units import Unit
 from context_service.windows.pure.refs import refs_between
 from service_runtime.inputs.documents import check_wanted
 

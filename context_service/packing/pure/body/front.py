@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Body, Rendered, Source, Turn, empty
-from context_service.packing.pure.quotation import Trust
-from context_service.packing.pure.turns import pieces
+from context_service.packing.pure.steps.turns import pieces
+from context_service.packing.pure.texts.quotation import Trust
 from context_service.windows.model import Window, WindowInput
 
 NOTE_TOKENS = 40  # at most, in any format: the note for vendors whose requests must begin with a user's message

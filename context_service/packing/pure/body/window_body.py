@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from context_service.kernel.rendering import BEGINNING, Body, Format, Rendered, needs_beginning
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import STEP, ViewPart, tokens_by_zone
-from context_service.packing.pure.blocks import Block, text_pieces, tokens_of
-from context_service.packing.pure.zones import ZONES
+from context_service.packing.pure.body.zones import ZONES
+from context_service.packing.pure.steps.blocks import Block, text_pieces, tokens_of
 from context_service.windows.model import Window
 
 _PART_BYTES = 300  # the approximate memory of a part without its pieces

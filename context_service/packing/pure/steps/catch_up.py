@@ -16,9 +16,9 @@ from context_service.contexts.model import Message
 from context_service.folding.pure.folds import USER
 from context_service.kernel.rendering import Format
 from context_service.kernel.rendering.turns import inline_file, media_type_of, part_text
-from context_service.packing.pure.blocks import Block, block_of
-from context_service.packing.pure.conversation import closing_of
-from context_service.packing.pure.forms import (
+from context_service.packing.pure.state.task_state import WHOLE, Entry, entries_of
+from context_service.packing.pure.steps.blocks import Block, block_of
+from context_service.packing.pure.steps.forms import (
     LaterForm,
     later_form,
     named,
@@ -26,12 +26,12 @@ from context_service.packing.pure.forms import (
     with_step,
     without_reasoning,
 )
-from context_service.packing.pure.grades import fitted, masked
-from context_service.packing.pure.quotation import speaker_of
-from context_service.packing.pure.steps import Step, cut
-from context_service.packing.pure.tallies import ToolUse, nodes_in, uses_of
-from context_service.packing.pure.task_state import WHOLE, Entry, entries_of
-from context_service.packing.pure.units import Unit, names_in, said_in, units_of
+from context_service.packing.pure.steps.grades import fitted, masked
+from context_service.packing.pure.steps.step import Step, cut
+from context_service.packing.pure.texts.conversation import closing_of
+from context_service.packing.pure.texts.quotation import speaker_of
+from context_service.packing.pure.texts.tallies import ToolUse, nodes_in, uses_of
+from context_service.packing.pure.texts.units import Unit, names_in, said_in, units_of
 from context_service.profiles.pure.profiles import Profile
 from context_service.windows.pure.refs import ref_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_service.folding.pure.folds import Limits
-from context_service.packing.pure.blocks import Block
-from context_service.packing.pure.front import front_tokens
-from context_service.packing.pure.window_body import WindowBody
+from context_service.packing.pure.body.front import front_tokens
+from context_service.packing.pure.body.window_body import WindowBody
+from context_service.packing.pure.steps.blocks import Block
 from context_service.windows.model import Window, WindowSnapshot
 
 # A share of the lifetime of the vendor's cache. A pack of the same log within this time is not recorded again.

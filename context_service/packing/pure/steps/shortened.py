@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from context_service.packing.pure.units import TEXT_BYTES_MAX, lines_of
+from context_service.packing.pure.texts.units import TEXT_BYTES_MAX, lines_of
 from context_service.profiles.pure.profiles import Profile
 from service_runtime.inputs.documents import check_wanted
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from context_service.kernel.rendering import Format, Turn, with_speaker
-from context_service.packing.pure.blocks import Block, block_of
-from context_service.packing.pure.quotation import speaker_of
-from context_service.packing.pure.steps import Step
+from context_service.packing.pure.steps.blocks import Block, block_of
+from context_service.packing.pure.steps.step import Step
+from context_service.packing.pure.texts.quotation import speaker_of
 from context_service.windows.pure.refs import ref_of
 
 _SPEAKERS_MAX = 2  # the speakers of a role that are remembered: two show that the role is shared

@@ -21,11 +21,11 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.kernel.parts import ToolCall
 from context_service.kernel.sentences import language_of, sentences_of
-from context_service.packing.pure.contests import contests_rule, rule_terms
-from context_service.packing.pure.error_lines import error_line, names_error, resolves
-from context_service.packing.pure.questions import is_answer, is_question
-from context_service.packing.pure.quotation import attributed, with_notice
-from context_service.packing.pure.units import said_in
+from context_service.packing.pure.state.contests import contests_rule, rule_terms
+from context_service.packing.pure.state.error_lines import error_line, names_error, resolves
+from context_service.packing.pure.state.questions import is_answer, is_question
+from context_service.packing.pure.texts.quotation import attributed, with_notice
+from context_service.packing.pure.texts.units import said_in
 from context_service.profiles.pure.profiles import Profile
 from context_service.retrieval.pure.terms import terms_of
 from context_service.windows.pure.refs import ref_of

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from context_service.kernel.rendering import Rendered, Source
-from context_service.packing.pure.conversation import HEADING
-from context_service.packing.pure.quotation import Trust, speaker_of, trust_of
-from context_service.packing.pure.steps import Step
+from context_service.packing.pure.steps.step import Step
+from context_service.packing.pure.texts.conversation import HEADING
+from context_service.packing.pure.texts.quotation import Trust, speaker_of, trust_of
 from context_service.windows.pure.refs import parsed as refs_of
 from context_service.windows.pure.refs import refs_between
 

@@ -20,10 +20,10 @@ import orjson
 from context_service.kernel.parts import ToolCall
 from context_service.kernel.rendering import Call, Format, Result, Turn
 from context_service.kernel.rendering.turns import arguments, part_text
-from context_service.packing.pure.blocks import Block, block_of
-from context_service.packing.pure.shortened import LongText
-from context_service.packing.pure.steps import Step
-from context_service.packing.pure.units import TEXT_BYTES_MAX, Unit, lines_of
+from context_service.packing.pure.steps.blocks import Block, block_of
+from context_service.packing.pure.steps.shortened import LongText
+from context_service.packing.pure.steps.step import Step
+from context_service.packing.pure.texts.units import TEXT_BYTES_MAX, Unit, lines_of
 from context_service.profiles.pure.profiles import Profile
 
 TOKENS_SAVED_MIN, SHARE_SAVED_MIN = 100, 0.5  # a text is masked only if this saves so many tokens and this share

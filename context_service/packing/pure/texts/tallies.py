@@ -18,7 +18,7 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.contexts.pure.entities import ID_PREFIX
 from context_service.kernel.rendering import Call
-from context_service.packing.pure.task_state import KEY_CHARS_MAX
+from context_service.packing.pure.state.task_state import KEY_CHARS_MAX
 
 TOOL, ENTITY = "tool", "entity"  # sections of the state
 STEPS_MIN = 2  # a thing is reported if at least this many steps mention it

@@ -12,10 +12,10 @@ from itertools import groupby, takewhile
 
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Format, Rendered, Turn, in_place
-from context_service.packing.pure.quotation import attributed, with_notice
-from context_service.packing.pure.sources import of_step, of_text
-from context_service.packing.pure.steps import Step
-from context_service.packing.pure.turns import pieces
+from context_service.packing.pure.steps.step import Step
+from context_service.packing.pure.steps.turns import pieces
+from context_service.packing.pure.texts.quotation import attributed, with_notice
+from context_service.packing.pure.texts.sources import of_step, of_text
 
 # The JSON around the blocks of one message, whose tokens are counted, too. Only for vendors that put several blocks
 # into one message, because their roles must alternate.

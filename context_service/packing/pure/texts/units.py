@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from context_service.contexts.model import Message
 from context_service.kernel.rendering.turns import result_text
-from context_service.packing.pure.quotation import CONTROLS, speaker_of
+from context_service.packing.pure.texts.quotation import CONTROLS, speaker_of
 from context_service.profiles.pure.profiles import LineRule, Pattern, Profile
 from context_service.windows.pure.refs import ref_of
 from service_runtime.inputs.documents import check_wanted

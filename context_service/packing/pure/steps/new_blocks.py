@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import NOTE, STEP, NewBlock, StateUpdate, StoredEntry
-from context_service.packing.pure.blocks import text_pieces, tokens_of
-from context_service.packing.pure.catch_up import PreparedStep
-from context_service.packing.pure.task_state import Entry, after, note_of
+from context_service.packing.pure.state.task_state import Entry, after, note_of
+from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
+from context_service.packing.pure.steps.catch_up import PreparedStep
 from context_service.windows.model import Window
 
 

@@ -9,9 +9,9 @@ from itertools import accumulate, islice, takewhile
 
 from context_service.kernel.rendering import Body
 from context_service.packing.model import STEP, SUMMARY, Pack, Prefix, ViewPart, Zones, zones_by
-from context_service.packing.pure.breakpoints import Breakpoint, breakpoints
-from context_service.packing.pure.caught_up_window import CaughtUpWindow, limits_of
-from context_service.packing.pure.zones import ZONES
+from context_service.packing.pure.body.breakpoints import Breakpoint, breakpoints
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.body.zones import ZONES
 from context_service.windows.model import Window
 from context_service.windows.pure.models import LOOK_BACK_BLOCKS, model
 from context_service.windows.pure.refs import refs_between

@@ -21,7 +21,7 @@ from context_service.contexts.model import Message
 from context_service.kernel.parts import Part, ToolResult, texts_of
 from context_service.kernel.rendering import Call, Result, Turn
 from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
-from context_service.packing.pure.quotation import speaker_of
+from context_service.packing.pure.texts.quotation import speaker_of
 from context_service.windows.pure.refs import is_fork, ref_of, refs_between
 
 # How many messages, and how much text, a step may wait for its results. A call that continues a log reads it from the

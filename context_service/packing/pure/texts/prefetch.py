@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from context_service.packing.pure.tallies import AFTER_NAMES
-from context_service.packing.pure.units import names_of
+from context_service.packing.pure.texts.tallies import AFTER_NAMES
+from context_service.packing.pure.texts.units import names_of
 
 STEPS = 10  # the number of last steps whose names count
 NAMES_MAX = 8
