@@ -177,7 +177,7 @@ class Clearing(Strategy):
             seqs=(1, old[-1][0].made.block.seq_to),
             units=[*(before.kept if before else ()), *units],
             tokens_max=min(self.summary_tokens, self.limit // 10),
-            seen=ImportanceInputs(
+            inputs=ImportanceInputs(
                 step=old[-1][0].number, goal_terms=shares_of(self.prepared.workload.goal, ()), mentions={}
             ),
             weights=Weights(),
@@ -216,7 +216,7 @@ class Ranking(Strategy):
         self._worth.append(
             max(
                 (
-                    importance(unit, step=now, is_error=is_error, seen=self._seen, weights=self._weights)
+                    importance(unit, step=now, is_error=is_error, inputs=self._seen, weights=self._weights)
                     for unit in made.units
                 ),
                 default=0.0,

@@ -35,44 +35,44 @@ class CheckpointsServicer(context_windows_pb2_grpc.CheckpointsServicer):
     ) -> pb.CreateCheckpointResponse:
         """Store the current state of a window as a checkpoint."""
 
-        def response(made: Checkpoint) -> pb.CreateCheckpointResponse:
-            return pb.CreateCheckpointResponse(checkpoint=_checkpoint(made))
+        def response(checkpoint: Checkpoint) -> pb.CreateCheckpointResponse:
+            return pb.CreateCheckpointResponse(checkpoint=_checkpoint(checkpoint))
 
-        made = await self._checkpoints.create(
+        checkpoint = await self._checkpoints.create(
             parse_id("window_id", request.window_id),
             request.label,
             principal=principal_of(request.subject_user_id),
             request=request_of("CreateCheckpoint", request, response=response),
         )
-        return response(made)
+        return response(checkpoint)
 
     async def ListCheckpoints(self, request: pb.ListCheckpointsRequest, context: object) -> pb.ListCheckpointsResponse:
         """List the checkpoints of a window."""
-        found, next_page_token = await self._checkpoints.page(
+        checkpoints, next_page_token = await self._checkpoints.page(
             parse_id("window_id", request.window_id),
             PageRequest(size=request.page_size, token=request.page_token),
             principal=principal_of(request.subject_user_id),
         )
-        return pb.ListCheckpointsResponse(checkpoints=map(_checkpoint, found), next_page_token=next_page_token)
+        return pb.ListCheckpointsResponse(checkpoints=map(_checkpoint, checkpoints), next_page_token=next_page_token)
 
     async def Rollback(self, request: pb.RollbackRequest, context: object) -> pb.RollbackResponse:
         """Return a window to a checkpoint."""
 
-        def response(done: RolledBack) -> pb.RollbackResponse:
+        def response(result: RolledBack) -> pb.RollbackResponse:
             return pb.RollbackResponse(
-                receipt=receipt_message(done.receipt),
-                left_out_message_ids=done.message_ids,
-                left_out_message_count=done.message_count,
+                receipt=receipt_message(result.receipt),
+                left_out_message_ids=result.message_ids,
+                left_out_message_count=result.message_count,
             )
 
-        done = await self._checkpoints.rollback(
+        result = await self._checkpoints.rollback(
             parse_id("window_id", request.window_id),
             request.checkpoint,
             expected_last_seq=request.expected_last_seq,
             principal=principal_of(request.subject_user_id),
             request=request_of("Rollback", request, response=response),
         )
-        return response(done)
+        return response(result)
 
     async def ReportResponse(self, request: pb.ReportResponseRequest, context: object) -> pb.ReportResponseResponse:
         """Roll a window back after an invalid response of the model."""
@@ -94,12 +94,14 @@ def _recovered(recovered: Recovered | None) -> pb.ReportResponseResponse:
         return answer
     if recovered.pack:
         answer.pack.CopyFrom(pack_response(recovered.pack))
-    if done := recovered.done:
-        answer.receipt.CopyFrom(receipt_message(done.receipt))
-        answer.left_out_message_ids.extend(done.message_ids)
-        answer.left_out_message_count = done.message_count
+    if result := recovered.done:
+        answer.receipt.CopyFrom(receipt_message(result.receipt))
+        answer.left_out_message_ids.extend(result.message_ids)
+        answer.left_out_message_count = result.message_count
     return answer
 
 
-def _checkpoint(made: Checkpoint) -> pb.Checkpoint:
-    return copied(pb.Checkpoint, made, last_seq=made.reached_seq, imported=imported_of(made.imported_json))
+def _checkpoint(checkpoint: Checkpoint) -> pb.Checkpoint:
+    return copied(
+        pb.Checkpoint, checkpoint, last_seq=checkpoint.reached_seq, imported=imported_of(checkpoint.imported_json)
+    )

@@ -51,7 +51,7 @@ class CheckpointRows:
 
         The oldest checkpoint of the same reason is deleted if there are too many.
         """
-        named = {
+        parameters = {
             "window_id": window.window_id,
             "epoch": window.epoch,
             "block_count": window.block_count,
@@ -63,7 +63,7 @@ class CheckpointRows:
             "created_by": created_by,
             "kept_max": KEPT_MAX[reason],
         }
-        rows = await transaction.query(_MAKE, named)
+        rows = await transaction.query(_MAKE, parameters)
         return _checkpoint(rows[0]) if rows else None
 
     async def prune(self, transaction: Transaction, window: Window) -> None:
@@ -77,25 +77,25 @@ class CheckpointRows:
 
     async def newest(self, window: Window, *, epoch: int, seq: int, principal: Principal) -> Checkpoint | None:
         """Return the newest checkpoint of an epoch up to `epoch` that had not read messages after `seq`, or None."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_NEWEST, (door.tenant_id, window.window_id, epoch, seq))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_NEWEST, (tenant.tenant_id, window.window_id, epoch, seq))
         return _checkpoint(rows[0]) if rows else None
 
     async def page(
         self, window: Window, *, principal: Principal, before: int | None, count: int
     ) -> Sequence[Checkpoint]:
         """Return checkpoints of a window with numbers below `before`, the newest first."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_LIST, (door.tenant_id, window.window_id, before, before, count))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_LIST, (tenant.tenant_id, window.window_id, before, before, count))
         return list(map(_checkpoint, rows))
 
     async def message_ids(self, window: Window, left_out: LeftOut, *, principal: Principal) -> list[str]:
         """Return the ids of the messages that a window leaves out, at most the first `IDS_MAX`."""
         if not left_out.ranges:
             return []
-        door = self._log.of(principal, window.context_id)
+        tenant = self._log.of(principal, window.context_id)
         first, last = left_out.ranges[0][0], left_out.ranges[-1][1]
-        rows = await door.query(_IDS, (door.tenant_id, window.context_id, left_out.stored, first, last))
+        rows = await tenant.query(_IDS, (tenant.tenant_id, window.context_id, left_out.stored, first, last))
         return [row.message_id for row in rows]
 
     async def leave_out(
@@ -109,21 +109,21 @@ class CheckpointRows:
             keep_to: The `seq` of the last message that stays.
             last_seq: The `seq` of the last message to leave out; later messages stay, too.
         """
-        named = {"window_id": window.window_id}
-        done = LeftOutMessages(NOTHING, [], 0)
+        parameters = {"window_id": window.window_id}
+        result = LeftOutMessages(NOTHING, [], 0)
         if keep_to < last_seq:
-            (row,) = await transaction.query(_LEFT_OUT, named | {"seq_from": keep_to + 1, "seq_to": last_seq})
-            done = LeftOutMessages(LeftOut.parsed(row.ranges), row.message_ids, row.message_count)
-        await transaction.query(_LEAVE_OUT, named | {"left_out": done.left_out.stored})
-        return done
+            (row,) = await transaction.query(_LEFT_OUT, parameters | {"seq_from": keep_to + 1, "seq_to": last_seq})
+            result = LeftOutMessages(LeftOut.parsed(row.ranges), row.message_ids, row.message_count)
+        await transaction.query(_LEAVE_OUT, parameters | {"left_out": result.left_out.stored})
+        return result
 
     async def undo(self, transaction: Transaction, window: Window, checkpoint: Checkpoint) -> None:
         """Undo the changes of a locked window after a checkpoint, except in the window's row.
 
         These are its blocks, summaries and entries; `roll_back` writes the window's row.
         """
-        named = {"window_id": window.window_id, "number": checkpoint.number}
-        await transaction.query(_UNDO, named)
+        parameters = {"window_id": window.window_id, "number": checkpoint.number}
+        await transaction.query(_UNDO, parameters)
         await self.prune(transaction, window)
 
     async def roll_back(
@@ -137,14 +137,14 @@ class CheckpointRows:
         pins_tokens: int,
     ) -> str:
         """Write the row of a window that is rolled back, and return its state text as a model reads it."""
-        named = {
+        parameters = {
             "window_id": window.window_id,
             "number": checkpoint.number,
             "reached_seq": reached_seq,
             "pieces": pieces_json(pins),
             "pins_tokens": pins_tokens,
         }
-        (row,) = await transaction.query(_ROLL_BACK, named)
+        (row,) = await transaction.query(_ROLL_BACK, parameters)
         text: str = row.state_text
         return text
 

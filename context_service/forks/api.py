@@ -46,8 +46,8 @@ class ForksServicer(context_windows_pb2_grpc.ForksServicer):
         principal = principal_of(request.subject_user_id)
         lifetime = lifetime_of("key_ttl_s", request.key_ttl_s)
 
-        def without_key(forked: Forked) -> pb.ForkWindowResponse:
-            return pb.ForkWindowResponse(window=window_message(forked.window), ref=fork_ref(forked.number))
+        def without_key(fork: Forked) -> pb.ForkWindowResponse:
+            return pb.ForkWindowResponse(window=window_message(fork.window), ref=fork_ref(fork.number))
 
         async def replay(answer: dict[str, Any]) -> pb.ForkWindowResponse:
             """Return the fork with another key: the first key is not stored in readable form."""
@@ -55,7 +55,7 @@ class ForksServicer(context_windows_pb2_grpc.ForksServicer):
             key = await self._forks.key_again(UUID(response.window.context_id), principal, lifetime)
             return _with_key(response, key)
 
-        forked = await self._forks.fork(
+        fork = await self._forks.fork(
             parse_id("window_id", request.window_id),
             Task(
                 text=request.task,
@@ -69,29 +69,29 @@ class ForksServicer(context_windows_pb2_grpc.ForksServicer):
             principal=principal,
             request=request_of("ForkWindow", request, response=without_key, replay=replay),
         )
-        return _with_key(without_key(forked), forked.key)
+        return _with_key(without_key(fork), fork.key)
 
     async def MergeWindow(self, request: pb.MergeWindowRequest, context: object) -> pb.MergeWindowResponse:
         """Write the result of a fork to its parent."""
 
-        def response(merged: Fork) -> pb.MergeWindowResponse:
+        def response(merged_fork: Fork) -> pb.MergeWindowResponse:
             return copied(
                 pb.MergeWindowResponse,
-                merged,
-                ref=refs_between(merged.merged_seq, merged.merged_seq),
-                message_id=merged.merged_id,
-                tokens=merged.merged_tokens,
-                fork_ref=fork_ref(merged.number),
+                merged_fork,
+                ref=refs_between(merged_fork.merged_seq, merged_fork.merged_seq),
+                message_id=merged_fork.merged_id,
+                tokens=merged_fork.merged_tokens,
+                fork_ref=fork_ref(merged_fork.number),
             )
 
-        merged = await self._merges.merge(
+        merged_fork = await self._merges.merge(
             parse_id("window_id", request.window_id),
             tokens_max=request.tokens_max,
             tool_call_id=request.tool_call_id,
             principal=principal_of(request.subject_user_id),
             request=request_of("MergeWindow", request, response=response),
         )
-        return response(merged)
+        return response(merged_fork)
 
 
 def _with_key(response: pb.ForkWindowResponse, key: IssuedKey | None) -> pb.ForkWindowResponse:

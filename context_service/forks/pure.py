@@ -39,7 +39,7 @@ class ForkResult(NamedTuple):
 def result_of(
     fork: str,
     answer: LastReply | None,
-    found: Sequence[Entry],
+    entries: Sequence[Entry],
     *,
     step_count: int,
     last_seq: int,
@@ -51,7 +51,7 @@ def result_of(
     Args:
         fork: The ref of the fork, such as `f3`.
         answer: The last message of its assistant, or None if there is none.
-        found: The entries of its state, in order.
+        entries: The entries of its state, in order.
         step_count: The number of steps of its window.
         last_seq: The `seq` of the last message of the fork's log.
         tokens_max: The number of tokens that the result may have.
@@ -62,7 +62,7 @@ def result_of(
     head = f"[The sub-task {fork} has ended: {steps}, {all_of_it}. Its refs begin with {fork}:]"
     room = tokens_max - count(head)
     while True:
-        result = _within(room, fork, head, answer, found, count)
+        result = _within(room, fork, head, answer, entries, count)
         over = count(result.text) - tokens_max  # joined texts may have more tokens than their parts together
         if over <= 0 or room <= 0:
             return result
@@ -70,7 +70,7 @@ def result_of(
 
 
 def _within(
-    room: int, fork: str, head: str, answer: LastReply | None, found: Sequence[Entry], count: Callable[[str], int]
+    room: int, fork: str, head: str, answer: LastReply | None, entries: Sequence[Entry], count: Callable[[str], int]
 ) -> ForkResult:
     """Return the result that fits into `room` tokens: the last reply first, then lines of the state.
 
@@ -80,19 +80,19 @@ def _within(
     whole = answer.text if answer else _NONE
     said_tokens = count(whole[: _CHARS_OF_TOKEN * max(room, 0) + 1])
     if said_tokens <= room:
-        found = [result for result in found if result.text not in whole]
-    lines = _lines(fork, found, max(int(room * _FOUND_SHARE), room - said_tokens - 2), count)
+        entries = [result for result in entries if result.text not in whole]
+    lines = _lines(fork, entries, max(int(room * _FOUND_SHARE), room - said_tokens - 2), count)
     behind = with_notice("\n".join([_HEAD, *lines])) if lines else ""
     said = _cut(whole, answer, fork, room - count(behind), count)
     text = "\n\n".join(filter(None, [head, said, behind]))
-    return ForkResult(text, said == whole and len(lines) == len(found))
+    return ForkResult(text, said == whole and len(lines) == len(entries))
 
 
-def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[str]:
+def _lines(fork: str, entries: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[str]:
     """Return the newest entries that have room, each as a line with its section and its ref, the oldest first."""
     lines: list[str] = []
     room -= count(_HEAD) + 1
-    for entry in reversed(found):
+    for entry in reversed(entries):
         text = _REF.sub(lambda said: f"({within(fork, said[1])})", entry.text)
         line = f"- {entry.section}: {attributed(text, entry.speaker)}"
         line += f" ({within(fork, entry.ref)})" if entry.ref else ""
@@ -105,11 +105,11 @@ def _lines(fork: str, found: Sequence[Entry], room: int, count: Callable[[str], 
 
 def _cut(text: str, answer: LastReply | None, fork: str, room: int, count: Callable[[str], int]) -> str:
     """Return a text; if it does not fit, return its beginning with the ref of the whole message."""
-    kept = text[: _CHARS_OF_TOKEN * max(room, 0)]
-    if kept == text and count(text) <= room:
+    head = text[: _CHARS_OF_TOKEN * max(room, 0)]
+    if head == text and count(text) <= room:
         return text
     rest = f" … [the rest: {within(fork, answer.ref)}]" if answer else ""
     room = max(room - count(rest), 0)
-    while kept and (tokens := count(kept)) > room:
-        kept = kept[: int(len(kept) * min(room / tokens, 0.95))]
-    return kept.rstrip() + rest
+    while head and (tokens := count(head)) > room:
+        head = head[: int(len(head) * min(room / tokens, 0.95))]
+    return head.rstrip() + rest

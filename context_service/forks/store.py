@@ -51,51 +51,51 @@ class ForkRows:
 
     async def add(self, transaction: Transaction, window: Window, number: int, fork: Window) -> None:
         """Insert a fork of a window."""
-        named = {
+        parameters = {
             "context_id": window.context_id,
             "window_id": window.window_id,
             "number": number,
             "fork_context_id": fork.context_id,
             "fork_window_id": fork.window_id,
         }
-        await transaction.query(_ADD, named)
+        await transaction.query(_ADD, parameters)
 
     async def read(self, context_id: UUID, number: int, *, principal: Principal) -> Fork | None:
         """Return a fork of a context, or None if the context has no fork with this number."""
-        door = self._log.of(principal, context_id)
-        return _first(await door.query(_READ, (door.tenant_id, context_id, number)))
+        tenant = self._log.of(principal, context_id)
+        return _first(await tenant.query(_READ, (tenant.tenant_id, context_id, number)))
 
     async def of_context(self, context_id: UUID, fork_context_id: UUID, *, principal: Principal) -> Fork | None:
         """Return the fork whose context has this id; None if the principal does not see its parent."""
-        door = self._log.of(principal, context_id)
-        return _first(await door.query(_OF_CONTEXT, (door.tenant_id, context_id, fork_context_id)))
+        tenant = self._log.of(principal, context_id)
+        return _first(await tenant.query(_OF_CONTEXT, (tenant.tenant_id, context_id, fork_context_id)))
 
     async def locked(self, transaction: Transaction, fork: Fork) -> Fork | None:
         """Lock the row of a fork and return it as it is now; None if the fork no longer exists."""
-        named = transaction.tenant_id, fork.context_id, fork.number
-        return _first(await transaction.query(_LOCK, named))
+        parameters = transaction.tenant_id, fork.context_id, fork.number
+        return _first(await transaction.query(_LOCK, parameters))
 
     async def of_window(self, window: Window, *, principal: Principal) -> list[Fork]:
         """Return the forks of a window, newest first."""
-        door = self._log.of(principal, window.context_id)
-        return list(map(_fork, await door.query(_LIST, (door.tenant_id, window.context_id, window.window_id))))
+        tenant = self._log.of(principal, window.context_id)
+        return list(map(_fork, await tenant.query(_LIST, (tenant.tenant_id, window.context_id, window.window_id))))
 
-    async def merged(self, transaction: Transaction, fork: Fork, sent: Sent, *, tokens: int, is_whole: bool) -> Fork:
+    async def merged(self, transaction: Transaction, fork: Fork, message: Sent, *, tokens: int, is_whole: bool) -> Fork:
         """Store that a fork was merged, and return the changed fork."""
-        named = {
+        parameters = {
             "context_id": fork.context_id,
             "number": fork.number,
-            "seq": sent.seq,
-            "message_id": sent.message_id,
+            "seq": message.seq,
+            "message_id": message.message_id,
             "tokens": tokens,
             "is_whole": is_whole,
         }
-        (row,) = await transaction.query(_MERGED, named)
+        (row,) = await transaction.query(_MERGED, parameters)
         return replace(
             fork,
             ended_at=row.ended_at,
-            merged_seq=sent.seq,
-            merged_id=sent.message_id,
+            merged_seq=message.seq,
+            merged_id=message.message_id,
             merged_tokens=tokens,
             is_whole=is_whole,
         )
@@ -111,45 +111,45 @@ class ForkRows:
             whole: The sections of which all entries are returned.
             principal: The caller; its tenant and bounds limit the rows.
         """
-        door = self._log.of(principal, window.context_id)
-        named = {
+        tenant = self._log.of(principal, window.context_id)
+        parameters = {
             "window_id": window.window_id,
             "whole": TextArray(whole),
             "sections": TextArray(counts),
             "counts": list(counts.values()),
         }
-        return [copied(Entry, row) for row in await door.query(_NEWEST, named)]
+        return [copied(Entry, row) for row in await tenant.query(_NEWEST, parameters)]
 
-    async def inherit(self, transaction: Transaction, window: Window, fork: Window, said: Inherited) -> Window:
+    async def inherit(self, transaction: Transaction, window: Window, fork: Window, inheritance: Inherited) -> Window:
         """Write the inherited state of a newly opened fork, and return its window."""
         await transaction.turn_to(window.context_id)
         (run,) = await transaction.query(_RUN_OF, (transaction.tenant_id, window.context_id, window.window_id))
         await transaction.turn_to(fork.context_id)
-        named = {
+        parameters = {
             "window_id": fork.window_id,
             "run_context_id": run.context_id,
             "run_window_id": run.window_id,
-            "count": len(said.entries),
-            "state_text": said.state_text,
-            "state_pieces": pieces_json(said.state_pieces),
-            "state_tokens": said.state_tokens,
-            "pins_pieces": pieces_json(said.pins_pieces),
-            "pins_tokens": said.pins_tokens,
-            "sections": TextArray([entry.section for entry in said.entries]),
-            "keys": TextArray([entry.key for entry in said.entries]),
-            "texts": TextArray([entry.text for entry in said.entries]),
-            "values": TextArray([entry.value for entry in said.entries]),
-            "speakers": TextArray([entry.speaker for entry in said.entries]),
+            "count": len(inheritance.entries),
+            "state_text": inheritance.state_text,
+            "state_pieces": pieces_json(inheritance.state_pieces),
+            "state_tokens": inheritance.state_tokens,
+            "pins_pieces": pieces_json(inheritance.pins_pieces),
+            "pins_tokens": inheritance.pins_tokens,
+            "sections": TextArray([entry.section for entry in inheritance.entries]),
+            "keys": TextArray([entry.key for entry in inheritance.entries]),
+            "texts": TextArray([entry.text for entry in inheritance.entries]),
+            "values": TextArray([entry.value for entry in inheritance.entries]),
+            "speakers": TextArray([entry.speaker for entry in inheritance.entries]),
         }
-        await transaction.query(_INHERIT, named)
+        await transaction.query(_INHERIT, parameters)
         return replace(
             fork,
             is_of_run=True,
-            entry_count=len(said.entries),
-            state_pieces=tuple(said.state_pieces),
-            state_tokens=said.state_tokens,
-            pins_pieces=tuple(said.pins_pieces),
-            pins_tokens=said.pins_tokens,
+            entry_count=len(inheritance.entries),
+            state_pieces=tuple(inheritance.state_pieces),
+            state_tokens=inheritance.state_tokens,
+            pins_pieces=tuple(inheritance.pins_pieces),
+            pins_tokens=inheritance.pins_tokens,
         )
 
 

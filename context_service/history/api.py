@@ -65,10 +65,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
                     await calls.give_way()
         else:
             # Off the event loop, because a long history would block other calls for too long.
-            done = await asyncio.to_thread(formatted, history.messages, to)
-            response.formatted_json = done.body_json
-            response.tool_results_left_out = done.results_left_out
-            response.tool_calls_unanswered = done.calls_unanswered
+            result = await asyncio.to_thread(formatted, history.messages, to)
+            response.formatted_json = result.body_json
+            response.tool_results_left_out = result.results_left_out
+            response.tool_calls_unanswered = result.calls_unanswered
         if response.ByteSize() > ANSWER_BYTES_MAX:
             if to is not None:
                 raise AnswerTooLarge(
@@ -84,11 +84,11 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         self, request: pb.StreamChatHistoryRequest, context: object
     ) -> AsyncIterator[pb.StreamChatHistoryResponse]:
         """Stream a history; the last message carries the counts."""
-        left = Left()
+        rest = Left()
         response = pb.StreamChatHistoryResponse()
         add = response.messages.add
         rows = response_bytes = 0
-        async for page in self._histories.stream(calls.principal(), await self._question(request), left):
+        async for page in self._histories.stream(calls.principal(), await self._question(request), rest):
             for message in page:
                 message_bytes = size_bytes(message)
                 if rows and (rows == STREAM_ROWS or response_bytes + message_bytes > STREAM_BYTES):
@@ -102,10 +102,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
                     _check_fits(added)
                 rows += 1
                 response_bytes += message_bytes
-        response.nodes_failed = left.skipped.nodes_failed
-        response.roles_unknown = left.skipped.roles_unknown
-        response.tokens = left.tokens
-        response.is_cut = left.is_cut
+        response.nodes_failed = rest.skipped.nodes_failed
+        response.roles_unknown = rest.skipped.roles_unknown
+        response.tokens = rest.tokens
+        response.is_cut = rest.is_cut
         yield response
 
     async def AssembleContext(self, request: pb.AssembleContextRequest, context: object) -> pb.AssembleContextResponse:
@@ -156,7 +156,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
 
     async def RegisterMapping(self, request: pb.RegisterMappingRequest, context: object) -> pb.RegisterMappingResponse:
         """Register rules under a name."""
-        listed, changed = await self._registry.register(
+        mapping, is_changed = await self._registry.register(
             calls.principal(),
             request.app_id,
             request.mapping_name,
@@ -164,12 +164,12 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
             rules_version=request.rules_version,
             replace=request.replace,
         )
-        return pb.RegisterMappingResponse(mapping=mappings.mapping(listed), changed=changed)
+        return pb.RegisterMappingResponse(mapping=mappings.mapping(mapping), changed=is_changed)
 
     async def GetMapping(self, request: pb.GetMappingRequest, context: object) -> pb.GetMappingResponse:
         """Return the mapping that a history of this name would use."""
-        listed = await self._registry.get(calls.principal(), request.app_id, request.mapping_name)
-        return pb.GetMappingResponse(mapping=mappings.mapping(listed))
+        mapping = await self._registry.get(calls.principal(), request.app_id, request.mapping_name)
+        return pb.GetMappingResponse(mapping=mappings.mapping(mapping))
 
     async def ListMappings(self, request: pb.ListMappingsRequest, context: object) -> pb.ListMappingsResponse:
         """Return a page of mappings."""
@@ -180,8 +180,8 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
 
     async def DeleteMapping(self, request: pb.DeleteMappingRequest, context: object) -> pb.DeleteMappingResponse:
         """Remove a mapping."""
-        listed = await self._registry.delete(calls.principal(), request.app_id, request.mapping_name)
-        return pb.DeleteMappingResponse(mapping=mappings.mapping(listed))
+        mapping = await self._registry.delete(calls.principal(), request.app_id, request.mapping_name)
+        return pb.DeleteMappingResponse(mapping=mappings.mapping(mapping))
 
     async def _question(
         self, request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest, to: Format | None = None

@@ -98,11 +98,11 @@ def parts(value: list[object], budget: CallBudget) -> tuple[Part, ...]:
         CallBudgetExceeded: the call has used up its budget.
     """
     writer = JsonWriter(budget)  # one writer for all parts: they may contain the same large element a thousand times
-    made = []
+    results = []
     for item in value:
         budget.charge(_PART_STEPS)
-        made.append(_part(item, writer))
-    return tuple(made)
+        results.append(_part(item, writer))
+    return tuple(results)
 
 
 def _part(value: object, writer: JsonWriter) -> Part:

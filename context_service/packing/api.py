@@ -41,7 +41,7 @@ class PackingServicer(context_windows_pb2_grpc.PackingServicer):
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             recalls=not request.without_recall,
-            known=Prefix(request.if_prefix_sha, request.if_prefix_bytes),
+            prefix=Prefix(request.if_prefix_sha, request.if_prefix_bytes),
         )
         return pack_response(pack)
 

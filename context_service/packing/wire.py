@@ -41,23 +41,23 @@ def zones_message(zones: Zones) -> pb.PackZones:
     return copied(pb.PackZones, zones, note=zones.notes)
 
 
-def entry_message(held: StoredEntry) -> pb.StateEntry:
+def entry_message(stored_entry: StoredEntry) -> pb.StateEntry:
     """Return an entry of the state as a protobuf message."""
     return pb.StateEntry(
-        section=held.entry.section,
-        key=held.entry.key,
-        text=held.entry.text,
-        value=held.entry.value,
-        ref=held.entry.ref,
-        speaker=held.entry.speaker,
-        created_at=times.timestamp(held.created_at),
-        source=held.source,
+        section=stored_entry.entry.section,
+        key=stored_entry.entry.key,
+        text=stored_entry.entry.text,
+        value=stored_entry.entry.value,
+        ref=stored_entry.entry.ref,
+        speaker=stored_entry.entry.speaker,
+        created_at=times.timestamp(stored_entry.created_at),
+        source=stored_entry.source,
     )
 
 
-def receipt_messages(found: Sequence[Receipt]) -> list[pb.FoldReceipt]:
+def receipt_messages(receipts: Sequence[Receipt]) -> list[pb.FoldReceipt]:
     """Return receipts as protobuf messages."""
-    return list(map(receipt_message, found))
+    return list(map(receipt_message, receipts))
 
 
 def receipt_message(receipt: Receipt) -> pb.FoldReceipt:

@@ -31,37 +31,37 @@ class CompressionProfilesServicer(context_windows_pb2_grpc.CompressionProfilesSe
     async def PutProfile(self, request: pb.PutProfileRequest, context: object) -> pb.PutProfileResponse:
         """Register a profile."""
 
-        def response(stored: StoredProfile) -> pb.PutProfileResponse:
-            return pb.PutProfileResponse(profile=_profile(replace(stored, text="")))
+        def response(profile: StoredProfile) -> pb.PutProfileResponse:
+            return pb.PutProfileResponse(profile=_profile(replace(profile, text="")))
 
-        stored = await self._profiles.put(
+        profile = await self._profiles.put(
             request.name,
             request.text,
             principal=calls.principal(),
             request=request_of("PutProfile", request, response=response),
         )
-        return response(stored)
+        return response(profile)
 
     async def ListProfiles(self, request: pb.ListProfilesRequest, context: object) -> pb.ListProfilesResponse:
         """List profiles, or the versions of one."""
         if request.with_evidence:
             calls.require("admin")
-        found, next_page_token = await self._profiles.page(
+        profiles, next_page_token = await self._profiles.page(
             request.name,
             PageRequest(size=request.page_size, token=request.page_token),
             principal=calls.principal(),
             with_text=request.with_text,
         )
-        made = [_profile(result, with_evidence=request.with_evidence) for result in found]
-        return pb.ListProfilesResponse(profiles=made, next_page_token=next_page_token)
+        messages = [_profile(result, with_evidence=request.with_evidence) for result in profiles]
+        return pb.ListProfilesResponse(profiles=messages, next_page_token=next_page_token)
 
     async def SetLearning(self, request: pb.SetLearningRequest, context: object) -> pb.SetLearningResponse:
         """Stop, resume or undo the learning of a profile."""
 
-        def response(known: LearningState) -> pb.SetLearningResponse:
-            return copied(pb.SetLearningResponse, known)
+        def response(learning: LearningState) -> pb.SetLearningResponse:
+            return copied(pb.SetLearningResponse, learning)
 
-        known = await self._learning.change(
+        learning = await self._learning.change(
             request.profile,
             request.app_id,
             is_frozen=request.is_frozen if request.HasField("is_frozen") else None,
@@ -69,28 +69,28 @@ class CompressionProfilesServicer(context_windows_pb2_grpc.CompressionProfilesSe
             principal=calls.principal(),
             request=request_of("SetLearning", request, response=response),
         )
-        return response(known)
+        return response(learning)
 
 
-def _profile(stored: StoredProfile, *, with_evidence: bool = False) -> pb.CompressionProfile:
+def _profile(profile: StoredProfile, *, with_evidence: bool = False) -> pb.CompressionProfile:
     return copied(
         pb.CompressionProfile,
-        stored,
-        learned=_learned(stored, with_evidence=with_evidence),
-        is_built_in=not stored.version,
-        imported=imported_of(stored.imported_json),
+        profile,
+        learned=_learned(profile, with_evidence=with_evidence),
+        is_built_in=not profile.version,
+        imported=imported_of(profile.imported_json),
     )
 
 
-def _learned(stored: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile | None:
-    if stored.learned is None:
+def _learned(profile: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile | None:
+    if profile.learned is None:
         return None
-    counts = stored.evidence if with_evidence and stored.evidence else Counts()
+    counts = profile.evidence if with_evidence and profile.evidence else Counts()
     return copied(
         pb.LearnedProfile,
-        stored,
-        line_factors=stored.learned.lines,
-        result_factors=stored.learned.results,
+        profile,
+        line_factors=profile.learned.lines,
+        result_factors=profile.learned.results,
         line_counts={kind: pb.LearnedCount(seen=one.seen, asked=one.asked) for kind, one in counts.lines.items()},
         result_counts={rule: pb.LearnedCount(seen=one.seen, asked=one.asked) for rule, one in counts.results.items()},
     )

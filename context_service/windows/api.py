@@ -79,12 +79,12 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
 
     async def ListWindows(self, request: pb.ListWindowsRequest, context: object) -> pb.ListWindowsResponse:
         """List the windows of a context."""
-        found, next_page_token = await self._windows.windows(
+        windows, next_page_token = await self._windows.windows(
             parse_id("context_id", request.context_id),
             PageRequest(size=request.page_size, token=request.page_token),
             principal=principal_of(request.subject_user_id),
         )
-        return pb.ListWindowsResponse(windows=map(window_message, found), next_page_token=next_page_token)
+        return pb.ListWindowsResponse(windows=map(window_message, windows), next_page_token=next_page_token)
 
     async def CloseWindow(self, request: pb.CloseWindowRequest, context: object) -> pb.CloseWindowResponse:
         """Close a window."""
@@ -176,12 +176,12 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
 
     async def SearchWindow(self, request: pb.SearchWindowRequest, context: object) -> pb.SearchWindowResponse:
         """Find passages of a window's log."""
-        asked = RecallQuery(
+        query = RecallQuery(
             text=request.query, items_max=request.limit or ITEMS_DEFAULT, which=which_of(request.filter, "filter")
         )
         hits, meaning = await self._originals.search(
             parse_id("window_id", request.window_id),
-            asked,
+            query,
             StepRange(first=request.step_from, last=request.step_to),
             principal=principal_of(request.subject_user_id),
         )

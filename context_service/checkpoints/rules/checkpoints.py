@@ -135,12 +135,12 @@ class Checkpoints:
         """
 
         async def work(transaction: Transaction) -> Checkpoint:
-            made = await self._checkpoints.make(
+            checkpoint = await self._checkpoints.make(
                 transaction, window, reason=BY_CALLER, label=label, created_by=principal.subject
             )
-            if made is None:
+            if checkpoint is None:
                 raise RowsChanged
-            return made
+            return checkpoint
 
         write = self._requests.once(request, work, about_id=window.context_id)
         return await self._log.of(principal, window.context_id).transaction(write)
@@ -160,8 +160,8 @@ class Checkpoints:
         query = ("ListCheckpoints", principal.tenant_id, window_id)
         before = pages.decode_number(query, page.token)
         count = pages.page_size(page.size)
-        found = await self._checkpoints.page(window, principal=principal, before=before, count=count + 1)
-        return pages.cut(query, found, count, key=lambda checkpoint: (checkpoint.number,))
+        checkpoints = await self._checkpoints.page(window, principal=principal, before=before, count=count + 1)
+        return pages.cut(query, checkpoints, count, key=lambda checkpoint: (checkpoint.number,))
 
     async def rollback(
         self,
@@ -204,18 +204,18 @@ class Checkpoints:
     async def gone_back(
         self,
         window_id: UUID,
-        chosen: Callable[[Window], Awaitable[Way]],
+        choose_way: Callable[[Window], Awaitable[Way]],
         *,
         expected_last_seq: int,
         principal: Principal,
         request: Request | None,
         is_whole: bool = True,
     ) -> RolledBack:
-        """Roll a window back to the state that `chosen` returns. A repeated request gets the first answer.
+        """Roll a window back to the state that `choose_way` returns. A repeated request gets the first answer.
 
         Args:
             window_id: The id of the window.
-            chosen: Returns the state to go back to, and the messages that stay.
+            choose_way: Returns the state to go back to, and the messages that stay.
             expected_last_seq: The `seq` of the newest message that the caller knows; the call fails if there are newer
                 ones.
             principal: The caller; its tenant and bounds limit the rows.
@@ -231,40 +231,40 @@ class Checkpoints:
             InvalidArgument: a field of the request is malformed or out of range.
             LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
             RequestIdReused: the request id was used before, for another request.
-            Also the errors of `chosen`.
+            Also the errors of `choose_way`.
         """
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
-            standing = await self._rows.standing(window_id, principal=principal)
-            if standing is None:
+            snapshot = await self._rows.standing(window_id, principal=principal)
+            if snapshot is None:
                 raise window_not_found(window_id)
-            check_last_seq(standing, expected_last_seq)
-            window, last_seq = standing.window, expected_last_seq
-            way = await chosen(window)
+            check_last_seq(snapshot, expected_last_seq)
+            window, last_seq = snapshot.window, expected_last_seq
+            way = await choose_way(window)
 
             async def work(transaction: Transaction) -> RolledBack | Any:
                 locked = await self._locked(transaction, window)
                 if way.number is None:
-                    done = await self._begun_anew(transaction, locked, last_seq, way.keep_to)
+                    result = await self._begun_anew(transaction, locked, last_seq, way.keep_to)
                 else:
-                    done = await self._undone(transaction, locked, way.number, last_seq, way.keep_to)
-                await self._views.account(transaction, locked, done.receipt)
-                return replace(done, receipt=await self._views.receipt(transaction, locked, done.receipt.epoch))
+                    result = await self._undone(transaction, locked, way.number, last_seq, way.keep_to)
+                await self._views.account(transaction, locked, result.receipt)
+                return replace(result, receipt=await self._views.receipt(transaction, locked, result.receipt.epoch))
 
             write = self._requests.once(
                 request,
                 work,
                 about_id=window.context_id,
-                values=lambda done: {"epoch": done.receipt.epoch, "message_count": done.message_count},
+                values=lambda result: {"epoch": result.receipt.epoch, "message_count": result.message_count},
                 is_whole=is_whole,
                 repeated=lambda answer: answer,
             )
-            done = await self._log.of(principal, window.context_id).transaction(write)
-        if not isinstance(done, RolledBack):  # a concurrent call with the same request did the rollback
-            if "epoch" not in done:
+            result = await self._log.of(principal, window.context_id).transaction(write)
+        if not isinstance(result, RolledBack):  # a concurrent call with the same request did the rollback
+            if "epoch" not in result:
                 raise Aborted("other calls write to the window at the same time; try again")
-            return await self._rolled_back_before(window_id, done, principal)
-        self._telemetry.broke(done.receipt.reason, profile=window.profile)
-        return done
+            return await self._rolled_back_before(window_id, result, principal)
+        self._telemetry.broke(result.receipt.reason, profile=window.profile)
+        return result
 
     async def gone_back_before(
         self, window_id: UUID, *, principal: Principal, request: Request | None
@@ -373,8 +373,8 @@ class Checkpoints:
 
     async def _tokens(self, transaction: Transaction, window: Window) -> int:
         """Return the tokens of a pack of a locked window."""
-        seen = await self._views.tokens_in(transaction, window)
-        return seen + window.head_tokens + window.pins_tokens + window.state_tokens
+        zone_tokens = await self._views.tokens_in(transaction, window)
+        return zone_tokens + window.head_tokens + window.pins_tokens + window.state_tokens
 
     async def _pins(self, transaction: Transaction, locked: Window) -> Pinned:
         """Return the pins of a window as a model sees them, without the pins of retracted messages."""
@@ -395,7 +395,7 @@ class Checkpoints:
         )
 
 
-def check_last_seq(standing: WindowSnapshot, expected: int) -> None:
+def check_last_seq(snapshot: WindowSnapshot, expected: int) -> None:
     """Refuse a caller that does not know all messages of a log.
 
     Raises:
@@ -403,17 +403,17 @@ def check_last_seq(standing: WindowSnapshot, expected: int) -> None:
         InvalidArgument: the log has no such message.
         LogMoved: the log has messages after the expected one.
     """
-    if standing.window.closed_at:
-        raise WindowClosed("the window is closed; open another one", window_id=standing.window.window_id)
-    if not 0 < expected <= standing.last_seq:
+    if snapshot.window.closed_at:
+        raise WindowClosed("the window is closed; open another one", window_id=snapshot.window.window_id)
+    if not 0 < expected <= snapshot.last_seq:
         raise InvalidArgument(
-            f"expected_last_seq must be between 1 and {standing.last_seq}, the last of the log (got {expected})",
+            f"expected_last_seq must be between 1 and {snapshot.last_seq}, the last of the log (got {expected})",
             field="expected_last_seq",
         )
-    if expected < standing.last_seq:
+    if expected < snapshot.last_seq:
         raise LogMoved(
-            f"expected_last_seq is {expected}, but the log ends at {standing.last_seq}; read the new messages",
-            last_seq=standing.last_seq,
+            f"expected_last_seq is {expected}, but the log ends at {snapshot.last_seq}; read the new messages",
+            last_seq=snapshot.last_seq,
         )
 
 

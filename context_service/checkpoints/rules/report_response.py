@@ -124,30 +124,30 @@ class Recovery:
             Also the errors of `Packing.pack`.
         """
         principal = principal.without_admin()
-        named = parsed(pack_id)
-        done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
-        standing = await self._rows.standing(window_id, principal=principal)
-        if standing is None:
+        pack = parsed(pack_id)
+        result = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
+        snapshot = await self._rows.standing(window_id, principal=principal)
+        if snapshot is None:
             raise window_not_found(window_id)
-        check_had(standing, named)
+        check_had(snapshot, pack)
         if not is_invalid:
-            await self._changed_nothing(standing.window, None, principal, request)
+            await self._changed_nothing(snapshot.window, None, principal, request)
             return None
-        around = await self._around(standing.window, named, principal)
-        expected = named.last_seq if expected_last_seq is None else expected_last_seq
-        if done is None and not _is_done(standing.window, named):
+        around = await self._around(snapshot.window, pack, principal)
+        expected = pack.last_seq if expected_last_seq is None else expected_last_seq
+        if result is None and not _is_done(snapshot.window, pack):
 
             async def chosen(window: Window) -> Way:
-                if _is_done(window, named):
+                if _is_done(window, pack):
                     raise _DoneBefore
                 found = await self._rows_of_checkpoints.newest(
-                    window, epoch=named.epoch, seq=named.last_seq, principal=principal
+                    window, epoch=pack.epoch, seq=pack.last_seq, principal=principal
                 )
                 rereads = found is None or window.config.recovery_strategy == REREAD
-                return Way(found.number if found else None, keep_to=named.last_seq if rereads else 0)
+                return Way(found.number if found else None, keep_to=pack.last_seq if rereads else 0)
 
             with suppress(_DoneBefore):
-                done = await self._checkpoints.gone_back(
+                result = await self._checkpoints.gone_back(
                     window_id,
                     chosen,
                     expected_last_seq=expected,
@@ -155,14 +155,14 @@ class Recovery:
                     request=_begun(request),
                     is_whole=False,
                 )
-        if done is None:  # a concurrent call with the same request may have done the rollback
-            done = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
-        if done is None:
-            await self._changed_nothing(standing.window, Recovered(pack=None, done=None), principal, request)
-        about = RecallRequest(around, done.receipt.account.block_count) if done and around else None
-        recovered = Recovered(pack=await self._packing.pack(window_id, principal=principal, request=about), done=done)
+        if result is None:  # a concurrent call with the same request may have done the rollback
+            result = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
+        if result is None:
+            await self._changed_nothing(snapshot.window, Recovered(pack=None, done=None), principal, request)
+        about = RecallRequest(around, result.receipt.account.block_count) if result and around else None
+        recovered = Recovered(pack=await self._packing.pack(window_id, principal=principal, request=about), done=result)
         if request:
-            await self._requests.complete(self._log.of(principal, standing.window.context_id), request, recovered)
+            await self._requests.complete(self._log.of(principal, snapshot.window.context_id), request, recovered)
         return recovered
 
     async def _changed_nothing(
@@ -189,13 +189,13 @@ class Recovery:
             )
             await self._log.of(principal, window.context_id).transaction(write)
 
-    async def _around(self, window: Window, named: PackId, principal: Principal) -> str:
+    async def _around(self, window: Window, pack: PackId, principal: Principal) -> str:
         """Return the query for the recall: the last text of a pack, and the beginnings of the tool results after it."""
         messages = await self._log.page(
             window.context_id,
             principal=principal,
             seq_from=1,
-            seq_to=named.last_seq,
+            seq_to=pack.last_seq,
             count=_AROUND,
             newest_first=True,
         )
@@ -213,16 +213,16 @@ def _begun(request: Request | None) -> Request | None:
     if request is None or request.response is None:
         return request
     render = request.response
-    return replace(request, response=lambda done: render(Recovered(pack=None, done=done)))
+    return replace(request, response=lambda result: render(Recovered(pack=None, done=result)))
 
 
 class _DoneBefore(Exception):
     """The window was rolled back since the pack."""
 
 
-def _is_done(window: Window, named: PackId) -> bool:
+def _is_done(window: Window, pack: PackId) -> bool:
     """Return whether a window was rolled back since a pack: then a response to that pack no longer matters."""
-    return window.rolled_back_epoch > named.epoch
+    return window.rolled_back_epoch > pack.epoch
 
 
 def parsed(text: str) -> PackId:
@@ -231,25 +231,25 @@ def parsed(text: str) -> PackId:
     Raises:
         InvalidArgument: the id is malformed.
     """
-    found = _PACK_ID.fullmatch(text)
-    if not found:
+    match = _PACK_ID.fullmatch(text)
+    if not match:
         raise InvalidArgument(
             f"pack_id must be the pack_id of a pack of the window (got {text[:100]!r})", field="pack_id"
         )
-    return PackId(int(found[1]), int(found[2]))
+    return PackId(int(match[1]), int(match[2]))
 
 
-def check_had(standing: WindowSnapshot, named: PackId) -> None:
+def check_had(snapshot: WindowSnapshot, pack: PackId) -> None:
     """Refuse the id of a pack that a window never had.
 
     Raises:
         WindowClosed: the window is closed.
         InvalidArgument: the epoch or the last message of the pack is later than that of the window.
     """
-    window = standing.window
+    window = snapshot.window
     if window.closed_at:
         raise WindowClosed("the window is closed; open another one", window_id=window.window_id)
-    if named.epoch > window.epoch or named.last_seq > standing.last_seq:
+    if pack.epoch > window.epoch or pack.last_seq > snapshot.last_seq:
         raise InvalidArgument(
             "pack_id must be the pack_id of a pack of the window; the window has not had this pack yet", field="pack_id"
         )

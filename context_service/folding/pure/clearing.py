@@ -24,7 +24,7 @@ def kept_steps(blocks: Sequence[FoldableBlock], clearing_of: Callable[[str], Cle
         clearing_of: Returns the profile's rules for clearing the calls and results of a tool.
         limit: The tokens that a request may have.
     """
-    left = math.floor(KEPT_SHARE * limit)
+    room = math.floor(KEPT_SHARE * limit)
     seen: Counter[str] = Counter()
     whole: set[int] = set()
     masked: set[int] = set()
@@ -35,7 +35,7 @@ def kept_steps(blocks: Sequence[FoldableBlock], clearing_of: Callable[[str], Cle
         if not (is_newest or any(rule.never_clear for rule in rules.values())):
             continue
         size = block.tokens if is_newest else block.masked_tokens
-        if size <= left:
-            left -= size
+        if size <= room:
+            room -= size
             (whole if is_newest else masked).add(block.number)
     return KeptSteps(frozenset(whole), frozenset(masked))

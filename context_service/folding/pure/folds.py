@@ -225,19 +225,19 @@ class Fold:
         """Whether the fold changes anything."""
         return bool(self.masked or self.dropped or self.merged or self.cut or self.cuts)
 
-    def with_cut(self, cut: CutStep, *, number: int) -> Fold:
+    def with_cut(self, cut_step: CutStep, *, number: int) -> Fold:
         """Return the fold with its newest step cut.
 
         Args:
-            cut: The cut step.
+            cut_step: The cut step.
             number: The number of the new block that will show the cut step.
         """
         blocks = [
-            replace(block, number=number, tokens=cut.tokens) if block.number == cut.number else block
+            replace(block, number=number, tokens=cut_step.tokens) if block.number == cut_step.number else block
             for block in self.view.blocks
         ]
         rules = (*self.rules, f"cut step {blocks[-1].step} to the room that is left")
-        return replace(self, view=replace(self.view, blocks=tuple(blocks)), rules=rules, cut=cut)
+        return replace(self, view=replace(self.view, blocks=tuple(blocks)), rules=rules, cut=cut_step)
 
 
 def fold(
@@ -274,7 +274,7 @@ def fold(
         wish: The instructions of a caller for this fold: lines that concern them come first.
         keeps: The steps that stay in view because of their tools, if there is room for the newest step.
     """
-    done = _Folding(
+    result = _Folding(
         view,
         limits,
         goal=goal,
@@ -287,23 +287,23 @@ def fold(
         state_tokens=state_tokens,
         wish=wish,
     )
-    done.set_aside(keeps)
+    result.set_aside(keeps)
     if is_close and view.summaries:
-        done.rewrite_state()
-        done.mask_largest(until=limits.low)
-        if done.tokens <= limits.high:
-            return done.fold()
-    done.mask_older()
-    while done.tokens - done.tokens_aside > limits.low and done.merge_oldest():
+        result.rewrite_state()
+        result.mask_largest(until=limits.low)
+        if result.tokens <= limits.high:
+            return result.fold()
+    result.mask_older()
+    while result.tokens - result.tokens_aside > limits.low and result.merge_oldest():
         pass
-    done.rewrite_state()
-    done.mask_largest(until=limits.high)
-    if done.lacks_room:
-        done.put_back()
-        done.mask_older()
-    while done.lacks_room and done.merge_oldest(is_last_resort=True):
+    result.rewrite_state()
+    result.mask_largest(until=limits.high)
+    if result.lacks_room:
+        result.put_back()
+        result.mask_older()
+    while result.lacks_room and result.merge_oldest(is_last_resort=True):
         pass
-    return done.fold()
+    return result.fold()
 
 
 def newest_of(view: View) -> FoldableBlock | None:
@@ -318,9 +318,9 @@ def newest_of(view: View) -> FoldableBlock | None:
 def room_of_newest(view: View, limits: Limits, *, waiting: int) -> int:
     """Return the tokens that the newest step of a folded view may have, if the whole step does not fit."""
     newest = newest_of(view)
-    left = limits.high - view.tokens - waiting + (newest.tokens if newest else 0)
+    room = limits.high - view.tokens - waiting + (newest.tokens if newest else 0)
     enough = math.floor(NEWEST_SHARE * limits.limit)
-    return max(left - math.floor(NEXT_STEPS_SHARE * limits.limit), min(left, enough))
+    return max(room - math.floor(NEXT_STEPS_SHARE * limits.limit), min(room, enough))
 
 
 class _Folding:
@@ -423,12 +423,14 @@ class _Folding:
 
         Messages of users are not masked: they stay whole until they go to the conversation zone.
         """
-        kept = self._kept()
-        older = [block for block in self._left() if kept and block.step < kept[0].step and not block.is_of_user]
+        whole_steps = self._kept()
+        older = [
+            block for block in self._left() if whole_steps and block.step < whole_steps[0].step and not block.is_of_user
+        ]
         if any(block.is_appended or (not block.is_masked and block.masked_tokens < block.tokens) for block in older):
             self._mask([block for block in older if not block.is_appended])
             self._drop([block for block in older if block.is_appended])
-            self._rules.append(f"mask all but the last {len(kept)} steps")
+            self._rules.append(f"mask all but the last {len(whole_steps)} steps")
 
     def mask_largest(self, *, until: int) -> None:
         """Mask steps until the window has at most `until` tokens, first those that save most, but never the newest.
@@ -476,7 +478,7 @@ class _Folding:
                 Scored(unit=unit, step=block.step, is_error=block.is_error) for block in others for unit in block.units
             ],
             tokens_max=max(min(SEGMENT_TOKENS_MAX, before // 2, self._limits.segments // 2), _HEAD_TOKENS),
-            seen=self._seen,
+            inputs=self._seen,
             weights=self._weights,
             count=self._count,
             chose=lambda *one: worth.append(one),
@@ -591,8 +593,8 @@ class _Folding:
         Returns:
             Whether anything was merged or cut.
         """
-        segments = [shown for shown in self._summaries if shown.level == SEGMENT]
-        digests = [shown for shown in self._summaries if shown.level > SEGMENT]
+        segments = [summary for summary in self._summaries if summary.level == SEGMENT]
+        digests = [summary for summary in self._summaries if summary.level > SEGMENT]
         if len(segments) > 1 and (force or _tokens(segments) > self._limits.segments):
             older = segments[: (len(segments) + 1) // 2] if len(segments) > 2 else segments
             made = [self._digest(older[at : at + DIGEST_SEGMENTS]) for at in range(0, len(older), DIGEST_SEGMENTS)]
@@ -625,7 +627,7 @@ class _Folding:
         made = digest(
             several,
             tokens_max=max(room, _HEAD_TOKENS),
-            seen=self._seen,
+            inputs=self._seen,
             weights=self._weights,
             count=self._count,
         )
@@ -661,5 +663,5 @@ class _Folding:
 _HEAD_TOKENS = 40  # a summary without any lines has about this many tokens
 
 
-def _tokens(shown: Sequence[Summary | FoldableBlock]) -> int:
-    return sum(entry.tokens for entry in shown)
+def _tokens(parts: Sequence[Summary | FoldableBlock]) -> int:
+    return sum(entry.tokens for entry in parts)

@@ -81,27 +81,27 @@ def shares_of(goal: str, units: Iterable[Unit], *, are_known: bool = False) -> d
     return {term: one / sum(rare.values()) for term, one in rare.items()}
 
 
-def importance(unit: Unit, *, step: int, is_error: bool, seen: ImportanceInputs, weights: Weights) -> float:
+def importance(unit: Unit, *, step: int, is_error: bool, inputs: ImportanceInputs, weights: Weights) -> float:
     """Return the importance of a unit. It is at most 1 with the default weights and without a caller's instructions.
 
     Args:
         unit: The unit.
         step: The number of the unit's step.
         is_error: A tool call of the step failed. This counts only if no outcome was recorded for the step.
-        seen: The facts about the window.
+        inputs: The facts about the window.
         weights: The weights of the features.
     """
-    if (own := seen.own.get(unit)) is not None:
+    if (own := inputs.own.get(unit)) is not None:
         return own
-    mentions = max((seen.mentions.get(name, 1) - 1 for name in names_of(unit.text)), default=0)
-    terms = set(terms_of(unit.text)) if seen.goal_terms or seen.wish_terms else set()
-    ended = seen.endings.of(step)
+    mentions = max((inputs.mentions.get(name, 1) - 1 for name in names_of(unit.text)), default=0)
+    terms = set(terms_of(unit.text)) if inputs.goal_terms or inputs.wish_terms else set()
+    ended = inputs.endings.of(step)
     success = (0.0 if is_error else 1.0) if ended is None else ended
-    recency: float = 0.5 ** ((seen.step - step) / HALF_LIFE_STEPS)
+    recency: float = 0.5 ** ((inputs.step - step) / HALF_LIFE_STEPS)
     return (
         weights.recency * recency
-        + weights.relevance * sum(seen.goal_terms[term] for term in terms & seen.goal_terms.keys())
-        + WISH_WEIGHT * sum(seen.wish_terms[term] for term in terms & seen.wish_terms.keys())
+        + weights.relevance * sum(inputs.goal_terms[term] for term in terms & inputs.goal_terms.keys())
+        + WISH_WEIGHT * sum(inputs.wish_terms[term] for term in terms & inputs.wish_terms.keys())
         + weights.causal * min(mentions / _MENTIONS_FULL, 1.0)
         + weights.references * (1.0 if _REFERENCE.search(unit.text) else 0.0)
         + weights.success * success

@@ -145,17 +145,17 @@ class _Line:
         return f"- {attributed(self.text, self.speaker)} ({', '.join(self.refs)})"
 
 
-def sources_of(messages: Sequence[Message], kept: Sequence[Scored]) -> list[StepText]:
+def sources_of(messages: Sequence[Message], units: Sequence[Scored]) -> list[StepText]:
     """Return the sources for the model's prompt: the beginning and the best lines of each text, call and result.
 
     Args:
         messages: The messages of the steps, in their order.
-        kept: The best lines of these messages.
+        units: The best lines of these messages.
     """
     texts = list(_texts_of(messages))
     chars = max(min(_SHOWN_CHARS, _ASKED_CHARS // max(len(texts), 1)), _SHOWN_CHARS_MIN)
     best: dict[str, list[str]] = {}
-    for item in kept:
+    for item in units:
         best.setdefault(item.unit.ref, []).append(item.unit.text)
     found, room = [], 2 * _ASKED_CHARS  # the best lines may add much: sources that exceed this are left out
     for ref, role, text in texts:
@@ -210,10 +210,10 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
     Raises:
         NotUsed: the answer has no list of lines, no line passes all checks, or the summary would save too little.
     """
-    said = _object(answer).get("lines")
-    if not isinstance(said, list) or not 0 < len(said) <= _LINES_MAX:
+    fields = _object(answer).get("lines")
+    if not isinstance(fields, list) or not 0 < len(fields) <= _LINES_MAX:
         raise NotUsed("schema", f"the answer must have 1 to {_LINES_MAX} lines")
-    accepted, refused, freed = _accepted(said, steps)
+    accepted, refused, freed = _accepted(fields, steps)
     missing = _missing(accepted, steps)
     required = [line_of(unit) for unit, _ in missing]
     fitting = _fitting(accepted, required, steps, count)
@@ -231,11 +231,11 @@ def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], co
         raise NotUsed(
             "ratio", f"the summary must save half of {steps.tokens} tokens, at least {TOKENS_SAVED_MIN} (has {tokens})"
         )
-    verdict = f"{ACCEPTED}: {len(fitting)} of {len(said)} lines; {refused[0]}" if refused else ACCEPTED
+    verdict = f"{ACCEPTED}: {len(fitting)} of {len(fields)} lines; {refused[0]}" if refused else ACCEPTED
     return replace(steps.summary, text=text, tokens=tokens, method=BY_MODEL, verdict=verdict[:VERDICT_CHARS_MAX])
 
 
-def _accepted(said: Sequence[object], steps: SegmentSteps) -> tuple[list[_Line], list[str], set[str]]:
+def _accepted(values: Sequence[object], steps: SegmentSteps) -> tuple[list[_Line], list[str], set[str]]:
     """Check each line of a model's answer.
 
     Returns:
@@ -245,7 +245,7 @@ def _accepted(said: Sequence[object], steps: SegmentSteps) -> tuple[list[_Line],
     accepted: list[_Line] = []
     refused: list[str] = []
     freed: set[str] = set()
-    for item in said:
+    for item in values:
         try:
             line = _line(item)
             for name, check in CHECKS:
@@ -313,12 +313,12 @@ def _check_and_why(refusal: str) -> tuple[str, str]:
 def _texts_of(messages: Sequence[Message]) -> Iterator[tuple[str, str, str]]:
     """Yield the ref, role and text of each text, call and result of messages."""
     for message in messages:
-        said = {spoken.part: spoken for spoken in said_in(message)}
+        texts_by_part = {spoken_text.part: spoken_text for spoken_text in said_in(message)}
         for number, part in enumerate([None, *message.parts]):
             ref = ref_of(message.seq, number)
             if part and part.tool_call:
                 yield ref, "calls", f"{part.tool_call.name} {part.tool_call.arguments_json}"
-            elif one := said.get(number):
+            elif one := texts_by_part.get(number):
                 yield ref, "tool" if one.is_data else one.role, one.text
 
 
@@ -332,24 +332,24 @@ def _object(answer: str) -> dict[str, Any]:
     if text.startswith("```"):
         text = text.partition("\n")[2].removesuffix("```")
     try:
-        said = orjson.loads(text)
+        fields = orjson.loads(text)
     except ValueError:
         raise NotUsed("schema", "the answer must be a JSON object") from None
-    return said if isinstance(said, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
-def _line(said: object) -> _Line:
+def _line(value: object) -> _Line:
     """Return a line of a model's answer.
 
     Raises:
         NotUsed: its text or its refs do not have the right form.
     """
-    text, refs = (said.get("text"), said.get("refs")) if isinstance(said, dict) else (None, None)
+    text, refs = (value.get("text"), value.get("refs")) if isinstance(value, dict) else (None, None)
     if not isinstance(text, str) or not 0 < len(text.strip()) <= _LINE_CHARS_MAX or not text.strip().isprintable():
         raise NotUsed("schema", f"each line must be a text of 1 to {_LINE_CHARS_MAX} printable characters")
     if not isinstance(refs, list) or not 0 < len(refs) <= _REFS_MAX or not all(isinstance(ref, str) for ref in refs):
         raise NotUsed("schema", f"each line must have 1 to {_REFS_MAX} refs")
-    section = said.get("section") if isinstance(said, dict) else ""
+    section = value.get("section") if isinstance(value, dict) else ""
     return _Line(text.strip(), tuple(dict.fromkeys(refs)), section if isinstance(section, str) else "")
 
 

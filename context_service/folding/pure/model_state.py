@@ -32,24 +32,24 @@ _THING = re.compile(r"\w+(?:[./:@-]\w+)*")
 _DIGITS = re.compile(r"\d")
 
 
-def extracted(said: object, sources: Sequence[StepText]) -> tuple[list[Entry], int]:
+def extracted(value: object, sources: Sequence[StepText]) -> tuple[list[Entry], int]:
     """Return the statements that are kept as entries, and the number of those that are refused.
 
     Args:
-        said: The value that the model returned for the state; a list, if the model followed its instructions.
+        value: The value that the model returned for the state; a list, if the model followed its instructions.
         sources: The texts that the model was given.
     """
-    if not isinstance(said, list):
+    if not isinstance(value, list):
         return [], 0
     texts = {source.ref: source for source in sources}
-    found = [entry for statement in said[:FOUND_MAX] if (entry := _entry(statement, texts))]
-    return list(dict.fromkeys(found)), len(said) - len(found)
+    found = [entry for statement in value[:FOUND_MAX] if (entry := _entry(statement, texts))]
+    return list(dict.fromkeys(found)), len(value) - len(found)
 
 
-def not_known(found: Sequence[Entry], known: Sequence[Entry]) -> list[Entry]:
+def not_known(entries: Sequence[Entry], current: Sequence[Entry]) -> list[Entry]:
     """Return the found entries, except those with the section and the ref or the text of a known entry."""
-    places = {(item.section, item.ref) for item in known} | {(item.section, item.text) for item in known}
-    return [result for result in found if not {(result.section, result.ref), (result.section, result.text)} & places]
+    places = {(item.section, item.ref) for item in current} | {(item.section, item.text) for item in current}
+    return [result for result in entries if not {(result.section, result.ref), (result.section, result.text)} & places]
 
 
 def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:

@@ -116,25 +116,25 @@ class PlannedFold:
         return newest_of(self.fold.view) if self.tokens > limits_of(self.caught_up.window).high else None
 
 
-def with_cut(planned: PlannedFold, step: Step, profile: Profile) -> PlannedFold:
+def with_cut(planned_fold: PlannedFold, step: Step, profile: Profile) -> PlannedFold:
     """Return a fold with its newest step cut to the room that the fold leaves, if that makes the step smaller.
 
     Args:
-        planned: The fold without the cut.
+        planned_fold: The fold without the cut.
         step: The newest step, read from the log.
         profile: The compression profile, which says which lines of the step matter.
     """
-    window, view = planned.caught_up.window, planned.fold.view
+    window, view = planned_fold.caught_up.window, planned_fold.fold.view
     newest = newest_of(view)
-    room = room_of_newest(view, limits_of(window), waiting=planned.caught_up.waiting_tokens)
+    room = room_of_newest(view, limits_of(window), waiting=planned_fold.caught_up.waiting_tokens)
     count = TokenCounter(window.tokens_family).count
     step = named(step, window.format) if step.turn.role in shared_roles(window.speakers) else step
     step = without_reasoning(step) if binds_reasoning(window.model, window.format) else step
-    made = fitted(step, room, to=window.format, profile=profile, count=count)
-    if newest is None or made.tokens >= newest.tokens:
-        return planned
-    cut = CutStep(newest.number, made.pieces, made.tokens)
-    return replace(planned, fold=planned.fold.with_cut(cut, number=window.block_count))
+    shortened = fitted(step, room, to=window.format, profile=profile, count=count)
+    if newest is None or shortened.tokens >= newest.tokens:
+        return planned_fold
+    cut_step = CutStep(newest.number, shortened.pieces, shortened.tokens)
+    return replace(planned_fold, fold=planned_fold.fold.with_cut(cut_step, number=window.block_count))
 
 
 def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
@@ -154,9 +154,9 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
         blocks=tuple(inputs.blocks),
     )
     if inputs.prepared:
-        done = committed(before, inputs.prepared, state_tokens=state_tokens)
+        result = committed(before, inputs.prepared, state_tokens=state_tokens)
     else:
-        done = fold(
+        result = fold(
             before,
             limits_of(window),
             state_tokens=state_tokens,
@@ -177,7 +177,7 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
     return PlannedFold(
         caught_up=caught_up,
         before=before,
-        fold=done,
+        fold=result,
         state=text,
         state_left_out=state.left_out,
         state_added=added,
@@ -187,12 +187,12 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
     )
 
 
-def receipt_of(planned: PlannedFold, reason: str) -> Receipt:
+def receipt_of(planned_fold: PlannedFold, reason: str) -> Receipt:
     """Return the receipt of a fold."""
-    window, now = planned.caught_up.window, planned.fold.view
-    removed = planned.before.tokens - now.tokens
-    zone, kept = _first_change(planned.before, now)
-    after = planned.before.tokens - kept
+    window, now = planned_fold.caught_up.window, planned_fold.fold.view
+    removed = planned_fold.before.tokens - now.tokens
+    zone, kept = _first_change(planned_fold.before, now)
+    after = planned_fold.before.tokens - kept
     # If the vendor has no cached prompt, all of it is sent again anyway, and it is shorter after the fold.
     pays_after_steps = 0 if reason == "cache_cold" else pays_after(after, removed, window.config.prices)
     return Receipt(
@@ -200,24 +200,26 @@ def receipt_of(planned: PlannedFold, reason: str) -> Receipt:
         reason=reason,
         last_seq=window.reached_seq,
         step=window.step_count,
-        tokens_before=planned.before.tokens,
+        tokens_before=planned_fold.before.tokens,
         tokens_after=now.tokens,
         account=FoldAccount(
-            rules=planned.fold.rules,
-            masked_steps=sorted(block.step for block in planned.before.blocks if block.number in planned.fold.masked),
-            merged_steps=len(planned.fold.merged),
-            dropped_blocks=len(planned.fold.dropped),
-            summaries=_new_summaries(planned.before, now),
+            rules=planned_fold.fold.rules,
+            masked_steps=sorted(
+                block.step for block in planned_fold.before.blocks if block.number in planned_fold.fold.masked
+            ),
+            merged_steps=len(planned_fold.fold.merged),
+            dropped_blocks=len(planned_fold.fold.dropped),
+            summaries=_new_summaries(planned_fold.before, now),
             state_tokens=now.state,
-            state_left_out=planned.state_left_out,
-            state_added=planned.state_added,
-            state_removed=planned.state_removed,
+            state_left_out=planned_fold.state_left_out,
+            state_added=planned_fold.state_added,
+            state_removed=planned_fold.state_removed,
             first_change=zone,
             tokens_kept=kept,
             written_again=max(after - removed, 0),
             pays_after_steps=pays_after_steps,
             token_factor=window.token_factor,
-            prepared_seq=planned.prepared_seq,
+            prepared_seq=planned_fold.prepared_seq,
         ),
     )
 
@@ -230,9 +232,9 @@ def stated_at(entry: Entry) -> tuple[int, bool]:
 def _state_text(window: Window, inputs: FoldInputs, count: Callable[[str], int]) -> tuple[RenderedState, str]:
     """Render the state, and return it both without and with its title."""
     update = inputs.state_update
-    entries = [stored.entry for stored in inputs.entries if stored.number not in update.ended]
+    entries = [stored_entry.entry for stored_entry in inputs.entries if stored_entry.number not in update.ended]
     # A model finds statements later than rules do, so the stored order is not the order in which they were made.
-    if update.new or any(stored.source == BY_MODEL for stored in inputs.entries):
+    if update.new or any(stored_entry.source == BY_MODEL for stored_entry in inputs.entries):
         entries = sorted([*entries, *update.new], key=stated_at)
     state = shown(entries, tokens_max=limits_of(window).state, count=count)
     return state, f"[State of the work after step {window.step_count}]\n{state.text}" if state.text else ""
@@ -240,7 +242,7 @@ def _state_text(window: Window, inputs: FoldInputs, count: Callable[[str], int])
 
 def _new_summaries(before: View, now: View) -> list[FoldSummary]:
     """Return the summaries that the fold made, as the receipt lists them."""
-    known = set(map(id, before.summaries))
+    ids_before = set(map(id, before.summaries))
     return [
         FoldSummary(
             summary.level,
@@ -253,7 +255,7 @@ def _new_summaries(before: View, now: View) -> list[FoldSummary]:
             summary.verdict,
         )
         for summary in now.summaries
-        if id(summary) not in known
+        if id(summary) not in ids_before
     ]
 
 

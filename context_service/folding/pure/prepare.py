@@ -42,24 +42,24 @@ class Prepared:
     entries: Sequence[Entry] = ()
 
 
-def prepared(before: View, done: Fold, *, last_seq: int) -> Prepared:
+def prepared(before: View, fold: Fold, *, last_seq: int) -> Prepared:
     """Return the part of a fold that is stored until the fold is committed.
 
     Args:
         before: The window before the fold.
-        done: The fold.
+        fold: The fold.
         last_seq: The `seq` of the last message that the window had read.
     """
-    old, new = before.rows, done.view.rows
+    old, new = before.rows, fold.view.rows
     return Prepared(
         last_seq=last_seq,
-        masked=sorted(done.masked),
-        dropped=sorted(done.dropped),
-        merged=sorted(done.merged),
+        masked=sorted(fold.masked),
+        dropped=sorted(fold.dropped),
+        merged=sorted(fold.merged),
         gone=[_place(summary) for summary in old if summary not in new],
         made=[summary for summary in new if summary not in old],
-        rules=done.rules,
-        worth=done.worth,
+        rules=fold.rules,
+        worth=fold.worth,
     )
 
 

@@ -72,7 +72,7 @@ def summary(
     seqs: tuple[int, int],
     units: Sequence[Scored],
     tokens_max: int,
-    seen: ImportanceInputs,
+    inputs: ImportanceInputs,
     weights: Weights,
     count: Callable[[str], int],
     chose: Callable[[float, bool], None] | None = None,
@@ -88,34 +88,34 @@ def summary(
         seqs: The `seq` of the first and the last message of the steps.
         units: The units to choose from, in their order.
         tokens_max: The number of tokens that the text may have.
-        seen: The facts from which the importance of units is computed.
+        inputs: The facts from which the importance of units is computed.
         weights: The weights of the features of importance.
         count: A function that counts the tokens of a text.
         chose: Called for each unit with its importance, and with whether the text shows it.
     """
     kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
     worth = [
-        importance(unit.unit, step=unit.step, is_error=unit.is_error, seen=seen, weights=weights) for unit in units
+        importance(unit.unit, step=unit.step, is_error=unit.is_error, inputs=inputs, weights=weights) for unit in units
     ]
-    best = _different(worth, units, seen)
-    noise = {number for number in best if is_noise(units[number].unit, seen)}
+    best = _different(worth, units, inputs)
+    noise = {number for number in best if is_noise(units[number].unit, inputs)}
     best = sorted(best, key=lambda number: number in noise)[:kept_max]
     head = _head(steps, seqs)
     if any(is_quoted(units[number].unit.speaker) for number in best):
         head = f"{head}\n{NOTICE}"
     room = tokens_max - count(head)
-    chosen: dict[int, str] = {}
+    lines_by_step: dict[int, str] = {}
     for number in best:
         line = line_of(units[number].unit)
         needed = count(line) + 1
-        noise_max = max(len(chosen.keys() - noise) // 2, 1)
-        if needed <= room and (number not in noise or len(chosen.keys() & noise) < noise_max):
-            chosen[number] = line
+        noise_max = max(len(lines_by_step.keys() - noise) // 2, 1)
+        if needed <= room and (number not in noise or len(lines_by_step.keys() & noise) < noise_max):
+            lines_by_step[number] = line
             room -= needed
     if chose is not None:
         for one, worth_of_one in enumerate(worth):
-            chose(worth_of_one, one in chosen)
-    text = "\n".join([head, *(chosen[number] for number in sorted(chosen))])
+            chose(worth_of_one, one in lines_by_step)
+    text = "\n".join([head, *(lines_by_step[number] for number in sorted(lines_by_step))])
     return Summary(
         level=level,
         step_from=steps[0],
@@ -132,7 +132,7 @@ def digest(
     several: Sequence[Summary],
     *,
     tokens_max: int,
-    seen: ImportanceInputs,
+    inputs: ImportanceInputs,
     weights: Weights,
     count: Callable[[str], int],
 ) -> Summary:
@@ -144,7 +144,7 @@ def digest(
         seqs=(min(part.seq_from for part in several), max(part.seq_to for part in several)),
         units=[unit for part in several for unit in part.kept],
         tokens_max=tokens_max,
-        seen=seen,
+        inputs=inputs,
         weights=weights,
         count=count,
     )
@@ -167,7 +167,7 @@ def joined(first: Summary, second: Summary, *, count: Callable[[str], int]) -> S
     )
 
 
-def is_noise(unit: Unit, seen: ImportanceInputs) -> bool:
+def is_noise(unit: Unit, inputs: ImportanceInputs) -> bool:
     """Return whether a line is probably useless.
 
     It is, if it comes from a tool that only searches or reads, and if it names nothing or a thing that no other step
@@ -178,7 +178,7 @@ def is_noise(unit: Unit, seen: ImportanceInputs) -> bool:
     if role != "tool" or not words & _READS or words & _WRITES:
         return False
     names = names_of(unit.text)
-    return not names or any(seen.mentions.get(name, 1) < _REFERRED_STEPS for name in names)
+    return not names or any(inputs.mentions.get(name, 1) < _REFERRED_STEPS for name in names)
 
 
 def _head(steps: tuple[int, int], seqs: tuple[int, int]) -> str:
@@ -186,7 +186,7 @@ def _head(steps: tuple[int, int], seqs: tuple[int, int]) -> str:
     return f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
 
 
-def _different(worth: Sequence[float], units: Sequence[Scored], seen: ImportanceInputs) -> list[int]:
+def _different(worth: Sequence[float], units: Sequence[Scored], inputs: ImportanceInputs) -> list[int]:
     """Return the indexes of the units in the order of their importance, each text once.
 
     Units that differ only in names and numbers, such as the same warning about two hosts, have the same form. The
@@ -202,7 +202,7 @@ def _different(worth: Sequence[float], units: Sequence[Scored], seen: Importance
             texts.add(text)
             form = form_of(text)
             often[form] = often.get(form, 0) + 1
-            found.append((-worth[one] / (often[form] * (1 + math.log(max(seen.forms.get(form, 1), 1)))), one))
+            found.append((-worth[one] / (often[form] * (1 + math.log(max(inputs.forms.get(form, 1), 1)))), one))
     return [one for _, one in sorted(found)]
 
 

@@ -89,14 +89,18 @@ class Folding:
 
         async def folded() -> Receipt:
             caught_up = await self._catching_up.window(window_id, principal)
-            prepared = None
+            prepared_fold = None
             if by_model:
-                prepared, epoch = await self._views.prepared(caught_up.window, principal=principal)
+                prepared_fold, epoch = await self._views.prepared(caught_up.window, principal=principal)
                 if epoch != caught_up.window.epoch:  # another call folded the window meanwhile
-                    prepared = None
-            planned = await self._planning.plan(caught_up, principal, prepared, instructions=instructions)
-            _check_progress(planned)
-            return receipt_of(planned, reason) if dry_run else await self._writing.write(planned, reason, principal)
+                    prepared_fold = None
+            planned_fold = await self._planning.plan(caught_up, principal, prepared_fold, instructions=instructions)
+            _check_progress(planned_fold)
+            return (
+                receipt_of(planned_fold, reason)
+                if dry_run
+                else await self._writing.write(planned_fold, reason, principal)
+            )
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(folded, what="the window")
@@ -136,19 +140,19 @@ class Folding:
         async def stored_fold() -> tuple[PlannedFold, Prepared]:
             caught_up = await self._catching_up.window(window_id, principal)
             _check_epoch(caught_up.window, expected_epoch)
-            planned = await self._planning.plan(caught_up, principal, instructions=instructions)
-            _check_progress(planned)
-            fold = prepared(planned.before, planned.fold, last_seq=caught_up.window.reached_seq)
+            planned_fold = await self._planning.plan(caught_up, principal, instructions=instructions)
+            _check_progress(planned_fold)
+            fold = prepared(planned_fold.before, planned_fold.fold, last_seq=caught_up.window.reached_seq)
             if not await self._views.prepare(caught_up.window, fold, principal=principal):
                 raise RowsChanged
-            return planned, fold
+            return planned_fold, fold
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
-            planned, fold = await until_written(stored_fold, what="the window")
-        planned = replace(planned, prepared_seq=fold.last_seq)
+            planned_fold, fold = await until_written(stored_fold, what="the window")
+        planned_fold = replace(planned_fold, prepared_seq=fold.last_seq)
         if self._segments:  # the lock is released, so that other calls can pack the window while a model writes
-            planned = await self._with_model_segments(planned, fold, self._segments, instructions, principal)
-        return receipt_of(planned, "prepared"), planned.caught_up.window.epoch
+            planned_fold = await self._with_model_segments(planned_fold, fold, self._segments, instructions, principal)
+        return receipt_of(planned_fold, "prepared"), planned_fold.caught_up.window.epoch
 
     async def commit(
         self, window_id: UUID, *, principal: Principal, request: Request | None, expected_epoch: int | None = None
@@ -176,28 +180,28 @@ class Folding:
                 _check_epoch(caught_up.window, epoch)
             if not fold or epoch > caught_up.window.epoch:  # another call has changed the window since it was read
                 raise RowsChanged
-            planned = await self._planning.plan(caught_up, principal, fold)
-            return await self._writing.write_prepared(planned, principal, request)
+            planned_fold = await self._planning.plan(caught_up, principal, fold)
+            return await self._writing.write_prepared(planned_fold, principal, request)
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(folded, what="the window")
 
     async def _with_model_segments(
-        self, planned: PlannedFold, fold: Prepared, segments: Writing, instructions: str, principal: Principal
+        self, planned_fold: PlannedFold, fold: Prepared, segments: Writing, instructions: str, principal: Principal
     ) -> PlannedFold:
         """Return a prepared fold with the segments that a model wrote, if it wrote any."""
-        state_tokens = planned.fold.view.state
+        state_tokens = planned_fold.fold.view.state
         better = await segments.written(
-            planned.caught_up.window,
-            planned.before,
+            planned_fold.caught_up.window,
+            planned_fold.before,
             fold,
             state_tokens=state_tokens,
             wish=instructions,
             principal=principal,
         )
         if better is None:
-            return planned
-        return replace(planned, fold=committed(planned.before, better, state_tokens=state_tokens))
+            return planned_fold
+        return replace(planned_fold, fold=committed(planned_fold.before, better, state_tokens=state_tokens))
 
 
 def _check_epoch(window: Window, expected: int | None) -> None:
@@ -212,11 +216,11 @@ def _check_epoch(window: Window, expected: int | None) -> None:
         )
 
 
-def _check_progress(planned: PlannedFold) -> None:
+def _check_progress(planned_fold: PlannedFold) -> None:
     """Refuse a fold that changes nothing.
 
     Raises:
         FoldNoProgress: the fold changes nothing.
     """
-    if not planned.fold.changes:
+    if not planned_fold.fold.changes:
         raise FoldNoProgress("the window has nothing left to fold; go on without a fold")

@@ -150,9 +150,9 @@ class Writing:
 
         It is the model of the window's settings, or the first configured model whose context is large enough.
         """
-        named = window.config.summarization_model
-        if named != BY_ANY_MODEL:
-            return named
+        model_name = window.config.summarization_model
+        if model_name != BY_ANY_MODEL:
+            return model_name
         able = (model for model in self._chat.models if not 0 < model_of(model).context_tokens < _ASKED_TOKENS_MAX)
         return next(able, self._chat.models[0])
 
@@ -203,17 +203,17 @@ class Writing:
             return _Answer(checked(answer, what, count=count, cost=cost), *state_in(answer, what))
 
         try:
-            shown = sum(len(source.text) for source in sources)
-            made = await self._profiles.beside(profile, principal, _CHECKING * shown, check)
+            source_chars = sum(len(source.text) for source in sources)
+            summary = await self._profiles.beside(profile, principal, _CHECKING * source_chars, check)
             if self._validating:
-                await self._validating.check(made.summary.text, sources)
+                await self._validating.check(summary.summary.text, sources)
         except NotUsed as error:
             return _Answer(replace(of, verdict=str(error)))
-        return made
+        return summary
 
     async def _messages(self, window: Window, of: Summary, principal: Principal) -> Sequence[Message]:
         """Return the messages of the steps that a segment replaces, without those that the window leaves out."""
-        found: list[Message] = []
+        messages: list[Message] = []
         seq = of.seq_from
         while seq <= of.seq_to:
             page = await self._log.page(
@@ -226,6 +226,6 @@ class Writing:
             )
             if not page:
                 break
-            found += [message for message in page if message.seq not in window.left_out]
+            messages += [message for message in page if message.seq not in window.left_out]
             seq = page[-1].seq + 1
-        return found
+        return messages

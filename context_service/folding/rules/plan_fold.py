@@ -61,7 +61,7 @@ class FoldPlanning:
         self,
         caught_up: CaughtUpWindow,
         principal: Principal,
-        prepared: Prepared | None = None,
+        prepared_fold: Prepared | None = None,
         *,
         cuts: bool = True,
         instructions: str = "",
@@ -71,7 +71,7 @@ class FoldPlanning:
         Args:
             caught_up: The window after it has read its log.
             principal: The caller; its tenant and bounds limit the rows.
-            prepared: The prepared fold to commit; None plans a new one.
+            prepared_fold: The prepared fold to commit; None plans a new one.
             cuts: Cut the newest step if it does not fit. False if more steps of the log follow it.
             instructions: The caller's instructions about what this fold must keep.
 
@@ -80,41 +80,41 @@ class FoldPlanning:
         """
         factor = await self._usage.factor(caught_up.window, principal=principal)
         caught_up = replace(caught_up, window=replace(caught_up.window, token_factor=factor))
-        inputs = replace(await self._inputs(caught_up.window, principal, prepared), instructions=instructions)
-        work = (_COMMITTING if prepared else _FOLDING) * caught_up.tokens
-        planned = await beside_the_loop(work, plan, caught_up, inputs)
-        if planned.before.tokens + caught_up.waiting_tokens != caught_up.tokens:
+        inputs = replace(await self._inputs(caught_up.window, principal, prepared_fold), instructions=instructions)
+        work = (_COMMITTING if prepared_fold else _FOLDING) * caught_up.tokens
+        planned_fold = await beside_the_loop(work, plan, caught_up, inputs)
+        if planned_fold.before.tokens + caught_up.waiting_tokens != caught_up.tokens:
             raise RowsChanged
-        return await self._with_cut(planned, principal) if planned.to_cut and cuts else planned
+        return await self._with_cut(planned_fold, principal) if planned_fold.to_cut and cuts else planned_fold
 
-    async def _with_cut(self, planned: PlannedFold, principal: Principal) -> PlannedFold:
+    async def _with_cut(self, planned_fold: PlannedFold, principal: Principal) -> PlannedFold:
         """Return a fold with its newest step cut to the room that the fold leaves.
 
         Raises:
             RowsChanged: a message of the step was retracted meanwhile.
         """
-        window, block = planned.caught_up.window, planned.to_cut
+        window, block = planned_fold.caught_up.window, planned_fold.to_cut
         assert block is not None
         step, size = await self._steps.step(window, block.seq_from, block.seq_to, principal)
         if step is None:
             raise RowsChanged
         profile = await self._profiles.of(window.profile, principal=principal)
-        return await self._profiles.beside(profile, principal, RENDERING * size, with_cut, planned, step, profile)
+        return await self._profiles.beside(profile, principal, RENDERING * size, with_cut, planned_fold, step, profile)
 
-    async def _inputs(self, window: Window, principal: Principal, prepared: Prepared | None) -> FoldInputs:
+    async def _inputs(self, window: Window, principal: Principal, prepared_fold: Prepared | None) -> FoldInputs:
         """Read the inputs of a fold: blocks, summaries, state, recorded outcomes, and the scores of an extension.
 
         For a prepared fold the lines of blocks are not read, because they are chosen already. A window that learns
         reads them all the same, to count them.
         """
-        with_units = prepared is None or window.config.learning
+        with_units = prepared_fold is None or window.config.learning
         blocks = await self._views.blocks(window, principal=principal, with_units=with_units)
         summaries = await self._views.summaries(window, principal=principal)
         entries = await self._views.held(window, principal=principal)
         state_text = await self._views.state_text(window, principal=principal)
         endings = await self._endings.read(window, principal=principal)
-        worth = await self._scoring.worth(blocks, summaries) if self._scoring and prepared is None else {}
-        found = prepared.entries if prepared else ()
+        worth = await self._scoring.worth(blocks, summaries) if self._scoring and prepared_fold is None else {}
+        found = prepared_fold.entries if prepared_fold else ()
         update = await self._update(window, entries, found, principal) if found else NO_STATE_UPDATE
         profile = await self._profiles.of(window.profile, principal=principal)
         return FoldInputs(
@@ -124,20 +124,20 @@ class FoldPlanning:
             state_text=state_text,
             endings=endings,
             worth=worth,
-            prepared=prepared,
+            prepared=prepared_fold,
             clearing_of=profile.clearing_of if profile.clearing else None,
             state_update=update,
         )
 
     async def _update(
-        self, window: Window, stored: Sequence[StoredEntry], found: Sequence[Entry], principal: Principal
+        self, window: Window, stored_entries: Sequence[StoredEntry], entries: Sequence[Entry], principal: Principal
     ) -> StateUpdate:
         """Return the entries that a model found and the state does not have, and the entries that they end."""
-        ended = await self._views.superseded(window, {entry.seq for entry in found}, principal=principal)
-        known = [entry.entry for entry in stored]
-        new = not_known(found, [*known, *(old for old, _ in ended)])
-        now, superseded = after(sorted(known, key=stated_at), new)
+        ended = await self._views.superseded(window, {entry.seq for entry in entries}, principal=principal)
+        current = [entry.entry for entry in stored_entries]
+        new = not_known(entries, [*current, *(old for old, _ in ended)])
+        now, superseded = after(sorted(current, key=stated_at), new)
         holds = {id(entry) for entry in now}
         new = [entry for entry in new if id(entry) in holds]  # without those that a later statement has replaced
-        numbers = {id(entry.entry): entry.number for entry in stored}
+        numbers = {id(entry.entry): entry.number for entry in stored_entries}
         return StateUpdate(new, {numbers[id(old)]: by.seq for old, by in superseded if id(old) in numbers})

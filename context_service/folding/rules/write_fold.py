@@ -54,39 +54,39 @@ class FoldWriting:
         self._telemetry = telemetry
         self._learning = learning
 
-    async def write(self, planned: PlannedFold, reason: str, principal: Principal) -> Receipt:
+    async def write(self, planned_fold: PlannedFold, reason: str, principal: Principal) -> Receipt:
         """Write a fold, and return its receipt.
 
         Raises:
             RowsChanged: the window changed meanwhile.
         """
-        window, receipt = planned.caught_up.window, receipt_of(planned, reason)
+        window, receipt = planned_fold.caught_up.window, receipt_of(planned_fold, reason)
 
         async def work(transaction: Transaction) -> None:
             await self._locked(transaction, window)
-            await self._write(transaction, planned, receipt)
+            await self._write(transaction, planned_fold, receipt)
 
         await self._log.of(principal, window.context_id).transaction(work)
-        await self._count(planned, reason, principal)
+        await self._count(planned_fold, reason, principal)
         return receipt
 
-    async def write_prepared(self, planned: PlannedFold, principal: Principal, request: Request | None) -> Receipt:
+    async def write_prepared(self, planned_fold: PlannedFold, principal: Principal, request: Request | None) -> Receipt:
         """Write a prepared fold, and return its receipt. A repeated request gets the receipt of the first one.
 
         Raises:
             RowsChanged: the window changed meanwhile.
         """
-        window, receipt = planned.caught_up.window, receipt_of(planned, "prepared")
+        window, receipt = planned_fold.caught_up.window, receipt_of(planned_fold, "prepared")
 
         async def work(transaction: Transaction) -> Receipt:
             locked = await self._locked(transaction, window)
-            await self._write(transaction, planned, receipt)
+            await self._write(transaction, planned_fold, receipt)
             return await self._views.receipt(transaction, locked, receipt.epoch)
 
         write = self._requests.once(request, work, about_id=window.context_id)
-        written = await self._log.of(principal, window.context_id).transaction(write)
-        await self._count(planned, receipt.reason, principal)
-        return written
+        is_written = await self._log.of(principal, window.context_id).transaction(write)
+        await self._count(planned_fold, receipt.reason, principal)
+        return is_written
 
     async def _locked(self, transaction: Transaction, window: Window) -> Window:
         """Lock a window until the end of the transaction.
@@ -99,20 +99,20 @@ class FoldWriting:
             raise RowsChanged
         return locked
 
-    async def _write(self, transaction: Transaction, planned: PlannedFold, receipt: Receipt) -> None:
+    async def _write(self, transaction: Transaction, planned_fold: PlannedFold, receipt: Receipt) -> None:
         """Write the fold of a locked window."""
-        window, done = planned.caught_up.window, planned.fold
-        before, now = planned.before.rows, done.view.rows
+        window, done = planned_fold.caught_up.window, planned_fold.fold
+        before, now = planned_fold.before.rows, done.view.rows
         to = window.format
         if window.config.checkpoint_steps:
             await self._checkpoints.make(transaction, window, reason=BY_FOLD)
-        if planned.state_update.new:
+        if planned_fold.state_update.new:
             await self._views.add(
                 transaction,
                 window,
                 [],
-                entries=planned.state_update.new,
-                ended=planned.state_update.ended,
+                entries=planned_fold.state_update.new,
+                ended=planned_fold.state_update.ended,
                 reached_seq=window.reached_seq,
                 source=BY_MODEL,
             )
@@ -121,23 +121,29 @@ class FoldWriting:
             window,
             masked=sorted(done.masked),
             removed=sorted(done.merged | done.dropped),
-            cut=done.cut,
+            cut_step=done.cut,
             merged=len(done.merged),
-            merged_tokens=sum(block.tokens for block in planned.before.blocks if block.number in done.merged),
+            merged_tokens=sum(block.tokens for block in planned_fold.before.blocks if block.number in done.merged),
             gone=[summary for summary in before if summary not in now],
             made=[(summary, text_pieces(summary.text, to)) for summary in now if summary not in before],
-            state=(planned.state, text_pieces(planned.state, to) if planned.state else [], done.view.state),
+            state=(
+                planned_fold.state,
+                text_pieces(planned_fold.state, to) if planned_fold.state else [],
+                done.view.state,
+            ),
             receipt=receipt,
         )
         await self._checkpoints.prune(transaction, window)
 
-    async def _count(self, planned: PlannedFold, reason: str, principal: Principal) -> None:
+    async def _count(self, planned_fold: PlannedFold, reason: str, principal: Principal) -> None:
         """Count a written fold for the metrics, and its lines for windows that learn."""
-        window = planned.caught_up.window
+        window = planned_fold.caught_up.window
         self._telemetry.broke(reason, profile=window.profile)
-        size = _COUNTING * (len(planned.before.blocks) + len(planned.before.summaries) + len(planned.fold.worth))
-        await beside_the_loop(size, self._telemetry.folded, planned.before, planned.fold)
-        await self._learning.folded(window, planned.before, planned.fold, principal=principal)
+        size = _COUNTING * (
+            len(planned_fold.before.blocks) + len(planned_fold.before.summaries) + len(planned_fold.fold.worth)
+        )
+        await beside_the_loop(size, self._telemetry.folded, planned_fold.before, planned_fold.fold)
+        await self._learning.folded(window, planned_fold.before, planned_fold.fold, principal=principal)
 
 
 def _is_same(locked: Window, window: Window) -> bool:

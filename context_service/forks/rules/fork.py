@@ -164,11 +164,11 @@ class Forks:
                 limit_max=DEPTH_MAX,
                 value=DEPTH_MAX + 1,
             )
-        given = await self._windows.prepared(_opening(window, task), principal=principal)
-        inherited = await self._inherited(window, task.inherits, given, principal)
+        window_input = await self._windows.prepared(_opening(window, task), principal=principal)
+        inherited = await self._inherited(window, task.inherits, window_input, principal)
         with self._telemetry.refusals():
             return await self._written(
-                window, context, task, given, inherited, lifetime=lifetime, principal=principal, request=request
+                window, context, task, window_input, inherited, lifetime=lifetime, principal=principal, request=request
             )
 
     async def _written(
@@ -176,7 +176,7 @@ class Forks:
         window: Window,
         context: Context,
         task: Task,
-        given: WindowInput,
+        window_input: WindowInput,
         inherited: Inherited,
         *,
         lifetime: timedelta,
@@ -195,9 +195,9 @@ class Forks:
             number = await self._number(transaction, window)
             await transaction.turn_to(context_id)
 
-        async def then(transaction: Transaction, sent: Sequence[Sent]) -> None:
+        async def then(transaction: Transaction, stored_messages: Sequence[Sent]) -> None:
             nonlocal made
-            fork = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
+            fork = await self._rows.open(transaction, context_id, new_id(), window_input, created_by=principal.subject)
             fork = await self._forks.inherit(transaction, window, fork, inherited)
             check_room(fork, state_tokens=fork.state_tokens)
             key = None
@@ -267,14 +267,16 @@ class Forks:
             )
 
     async def _inherited(
-        self, window: Window, inherits: Inherits, given: WindowInput, principal: Principal
+        self, window: Window, inherits: Inherits, window_input: WindowInput, principal: Principal
     ) -> Inherited:
         """Return the pins and the state that a fork inherits from a window, rendered for the fork's model."""
         if inherits is Inherits.NOTHING:
             return Inherited()
         whole, newest = ((PIN, *_WHOLE), _NEWEST) if inherits is Inherits.STATE else ((PIN,), {})
         entries = await self._forks.newest(window, newest, whole=whole, principal=principal)
-        return await beside_the_loop(RENDERING * sum(len(entry.text) for entry in entries), _passed_on, entries, given)
+        return await beside_the_loop(
+            RENDERING * sum(len(entry.text) for entry in entries), _passed_on, entries, window_input
+        )
 
     async def key_again(self, context_id: UUID, principal: Principal, lifetime: timedelta) -> IssuedKey | None:
         """Issue another API key of a fork's context, for a repeated request.
@@ -292,8 +294,8 @@ class Forks:
 
 def _opening(window: Window, task: Task) -> Opening:
     """Return the parameters that open the window of a task."""
-    said = orjson.loads(window.config_json)
-    said.pop("max_total_tokens", None)  # the parent's limit on the whole run stays in force
+    fields = orjson.loads(window.config_json)
+    fields.pop("max_total_tokens", None)  # the parent's limit on the whole run stays in force
     is_same = task.model in ("", window.model)
     return Opening(
         model=task.model or window.model,
@@ -303,13 +305,13 @@ def _opening(window: Window, task: Task) -> Opening:
         tools_json=window.tools_json if task.tools_json is None else task.tools_json,
         goal=task.text,
         compression_profile=window.profile,
-        token_budget=said.pop("token_budget", 0),
-        output_reservation=said.pop("output_reservation", 0),
-        config=said,
+        token_budget=fields.pop("token_budget", 0),
+        output_reservation=fields.pop("output_reservation", 0),
+        config=fields,
     )
 
 
-def _passed_on(entries: Sequence[Entry], given: WindowInput) -> Inherited:
+def _passed_on(entries: Sequence[Entry], window_input: WindowInput) -> Inherited:
     """Return the state with which a fork begins. Its entries have no refs, because refs name messages of one log."""
     own = [
         replace(
@@ -321,17 +323,17 @@ def _passed_on(entries: Sequence[Entry], given: WindowInput) -> Inherited:
         )
         for entry in entries
     ]
-    count = TokenCounter(given.tokens_family).count
+    count = TokenCounter(window_input.tokens_family).count
     holds = [entry for entry in own if entry.section != PIN]
-    state = shown(holds, tokens_max=Limits.of(given.token_limit, given.config).state, count=count)
+    state = shown(holds, tokens_max=Limits.of(window_input.token_limit, window_input.config).state, count=count)
     text = f"[State of the work after step 0]\n{state.text}" if state.text else ""
-    pieces = text_pieces(text, given.format) if text else []
-    front = pinned([entry for entry in own if entry.section == PIN], given)
+    pieces = text_pieces(text, window_input.format) if text else []
+    front = pinned([entry for entry in own if entry.section == PIN], window_input)
     return Inherited(
         entries=own,
         state_text=text,
         state_pieces=pieces,
-        state_tokens=tokens_of(pieces, given.format, count),
+        state_tokens=tokens_of(pieces, window_input.format, count),
         pins_pieces=front.pieces,
         pins_tokens=front.tokens,
     )

@@ -173,11 +173,11 @@ class Merges:
         last = next(
             (message for message in reversed(messages) if _speaks(message) and message.seq not in window.left_out), None
         )
-        found = await self._forks.newest(window, FOUND, principal=principal)
+        entries = await self._forks.newest(window, FOUND, principal=principal)
         room = min(tokens_max or TOKENS, parent.counted_limit // SHARE)
-        size = RENDERING * (sum(len(result.text) for result in found) + (len(_said(last)) if last else 0))
+        size = RENDERING * (sum(len(result.text) for result in entries) + (len(_said(last)) if last else 0))
         last_seq = messages[-1].seq
-        result = await beside_the_loop(size, _result, fork, window, parent, last, found, last_seq, room)
+        result = await beside_the_loop(size, _result, fork, window, parent, last, entries, last_seq, room)
         return _Worked(result, last_seq, last.agent_id if last else "")
 
     async def _current(self, fork: Fork, principal: Principal) -> Window:
@@ -212,14 +212,14 @@ class Merges:
         """
         text, is_whole = worked.result
         came = ToolResult(tool_call_id=tool_call_id or fork_ref(fork.number), content_json=orjson.dumps(text).decode())
-        said = MessageInput(
+        message_input = MessageInput(
             message_id="",
             role="tool",
             parts=(Part(tool_result=came),),
             agent_id=worked.agent_id,
             metadata_json=orjson.dumps({"fork_context_id": str(fork.fork_context_id)}).decode(),
         )
-        message = await self._messaging.prepared(said, path="tool_call_id")
+        message = await self._messaging.prepared(message_input, path="tool_call_id")
         tokens = TokenCounter(parent.tokens_family).count(text)
         merged = fork
 
@@ -250,9 +250,9 @@ class Merges:
                 raise RowsChanged
             await transaction.turn_to(fork.context_id)
 
-        async def then(transaction: Transaction, sent: Sequence[Sent]) -> None:
+        async def then(transaction: Transaction, stored_messages: Sequence[Sent]) -> None:
             nonlocal merged
-            merged = await self._forks.merged(transaction, fork, sent[0], tokens=tokens, is_whole=is_whole)
+            merged = await self._forks.merged(transaction, fork, stored_messages[0], tokens=tokens, is_whole=is_whole)
             if request:
                 await self._requests.answer(transaction, request, merged, about_id=parent.context_id)
             await transaction.turn_to(fork.fork_context_id)
@@ -280,13 +280,13 @@ def _said(message: Message) -> str:
 
 
 def _result(
-    fork: Fork, window: Window, parent: Window, last: Message | None, found: Sequence[Entry], last_seq: int, room: int
+    fork: Fork, window: Window, parent: Window, last: Message | None, entries: Sequence[Entry], last_seq: int, room: int
 ) -> ForkResult:
     """Return the result of a fork as text, from its last reply and the state that it did not inherit."""
     return result_of(
         fork_ref(fork.number),
         LastReply(_said(last), refs_between(last.seq, last.seq)) if last else None,
-        [result for result in found if result.seq],  # the parent knows the inherited entries
+        [result for result in entries if result.seq],  # the parent knows the inherited entries
         step_count=window.step_count,
         last_seq=last_seq,
         tokens_max=room,

@@ -250,8 +250,8 @@ def _plain(name: str) -> str:
 
 def _one_of(name: str, value: str, values: Sequence[str]) -> None:
     if value not in values:
-        known = ", ".join(filter(None, values))
-        raise InvalidArgument(f"rules.{name} must be one of {known} (got {value[:100]!r})", field=f"rules.{name}")
+        names = ", ".join(filter(None, values))
+        raise InvalidArgument(f"rules.{name} must be one of {names} (got {value[:100]!r})", field=f"rules.{name}")
 
 
 def _is_path(text: str) -> bool:

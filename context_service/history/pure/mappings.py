@@ -120,10 +120,10 @@ def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS, budget: Comp
     messages = tuple(_compile_rule(f"messages[{i}]", rule, budget) for i, rule in enumerate(walk.messages))
     order_by = None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any", budget)
     group_by = _compile("group_by", walk.group_by, "any", budget)
-    compiled = [filter_rule, order_by, group_by]
+    expressions = [filter_rule, order_by, group_by]
     for message in messages:
-        compiled += [message.role, message.content, message.when, message.for_each]
-        compiled += [message.name, message.parts, message.metadata, message.turn]
+        expressions += [message.role, message.content, message.when, message.for_each]
+        expressions += [message.name, message.parts, message.metadata, message.turn]
     return Mapping(
         rules=rules,
         walk=walk,
@@ -132,7 +132,7 @@ def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS, budget: Comp
         order_by=order_by,
         group_by=group_by,
         descending=walk.order == "descending",
-        read=frozenset(path[:2] for rule in compiled if rule is not None for path in rule.expression.paths),
+        read=frozenset(path[:2] for rule in expressions if rule is not None for path in rule.expression.paths),
     )
 
 

@@ -83,9 +83,9 @@ class ChatHistories:
         return history
 
     async def stream(
-        self, principal: Principal, question: HistoryQuestion, left: Left
+        self, principal: Principal, question: HistoryQuestion, rest: Left
     ) -> AsyncGenerator[list[ChatMessage], None]:
-        """Yield the messages in the mapping's order, page by page, and count in `left` the messages that are left out.
+        """Yield the messages in the mapping's order, page by page, and count in `rest` the messages that are left out.
 
         Raises:
             The errors of `whole`.
@@ -95,19 +95,19 @@ class ChatHistories:
                 raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
         mapping = await self._mappings.find(principal, question.app_id, question.mapping_name)
         reading = await begin(
-            self._graph, mapping, question.node_id, self._limits, skipped=left.skipped, strict=question.strict
+            self._graph, mapping, question.node_id, self._limits, skipped=rest.skipped, strict=question.strict
         )
         with within_budget():
             if mapping.sorts:
-                yield await self._ordered(reading, question, left)
+                yield await self._ordered(reading, question, rest)
             elif question.max_messages or question.tokens_max:
-                yield await self._newest(reading, question, left)
+                yield await self._newest(reading, question, rest)
             else:
                 async with aclosing(self._graph.walk(reading.walk, descending=mapping.descending)) as pages:
                     async for page in pages:
                         yield await reading.mapper.messages(page.nodes)
 
-    async def _newest(self, reading: HistoryRead, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
+    async def _newest(self, reading: HistoryRead, question: HistoryQuestion, rest: Left) -> list[ChatMessage]:
         """Read from the end of the mapping's order until there are enough messages."""
         newest = _newest(question)
 
@@ -116,9 +116,9 @@ class ChatHistories:
 
         expected = [question.max_messages, -(-question.tokens_max // _MESSAGE_TOKENS)]
         await read_back(self._graph, reading, min(filter(None, expected)), read)
-        return _fitting(newest, left)
+        return _fitting(newest, rest)
 
-    async def _ordered(self, reading: HistoryRead, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
+    async def _ordered(self, reading: HistoryRead, question: HistoryQuestion, rest: Left) -> list[ChatMessage]:
         """Read all nodes, then bring them into the mapping's own order and groups.
 
         Raises:
@@ -140,7 +140,7 @@ class ChatHistories:
         for messages in reversed(ordered):
             if await newest.add(messages):
                 break
-        return _fitting(newest, left)
+        return _fitting(newest, rest)
 
 
 def _unordered(reading: HistoryRead, node_id: str) -> MappingFailed:
@@ -165,8 +165,8 @@ def _newest(question: HistoryQuestion) -> Newest:
     )
 
 
-def _fitting(newest: Newest, left: Left) -> list[ChatMessage]:
-    """Return the collected messages that fit, oldest first; store in `left` their tokens and whether others do not."""
-    messages, left.tokens = newest.fitting()
-    left.is_cut = newest.is_cut
+def _fitting(newest: Newest, rest: Left) -> list[ChatMessage]:
+    """Return the collected messages that fit, oldest first; store in `rest` their tokens and whether others do not."""
+    messages, rest.tokens = newest.fitting()
+    rest.is_cut = newest.is_cut
     return messages

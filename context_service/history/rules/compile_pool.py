@@ -50,6 +50,8 @@ class CompilePool:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
             budget.stop()
-            working.add_done_callback(lambda done: done.cancelled() or done.exception())  # or asyncio would log it
+            working.add_done_callback(
+                lambda result: result.cancelled() or result.exception()
+            )  # or asyncio would log it
             await asyncio.wait([working])
             raise

@@ -133,7 +133,7 @@ class MappingRegistry:
         query = ("ListMappings", principal.tenant_id, apps)
         size = page_size(requested_size)
         stored_after, fixed = ("", ""), self._fixed(apps, with_built_in=not app_id)
-        listed: list[Listed] = []
+        mappings: list[Listed] = []
         more = False
         key = decode_token(query, page_token, parts=3)
         if key is not None and not all(isinstance(part, str) and "\0" not in part for part in key):
@@ -143,18 +143,18 @@ class MappingRegistry:
             rows, more = await self._store.list(
                 principal, app_ids=apps, after=stored_after, count_max=size, bytes_max=PAGE_BYTES_MAX
             )
-            listed = [(await self._compile(principal, row)).listed for row in rows]
+            mappings = [(await self._compile(principal, row)).listed for row in rows]
         else:
             fixed = [stored for stored in fixed if (stored.app_id, stored.name) > (key[1], key[2])]
         if not more:
-            room = size - len(listed)
-            listed += fixed[:room]
+            room = size - len(mappings)
+            mappings += fixed[:room]
             more = len(fixed) > room
         if not more:
-            return listed, ""
-        last = listed[-1]
+            return mappings, ""
+        last = mappings[-1]
         kind = "stored" if last.version else "built-in"
-        return listed, encode_token(query, (kind, last.app_id, last.name))
+        return mappings, encode_token(query, (kind, last.app_id, last.name))
 
     async def register(
         self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
@@ -176,14 +176,14 @@ class MappingRegistry:
                 built_in="true",
             )
         mapping = await self._check_new(principal, scope, name, rules, rules_version)
-        stored, changed = await self._store.register(
+        stored, is_changed = await self._store.register(
             principal, scope, name, rules, rules_version=rules_version, replace=replace
         )
-        if changed:
+        if is_changed:
             self._forget()
         if stored.rules == rules:
-            return self._keep(principal, stored, mapping).listed, changed
-        return (await self._compile(principal, stored)).listed, changed
+            return self._keep(principal, stored, mapping).listed, is_changed
+        return (await self._compile(principal, stored)).listed, is_changed
 
     async def compiled(self, principal: Principal, rules: Rules) -> Mapping:
         """Compile rules that are not registered.
@@ -209,16 +209,16 @@ class MappingRegistry:
         scope = self._own_scope(principal, app_id, name)
         if built_in(name) is not None:
             raise MappingBuiltIn(f"the mapping {name!r} is built in and cannot be deleted", mapping_name=name)
-        stored = await self._store.delete(principal, scope, name)
-        if stored is None and (scope, name) in self._files:
+        mapping = await self._store.delete(principal, scope, name)
+        if mapping is None and (scope, name) in self._files:
             raise MappingBuiltIn(
                 f"the mapping {name!r} is from a file and cannot be deleted; remove it from MAPPINGS_PATH",
                 mapping_name=name,
             )
-        if stored is None:
+        if mapping is None:
             raise await self._not_found(principal, name)
         self._forget()
-        return (await self._compile(principal, stored)).listed
+        return (await self._compile(principal, mapping)).listed
 
     async def keep_current(self) -> None:
         """Empty the cache whenever a mapping changes; run until cancelled."""
@@ -281,19 +281,25 @@ class MappingRegistry:
             entry += [_built_in(name).listed for name in built_in_names()]
         return sorted(entry, key=lambda listed: (listed.app_id, listed.name))
 
-    async def _compile(self, principal: Principal, stored: StoredMapping) -> _FoundMapping:
+    async def _compile(self, principal: Principal, mapping: StoredMapping) -> _FoundMapping:
         """Return a stored mapping compiled, from the cache if another call has compiled it already."""
-        known = self._known(principal, stored)
-        if known is None:
+        compiled_mapping = self._known(principal, mapping)
+        if compiled_mapping is None:
             async with self._pool.turn(principal):
-                known = self._known(principal, stored)  # another call may have compiled it while this one waited
-                if known is None:
-                    return await self._compile_stored(principal, stored)
-        return self._keep(principal, stored, known.mapping, known.listed.error)
+                compiled_mapping = self._known(
+                    principal, mapping
+                )  # another call may have compiled it while this one waited
+                if compiled_mapping is None:
+                    return await self._compile_stored(principal, mapping)
+        return self._keep(principal, mapping, compiled_mapping.mapping, compiled_mapping.listed.error)
 
-    def _known(self, principal: Principal, stored: StoredMapping) -> _FoundMapping | None:
-        known = self._compiled.get((principal.tenant_id, stored.app_id, stored.name))
-        return known if known is not None and known.listed.rules == stored.rules else None
+    def _known(self, principal: Principal, mapping: StoredMapping) -> _FoundMapping | None:
+        compiled_mapping = self._compiled.get((principal.tenant_id, mapping.app_id, mapping.name))
+        return (
+            compiled_mapping
+            if compiled_mapping is not None and compiled_mapping.listed.rules == mapping.rules
+            else None
+        )
 
     async def _compile_stored(self, principal: Principal, stored: StoredMapping) -> _FoundMapping:
         """Compile a stored mapping and cache it. If it does not compile, the error is cached in its place."""

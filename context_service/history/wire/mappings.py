@@ -28,15 +28,15 @@ def rules(message: pb.MappingRules) -> Rules:
 
 def mapping(listed: Listed) -> pb.Mapping:
     """Return the protobuf message of a mapping."""
-    shown = listed.rules
+    rules = listed.rules
     return copied(
         pb.Mapping,
         listed,
         mapping_name=listed.name,
         rules=copied(
             pb.MappingRules,
-            shown,
-            messages=[copied(pb.MessageRule, rule) for rule in shown.messages],
+            rules,
+            messages=[copied(pb.MessageRule, rule) for rule in rules.messages],
         ),
         built_in=not listed.version,
         imported=imported_of(listed.imported_json),

@@ -39,22 +39,24 @@ class Appending:
         self._checkpoints = checkpoints
         self._bodies = bodies
 
-    async def steps(self, window: Window, read: CaughtUp, principal: Principal, *, packed_seq: int | None) -> Window:
+    async def steps(
+        self, window: Window, read_messages: CaughtUp, principal: Principal, *, packed_seq: int | None
+    ) -> Window:
         """Append the steps that were read from the log, and return the window with them.
 
         Args:
             window: The window, before the steps.
-            read: The steps, prepared to be stored.
+            read_messages: The steps, prepared to be stored.
             principal: The caller; it must be allowed to see the window.
             packed_seq: The last message of the log if the window is packed for a model next, or None if it is not.
 
         Raises:
             RowsChanged: another call has written to the window.
         """
-        statements = [entry for step in read.steps for entry in step.entries]
+        statements = [entry for step in read_messages.steps for entry in step.entries]
         stored = await self._views.held_of(window, statements, principal=principal) if statements else []
-        size = sum(MESSAGE_BYTES + sum(len(entry.text) for entry in step.entries) for step in read.steps)
-        blocks, update = await beside_the_loop(RENDERING * size, new_blocks, window, read.steps, stored)
+        size = sum(MESSAGE_BYTES + sum(len(entry.text) for entry in step.entries) for step in read_messages.steps)
+        blocks, update = await beside_the_loop(RENDERING * size, new_blocks, window, read_messages.steps, stored)
 
         async def add(to: Tenant | Transaction) -> bool:
             return await self._views.add(
@@ -63,28 +65,28 @@ class Appending:
                 blocks,
                 entries=update.new,
                 ended=update.ended,
-                reached_seq=read.reached_seq,
+                reached_seq=read_messages.reached_seq,
                 packed_seq=packed_seq,
-                speakers=read.speakers,
+                speakers=read_messages.speakers,
             )
 
         async def add_with_checkpoint(transaction: Transaction) -> bool:
             checkpoint = await self._checkpoints.make(transaction, window, reason=BY_STEPS)
             return checkpoint is not None and await add(transaction)
 
-        door = self._log.of(principal, window.context_id)
+        tenant = self._log.of(principal, window.context_id)
         # The checkpoint stores the window before these steps, as the last pack showed it, with its recalled passages.
         is_due = bool(blocks) and 0 < window.config.checkpoint_steps <= window.step_count - window.checkpoint_step
-        if not await (door.transaction(add_with_checkpoint) if is_due else add(door)):
+        if not await (tenant.transaction(add_with_checkpoint) if is_due else add(tenant)):
             raise RowsChanged
         self._bodies.extend_kept(window, blocks, principal)
         return replace(
             window,
-            reached_seq=read.reached_seq,
-            speakers=read.speakers,
+            reached_seq=read_messages.reached_seq,
+            speakers=read_messages.speakers,
             checkpoint_step=window.step_count if is_due else window.checkpoint_step,
             block_count=window.block_count + len(blocks),
-            step_count=window.step_count + len(read.steps),
+            step_count=window.step_count + len(read_messages.steps),
             entry_count=window.entry_count + len(update.new),
         )
 
@@ -95,8 +97,8 @@ class Appending:
             RowsChanged: another call has written to the window.
         """
         window = caught_up.window
-        door = self._log.of(principal, window.context_id)
-        if not await self._views.add(door, window, [block], entries=[], ended={}, reached_seq=window.reached_seq):
+        tenant = self._log.of(principal, window.context_id)
+        if not await self._views.add(tenant, window, [block], entries=[], ended={}, reached_seq=window.reached_seq):
             raise RowsChanged
         return self._bodies.extend(caught_up.body, window, [block], principal)
 
@@ -106,9 +108,9 @@ class Appending:
         If another call has written to the window meanwhile, nothing is appended; the next attempt to pack does it.
         """
         untold = await self._views.untold(window, principal=principal)
-        text = note_of_said([stored.entry for stored in untold])
+        text = note_of_said([stored_entry.entry for stored_entry in untold])
         note = await beside_the_loop(RENDERING * len(text), text_block, NOTE, window.step_count, text, window)
-        ended = {stored.number: 0 for stored in untold if is_told_once(stored.entry)}
+        ended = {stored_entry.number: 0 for stored_entry in untold if is_told_once(stored_entry.entry)}
 
         async def work(transaction: Transaction) -> None:
             if await self._views.add(

@@ -104,21 +104,21 @@ class CatchingUp:
                 continue
             reached_first = snapshot.window.reached_seq if reached_first is None else reached_first
             _check_time(snapshot, reached_first)
-            read = await self._reading.read(snapshot, principal)
-            snapshot = await self._written(snapshot, read, principal, packs=packs)
+            read_messages = await self._reading.read(snapshot, principal)
+            snapshot = await self._written(snapshot, read_messages, principal, packs=packs)
             window = snapshot.window
             high = limits_of(window).high
-            if not read.is_end and await self._views.tokens(window, principal=principal) <= high:
+            if not read_messages.is_end and await self._views.tokens(window, principal=principal) <= high:
                 continue
             caught_up = CaughtUpWindow(
                 window=window,
                 body=await self._bodies.read(window, principal),
-                waiting=read.steps.waiting if read.steps and read.is_end else None,
+                waiting=read_messages.steps.waiting if read_messages.steps and read_messages.is_end else None,
                 last_seq=snapshot.last_seq,
                 packed_seq=snapshot.packed_seq,
                 idle_s=snapshot.idle_s,
             )
-            if read.is_end:
+            if read_messages.is_end:
                 return caught_up
             await self._fold_on_the_way(caught_up, principal)
 
@@ -138,13 +138,13 @@ class CatchingUp:
         return snapshot
 
     async def _written(
-        self, snapshot: WindowSnapshot, read: ReadMessages, principal: Principal, *, packs: bool
+        self, snapshot: WindowSnapshot, read_messages: ReadMessages, principal: Principal, *, packs: bool
     ) -> WindowSnapshot:
         """Append the steps that were read, and return the snapshot of the window with them."""
-        window, last_seq, steps = snapshot.window, snapshot.last_seq, read.steps
+        window, last_seq, steps = snapshot.window, snapshot.last_seq, read_messages.steps
         if steps is None or steps.reached_seq == window.reached_seq:
             return snapshot
-        is_packed = packs and read.is_end and not steps.waiting and not is_cold(snapshot)
+        is_packed = packs and read_messages.is_end and not steps.waiting and not is_cold(snapshot)
         window = await self._appending.steps(window, steps, principal, packed_seq=last_seq if is_packed else None)
         if is_packed:
             return snapshot._replace(window=window, packed_seq=last_seq, idle_s=0.0)
@@ -153,9 +153,9 @@ class CatchingUp:
     async def _fold_on_the_way(self, caught_up: CaughtUpWindow, principal: Principal) -> None:
         """Fold a window that has not read all of its log yet. If another call wrote to it, the next round sees that."""
         with suppress(RowsChanged):
-            planned = await self._planning.plan(caught_up, principal, cuts=False)
-            if planned.fold.changes:
-                await self._folding.write(planned, "high_mark", principal)
+            planned_fold = await self._planning.plan(caught_up, principal, cuts=False)
+            if planned_fold.fold.changes:
+                await self._folding.write(planned_fold, "high_mark", principal)
 
 
 def _check_time(snapshot: WindowSnapshot, reached_first: int) -> None:

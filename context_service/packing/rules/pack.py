@@ -93,7 +93,7 @@ class Packing:
         *,
         principal: Principal,
         recalls: bool = True,
-        known: Prefix = _NO_PREFIX,
+        prefix: Prefix = _NO_PREFIX,
         request: RecallRequest | None = None,
     ) -> Pack:
         """Return the messages for the next call of the model.
@@ -104,7 +104,7 @@ class Packing:
             window_id: The window to pack.
             principal: The caller; it must be allowed to see the window.
             recalls: Append recalled passages if the last step calls for them.
-            known: The first bytes of the last pack. The answer leaves them out if this pack begins with them.
+            prefix: The first bytes of the last pack. The answer leaves them out if this pack begins with them.
             request: A recall that the caller wants even if the last step calls for none. It is done once.
 
         Raises:
@@ -121,13 +121,13 @@ class Packing:
         key = principal.tenant_id, window_id
         with self._telemetry.refusals():
             async with self._writer_locks.hold(key):  # another replica may still write: `until_written` retries then
-                attempt = partial(self._attempt, window_id, principal, recalls=recalls, known=known, request=request)
+                attempt = partial(self._attempt, window_id, principal, recalls=recalls, prefix=prefix, request=request)
                 pack = await until_written(attempt, what="the window")
         self._telemetry.packed(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
         return pack
 
     async def _attempt(
-        self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix, request: RecallRequest | None
+        self, window_id: UUID, principal: Principal, *, recalls: bool, prefix: Prefix, request: RecallRequest | None
     ) -> Pack:
         """Pack a window, unless it must first be folded, or a note must be appended to it.
 
@@ -144,7 +144,7 @@ class Packing:
             await self._rows.packed(caught_up.window, last_seq=caught_up.last_seq, principal=principal)
         if recalls and (block := await self._recalling.block(caught_up, principal, request)):
             caught_up = replace(caught_up, body=await self._appending.block(caught_up, block, principal))
-        pack = await beside_the_loop(HASHING * len(caught_up.body.body), pack_of, caught_up, known)
+        pack = await beside_the_loop(HASHING * len(caught_up.body.body), pack_of, caught_up, prefix)
         if notice := notice_for(caught_up, pack):
             await self._appending.block(caught_up, notice, principal)
             raise RowsChanged
@@ -164,18 +164,18 @@ class Packing:
         if caught_up.tokens > limits_of(window).high:
             if waits_for_notice(caught_up):
                 return caught_up
-            planned = await self._prepared_by_model(caught_up, principal)
-            planned = planned or await self._planning.plan(caught_up, principal)
-            caught_up = planned.caught_up  # the plan has taken the token factor of the newest bills
+            planned_fold = await self._prepared_by_model(caught_up, principal)
+            planned_fold = planned_fold or await self._planning.plan(caught_up, principal)
+            caught_up = planned_fold.caught_up  # the plan has taken the token factor of the newest bills
             if caught_up.tokens > limits_of(caught_up.window).high:
-                _check_room(planned)
-                if planned.fold.changes:
-                    await self._folding.write(planned, "high_mark", principal)
+                _check_room(planned_fold)
+                if planned_fold.fold.changes:
+                    await self._folding.write(planned_fold, "high_mark", principal)
                     raise RowsChanged
         elif not caught_up.waiting and is_cold(caught_up) and caught_up.tokens > half_way(window):
-            planned = await self._planning.plan(caught_up, principal)
-            if planned.saved_share >= _SAVED_SHARE_MIN:
-                await self._folding.write(planned, "cache_cold", principal)
+            planned_fold = await self._planning.plan(caught_up, principal)
+            if planned_fold.saved_share >= _SAVED_SHARE_MIN:
+                await self._folding.write(planned_fold, "cache_cold", principal)
                 raise RowsChanged
         return caught_up
 
@@ -188,18 +188,18 @@ class Packing:
         fold, epoch = await self._views.prepared(caught_up.window, principal=principal)
         if fold is None or epoch != caught_up.window.epoch or all(one.method == BY_RULES for one in fold.made):
             return None
-        planned = await self._planning.plan(caught_up, principal, fold)
-        return planned if planned.tokens <= limits_of(planned.caught_up.window).high else None
+        planned_fold = await self._planning.plan(caught_up, principal, fold)
+        return planned_fold if planned_fold.tokens <= limits_of(planned_fold.caught_up.window).high else None
 
 
-def _check_room(planned: PlannedFold) -> None:
+def _check_room(planned_fold: PlannedFold) -> None:
     """Refuse a pack that is larger than the limit of the window even after a fold.
 
     Raises:
         BudgetTooSmall: the pack is larger than the limit.
     """
-    window = planned.caught_up.window
-    tokens = planned.tokens if planned.fold.changes else planned.caught_up.tokens
+    window = planned_fold.caught_up.window
+    tokens = planned_fold.tokens if planned_fold.fold.changes else planned_fold.caught_up.tokens
     if tokens > window.counted_limit:
         least = calibrated(tokens, window.token_factor)
         raise BudgetTooSmall(

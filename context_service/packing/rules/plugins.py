@@ -125,18 +125,23 @@ class Extracting:
 
     async def entries(self, messages: Sequence[Message]) -> Mapping[int, Sequence[Entry]] | None:
         """Return the entries that messages make, by the messages' `seq`; None if the built-in rules must read them."""
-        said = [(message.seq, spoken) for message in messages for spoken in said_in(message) if not spoken.is_data]
-        given = [ExtractorText(one.role, one.text, one.is_error) for _, one in said]
+        spoken_texts = [
+            (message.seq, spoken_text)
+            for message in messages
+            for spoken_text in said_in(message)
+            if not spoken_text.is_data
+        ]
+        texts = [ExtractorText(one.role, one.text, one.is_error) for _, one in spoken_texts]
 
         def checked(answer: Any) -> Mapping[int, Sequence[Entry]]:
-            found: dict[int, list[Entry]] = {}
-            for (seq, one), several in zip(said, answer, strict=True):
-                made = [_entry(entry, one.role, one.text, ref_of(seq, one.part), seq) for entry in several]
-                found.setdefault(seq, []).extend([entry for entry in made if entry][:_FOUND_MAX])
-            return found
+            by_seq: dict[int, list[Entry]] = {}
+            for (seq, one), several in zip(spoken_texts, answer, strict=True):
+                entries = [_entry(entry, one.role, one.text, ref_of(seq, one.part), seq) for entry in several]
+                by_seq.setdefault(seq, []).extend([entry for entry in entries if entry][:_FOUND_MAX])
+            return by_seq
 
         with suppress(Unusable):
-            return await self._extractor(checked, given)
+            return await self._extractor(checked, texts)
         return None
 
 
@@ -217,7 +222,7 @@ class Middleware:
     def __init__(self, decide: Awaited) -> None:
         self._decide = decide
 
-    async def decided(self, packed: Packed) -> Decided:
+    async def decided(self, pack: Packed) -> Decided:
         """Return the decision about a pack. If the answer of the middleware is unusable, the pack is left as it is."""
 
         def checked(answer: Any) -> Decided:
@@ -230,7 +235,7 @@ class Middleware:
             return Decided(_plain(veto), {_plain(key): _plain(one) for key, one in annotations.items()}, _plain(note))
 
         with suppress(Unusable):
-            return await self._decide(checked, packed)
+            return await self._decide(checked, pack)
         return Decided()
 
 

@@ -18,15 +18,15 @@ async def prefetched(
     recalling: Recalling,
     window: Window,
     out_of_view: Filter,
-    known: Sequence[RecalledItem],
+    items: Sequence[RecalledItem],
     principal: Principal,
 ) -> Recalled:
-    """Recall passages about the things that goals and the last steps name, without passages of messages in `known`."""
+    """Recall passages about the things that goals and the last steps name, without passages of messages in `items`."""
     goals, steps = await views.at_hand(window, count=prefetch.STEPS, principal=principal)
     names = await beside_the_loop(sum(map(len, goals)), prefetch.at_hand, goals, steps)
     tokens_max = min(prefetch.TOKENS_MAX, window.counted_limit // prefetch.TOKENS_SHARE)
     if not names or not tokens_max:
         return NOTHING_RECALLED
-    others = replace(out_of_view, left_out=(*out_of_view.left_out, *((item.seq, item.seq) for item in known)))
+    others = replace(out_of_view, left_out=(*out_of_view.left_out, *((item.seq, item.seq) for item in items)))
     query = RecallQuery(text=" ".join(names), tokens_max=tokens_max, which=others)
     return await recalling.recall(window.context_id, query, principal=principal)

@@ -53,7 +53,7 @@ class Rebuilding:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if not locked or locked.retracted_count != window.retracted_count:
                 return False
-            pins = [stored.entry for stored in await self._views.kept_pins(transaction, locked)]
+            pins = [stored_entry.entry for stored_entry in await self._views.kept_pins(transaction, locked)]
             size = sum(len(pin.text) for pin in pins)
             front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
             retracted_count, place = await self._views.retracted(transaction, locked)

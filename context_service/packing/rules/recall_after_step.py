@@ -90,13 +90,13 @@ class StepRecalling:
         return [message for message in messages or [] if message.seq not in window.left_out]
 
     async def _with_prefetched(
-        self, window: Window, out_of_view: Filter, items: list[RecalledItem], shown: str, principal: Principal
+        self, window: Window, out_of_view: Filter, items: list[RecalledItem], text: str, principal: Principal
     ) -> tuple[list[RecalledItem], str]:
         """Return recalled items and their text, followed by the items and the text of a prefetch."""
         from context_service.packing.rules.prefetch import prefetched
 
         more = await prefetched(self._views, self._recalling, window, out_of_view, items, principal)
-        texts = filter(None, [shown, more.prompt_text if more.items else ""])
+        texts = filter(None, [text, more.prompt_text if more.items else ""])
         return [*items, *more.items], "\n\n".join(texts)
 
 

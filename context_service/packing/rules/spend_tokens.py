@@ -24,22 +24,22 @@ async def spend_tokens(rows: WindowRows, log: Log, pack: Pack, principal: Princi
         TokensSpent: with this pack the window, or its run, would exceed its limit of tokens.
     """
     window, tokens = pack.window, pack.zones.all
-    counted = 0 if pack.is_waiting else tokens
+    counted_tokens = 0 if pack.is_waiting else tokens
 
     async def work(transaction: Transaction) -> SpentTokens | None:
-        return await rows.spend(transaction, window, counted, last_seq=pack.last_seq)
+        return await rows.spend(transaction, window, counted_tokens, last_seq=pack.last_seq)
 
-    spent = await log.of(principal, window.context_id).transaction(work)
-    if spent is None:
+    budget = await log.of(principal, window.context_id).transaction(work)
+    if budget is None:
         return pack
-    if spent.is_over:
+    if budget.is_over:
         raise TokensSpent(
-            f"packs may have {spent.tokens_max} tokens together; so far they have {spent.tokens}, and this one "
+            f"packs may have {budget.tokens_max} tokens together; so far they have {budget.tokens}, and this one "
             f"has {tokens}",
-            spent_tokens=spent.tokens,
+            spent_tokens=budget.tokens,
             tokens=tokens,
-            max_total_tokens=spent.tokens_max,
+            max_total_tokens=budget.tokens_max,
         )
     next_tokens = min(2 * tokens, window.token_limit)  # the next pack may have a long result
-    wraps_up = spent.tokens >= WRAP_UP_SHARE * spent.tokens_max or spent.tokens + next_tokens > spent.tokens_max
+    wraps_up = budget.tokens >= WRAP_UP_SHARE * budget.tokens_max or budget.tokens + next_tokens > budget.tokens_max
     return replace(pack, wraps_up=wraps_up)

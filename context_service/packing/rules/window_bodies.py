@@ -59,9 +59,9 @@ class WindowBodies:
 
     def extend_kept(self, window: Window, blocks: Sequence[NewBlock], principal: Principal) -> None:
         """Add blocks that were just written to the cached body of a window, if it has all earlier blocks."""
-        kept = self._cache.get((principal.tenant_id, window.window_id), window)
-        if kept and kept.block_count == window.block_count:
-            self.extend(kept, window, blocks, principal)
+        body = self._cache.get((principal.tenant_id, window.window_id), window)
+        if body and body.block_count == window.block_count:
+            self.extend(body, window, blocks, principal)
 
     def forget(self, window_id: UUID, principal: Principal) -> None:
         """Drop the cached body of a window."""

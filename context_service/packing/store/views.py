@@ -134,7 +134,7 @@ class ViewRows:
 
     async def add(
         self,
-        door: Tenant | Transaction,
+        connection: Tenant | Transaction,
         window: Window,
         blocks: Sequence[NewBlock],
         *,
@@ -148,7 +148,7 @@ class ViewRows:
         """Append blocks to a window, with their changes of the state and the last message that it has read.
 
         Args:
-            door: The connection for the window, or a transaction that holds its lock.
+            connection: The connection for the window, or a transaction that holds its lock.
             window: The window as the caller read it. If it changed meanwhile, nothing is written.
             blocks: The blocks, in their order.
             entries: New entries; their numbers follow those of the window.
@@ -163,7 +163,7 @@ class ViewRows:
         """
         size = sum(_ROW_BYTES + len(block.said) + sum(len(piece.json) for piece in block.pieces) for block in blocks)
         columns = await beside_the_loop(_WRITING * size, _columns, blocks)
-        written = await door.query(
+        rows = await connection.query(
             _ADD,
             {
                 "window_id": window.window_id,
@@ -193,7 +193,7 @@ class ViewRows:
                 "source": source,
             },
         )
-        return bool(written)
+        return bool(rows)
 
     async def held_of(
         self, window: Window, entries: Sequence[Entry], *, principal: Principal, without_key: Collection[str] = ()
@@ -206,43 +206,43 @@ class ViewRows:
             principal: The caller; it must be allowed to see the window.
             without_key: Sections whose entries are all returned, because a removal names a text and no key.
         """
-        door = self._log.of(principal, window.context_id)
+        tenant = self._log.of(principal, window.context_id)
         whole = {name for entry in entries for name in _CHANGED_BY.get(entry.section, ())}
         places = [(entry.section, entry.key) for entry in entries]
         places += [(REMOVED, " ".join(place_of(entry))) for entry in entries]
-        named = {
+        parameters = {
             "window_id": window.window_id,
             "sections": TextArray([section for section, _ in places]),
             "keys": TextArray([key for _, key in places]),
             "whole": TextArray(whole.union(without_key)),
         }
-        rows = await door.query(_HELD_OF, named)
+        rows = await tenant.query(_HELD_OF, parameters)
         return sorted(map(_held, rows), key=lambda one: one.number)
 
     async def held(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
         """Return the current entries of a window, in the order of the log."""
-        door = self._log.of(principal, window.context_id)
-        named = {"window_id": window.window_id, "whole": TextArray(WHOLE)}
-        rows = await door.query(_HELD, named)
+        tenant = self._log.of(principal, window.context_id)
+        parameters = {"window_id": window.window_id, "whole": TextArray(WHOLE)}
+        rows = await tenant.query(_HELD, parameters)
         return await beside_the_loop(_ROW_BYTES * len(rows), _all_held, rows)
 
     async def superseded(
         self, window: Window, seqs: Collection[int], *, principal: Principal
     ) -> list[tuple[Entry, Entry | None]]:
         """Return the entries of some messages that no longer hold, each with its replacement or None."""
-        door = self._log.of(principal, window.context_id)
-        ended = list(map(_held, await door.query(_ENDED_OF, (door.tenant_id, window.window_id, list(seqs)))))
+        tenant = self._log.of(principal, window.context_id)
+        ended = list(map(_held, await tenant.query(_ENDED_OF, (tenant.tenant_id, window.window_id, list(seqs)))))
         if not ended:
             return []
         keys = TextArray({entry.entry.key for entry in ended})
-        rows = map(_held, await door.query(_NOW, (door.tenant_id, window.window_id, keys)))
+        rows = map(_held, await tenant.query(_NOW, (tenant.tenant_id, window.window_id, keys)))
         now = {(row.entry.section, row.entry.key): row.entry for row in rows}
         return [(entry.entry, now.get((entry.entry.section, entry.entry.key))) for entry in reversed(ended)]
 
     async def held_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[StoredEntry]:
         """Return the current entries of sections, oldest first."""
-        named = transaction.tenant_id, window.window_id, TextArray(sections)
-        return list(map(_held, await transaction.query(_HELD_IN, named)))
+        parameters = transaction.tenant_id, window.window_id, TextArray(sections)
+        return list(map(_held, await transaction.query(_HELD_IN, parameters)))
 
     async def end(self, transaction: Transaction, window: Window, numbers: Sequence[int]) -> None:
         """End entries, so that they no longer hold."""
@@ -260,13 +260,13 @@ class ViewRows:
 
     async def untold(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
         """Return the entries of callers that no pack has shown to the model yet."""
-        door = self._log.of(principal, window.context_id)
-        return list(map(_held, await door.query(_UNTOLD, (door.tenant_id, window.window_id))))
+        tenant = self._log.of(principal, window.context_id)
+        return list(map(_held, await tenant.query(_UNTOLD, (tenant.tenant_id, window.window_id))))
 
     async def told(self, transaction: Transaction, window: Window) -> None:
         """Remove the mark of `tell_later` from a locked window, because a note now shows callers' changes."""
-        named = {"window_id": window.window_id}
-        await transaction.query(_TOLD, named)
+        parameters = {"window_id": window.window_id}
+        await transaction.query(_TOLD, parameters)
 
     async def change_head(self, transaction: Transaction, window: Window) -> None:
         """Write the system prompt, the tools and the goal of a locked window."""
@@ -288,16 +288,16 @@ class ViewRows:
         See `packing.pure.steps.forms`: the later form has speakers' names, or has no reasoning.
         """
         roles = TextArray(["", *shared_roles(window.speakers)])
-        named = {"context_id": window.context_id, "window_id": window.window_id, "roles": roles}
-        await transaction.query(_RENEW, named)
+        parameters = {"context_id": window.context_id, "window_id": window.window_id, "roles": roles}
+        await transaction.query(_RENEW, parameters)
 
     async def change_pins(
         self, transaction: Transaction, window: Window, pieces: Sequence[Rendered], tokens: int
     ) -> None:
         """Write the rendered pins of a locked window."""
         await self.renew(transaction, window)
-        named = {"window_id": window.window_id}
-        await transaction.query(_CHANGE_PINS, {**named, "pieces": pieces_json(pieces), "tokens": tokens})
+        parameters = {"window_id": window.window_id}
+        await transaction.query(_CHANGE_PINS, {**parameters, "pieces": pieces_json(pieces), "tokens": tokens})
 
     async def shown(self, window: Window, *, principal: Principal, number_from: int = 0) -> ShownView | None:
         """Return the parts that a window shows, or None if the window is gone.
@@ -307,9 +307,9 @@ class ViewRows:
             principal: The caller; it must be allowed to see the window.
             number_from: The first block to return. Summaries are returned only if this is 0.
         """
-        door = self._log.of(principal, window.context_id)
-        named = {"context_id": window.context_id, "window_id": window.window_id, "number_from": number_from}
-        first, *rows = await door.query(_SEEN, named) or [None]
+        tenant = self._log.of(principal, window.context_id)
+        parameters = {"context_id": window.context_id, "window_id": window.window_id, "number_from": number_from}
+        first, *rows = await tenant.query(_SEEN, parameters) or [None]
         if first is None:
             return None
         parts = await beside_the_loop(_ROW_BYTES * len(rows), _parts, rows)
@@ -317,15 +317,15 @@ class ViewRows:
 
     async def tokens(self, window: Window, *, principal: Principal) -> int:
         """Return the tokens of all parts that a model sees, without head and state."""
-        door = self._log.of(principal, window.context_id)
-        (row,) = await door.query(_TOKENS, {"window_id": window.window_id})
+        tenant = self._log.of(principal, window.context_id)
+        (row,) = await tenant.query(_TOKENS, {"window_id": window.window_id})
         tokens: int = row.tokens
         return tokens
 
     async def tokens_in(self, transaction: Transaction, window: Window) -> int:
         """Do the same as `tokens` for a locked window, within the transaction that holds the lock."""
-        named = {"window_id": window.window_id}
-        (row,) = await transaction.query(_TOKENS, named)
+        parameters = {"window_id": window.window_id}
+        (row,) = await transaction.query(_TOKENS, parameters)
         tokens: int = row.tokens
         return tokens
 
@@ -338,21 +338,21 @@ class ViewRows:
             with_units: Read the units, names, tools and texts, too. A prepared fold does not need them, because its
                 lines are chosen already.
         """
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_BLOCKS if with_units else _SIZES, (door.tenant_id, window.window_id))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_BLOCKS if with_units else _SIZES, (tenant.tenant_id, window.window_id))
         size = sum(_ROW_BYTES + len(row.units) + len(row.said) for row in rows)
         return await beside_the_loop(size, _standings, rows)
 
     async def summaries(self, window: Window, *, principal: Principal) -> list[Summary]:
         """Return the summaries that a pack shows, and the blocks of its conversation, in the order of their steps."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_SUMMARIES, (door.tenant_id, window.window_id))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_SUMMARIES, (tenant.tenant_id, window.window_id))
         return await beside_the_loop(sum(_ROW_BYTES + len(row.kept) for row in rows), _each, _summary, rows)
 
     async def state_text(self, window: Window, *, principal: Principal) -> str:
         """Return the state's text, as the last fold of the window wrote it."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_STATE_TEXT, (door.tenant_id, window.window_id))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_STATE_TEXT, (tenant.tenant_id, window.window_id))
         return rows[0].state_text if rows else ""
 
     async def state_text_in(self, transaction: Transaction, window: Window) -> str:
@@ -363,16 +363,16 @@ class ViewRows:
 
     async def prepare(self, window: Window, fold: Prepared, *, principal: Principal) -> bool:
         """Store a planned fold, in place of an earlier one; return False if the window has changed meanwhile."""
-        door = self._log.of(principal, window.context_id)
+        tenant = self._log.of(principal, window.context_id)
         size = sum(_ROW_BYTES * (1 + len(summary.kept)) for summary in fold.made) + _WORTH_BYTES * len(fold.worth)
-        named = {
+        parameters = {
             "window_id": window.window_id,
             "epoch": window.epoch,
             "retracted_count": window.retracted_count,
             "config": window.config_json,
             "prepared": await beside_the_loop(_WRITING * size, _prepared_text, fold),
         }
-        return bool(await door.query(_PREPARE, named))
+        return bool(await tenant.query(_PREPARE, parameters))
 
     async def prepare_written(
         self,
@@ -394,28 +394,28 @@ class ViewRows:
             extractive_to: The step up to which the model is not asked again; rules write these summaries.
             principal: The caller; it must be allowed to see the window.
         """
-        door = self._log.of(principal, window.context_id)
+        tenant = self._log.of(principal, window.context_id)
         size = sum(_ROW_BYTES * (1 + len(summary.kept)) for summary in fold.made) + _WORTH_BYTES * len(fold.worth)
-        named = {
+        parameters = {
             "window_id": window.window_id,
             "before": await beside_the_loop(_WRITING * size, _prepared_text, before),
             "prepared": await beside_the_loop(_WRITING * size, _prepared_text, fold),
             "failures": failures,
             "extractive_to": extractive_to,
         }
-        rows = await door.query(_PREPARE_WRITTEN, named)
+        rows = await tenant.query(_PREPARE_WRITTEN, parameters)
         return bool(rows and rows[0].is_written)
 
     async def failures_of_model(self, window: Window, *, principal: Principal) -> tuple[int, int]:
         """Return the number of failures of the model in a row, and the step up to which no call asks it."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_FAILURES, (door.tenant_id, window.window_id))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_FAILURES, (tenant.tenant_id, window.window_id))
         return (rows[0].model_failures, rows[0].extractive_to) if rows else (0, 0)
 
     async def prepared(self, window: Window, *, principal: Principal) -> tuple[Prepared | None, int | None]:
         """Return the planned fold, if there is one, and the epoch of the last planned fold, if there was one."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_PREPARED, (door.tenant_id, window.window_id))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_PREPARED, (tenant.tenant_id, window.window_id))
         if not rows or rows[0].prepared_epoch is None:
             return None, None
         text = rows[0].prepared
@@ -424,16 +424,16 @@ class ViewRows:
 
     async def tallies(self, window: Window, *, principal: Principal) -> Tallies:
         """Return the counts of tools and entities over the steps of a window."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_COUNTED, {"window_id": window.window_id})
-        kept = next((row.names for row in rows if row.kind == "window"), "{}")
-        return await beside_the_loop(_size_of(rows), _tallies, kept, rows)
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_COUNTED, {"window_id": window.window_id})
+        stored_names = next((row.names for row in rows if row.kind == "window"), "{}")
+        return await beside_the_loop(_size_of(rows), _tallies, stored_names, rows)
 
     async def at_hand(self, window: Window, *, count: int, principal: Principal) -> tuple[list[str], list[list[str]]]:
         """Return the newest open sub-goals, and the names that the last steps mention: up to `count` of each."""
-        door = self._log.of(principal, window.context_id)
-        named = {"window_id": window.window_id, "count": count}
-        rows = await door.query(_AT_HAND, named)
+        tenant = self._log.of(principal, window.context_id)
+        parameters = {"window_id": window.window_id, "count": count}
+        rows = await tenant.query(_AT_HAND, parameters)
         return [row.text for row in rows if row.text], [orjson.loads(row.names) for row in rows if not row.text]
 
     async def write_fold(
@@ -443,7 +443,7 @@ class ViewRows:
         *,
         masked: Sequence[int],
         removed: Sequence[int],
-        cut: CutStep | None,
+        cut_step: CutStep | None,
         merged: int,
         merged_tokens: int,
         gone: Sequence[Summary],
@@ -458,7 +458,7 @@ class ViewRows:
             window: The window before the fold, but with its new token factor.
             masked: The numbers of the blocks that are masked from now on.
             removed: The numbers of the blocks that are no longer shown.
-            cut: The newest step, if the fold cuts it.
+            cut_step: The newest step, if the fold cuts it.
             merged: The number of steps that summaries stand for after the fold.
             merged_tokens: The tokens that these steps had as blocks.
             gone: The summaries that new ones replace.
@@ -467,7 +467,7 @@ class ViewRows:
             receipt: The receipt, which explains the fold.
         """
         tenant_id, window_id = transaction.tenant_id, window.window_id
-        named = {"tenant_id": tenant_id, "window_id": window_id}
+        parameters = {"tenant_id": tenant_id, "window_id": window_id}
         await self.renew(transaction, window)
         if masked:
             await transaction.query(_MASK, (window.epoch + 1, tenant_id, window_id, list(masked)))
@@ -476,9 +476,9 @@ class ViewRows:
             (kept,) = await transaction.query(_TALLIES, (tenant_id, window_id))
             tallies = await beside_the_loop(_size_of(rows), _tallies, kept.tallies, rows)
             await transaction.query(_KEEP_TALLIES, (stored_tallies(tallies), tenant_id, window_id))
-        if cut:
-            named_cut = {"number": cut.number, "pieces": pieces_json(cut.pieces), "tokens": cut.tokens}
-            await transaction.query(_CUT, named | named_cut | {"epoch": window.epoch + 1, "renderer": RENDERER})
+        if cut_step:
+            named_cut = {"number": cut_step.number, "pieces": pieces_json(cut_step.pieces), "tokens": cut_step.tokens}
+            await transaction.query(_CUT, parameters | named_cut | {"epoch": window.epoch + 1, "renderer": RENDERER})
         if gone:
             places = [old.step_from for old in gone], [old.level for old in gone]
             await transaction.query(_OUT_OF_VIEW, (window.epoch + 1, tenant_id, window_id, *places))
@@ -497,12 +497,12 @@ class ViewRows:
                 "methods": TextArray([summary.method for summary in summaries]),
                 "verdicts": TextArray([summary.verdict for summary in summaries]),
             }
-            await transaction.query(_ADD_SUMMARIES, {**named, **columns})
+            await transaction.query(_ADD_SUMMARIES, {**parameters, **columns})
         text, pieces, tokens = state
         await transaction.query(
             _FOLDED,
             {
-                **named,
+                **parameters,
                 "merged": merged,
                 "merged_tokens": merged_tokens,
                 "state_text": text,
@@ -530,8 +530,8 @@ class ViewRows:
 
     async def receipts(self, window: Window, *, principal: Principal, before: int | None, count: int) -> list[Receipt]:
         """Return the receipts of a window before an epoch, newest first."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_RECEIPTS, (door.tenant_id, window.window_id, before, before, count))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_RECEIPTS, (tenant.tenant_id, window.window_id, before, before, count))
         return await beside_the_loop(_size_of_receipts(rows), _each, _receipt, rows)
 
     async def receipt(self, transaction: Transaction, window: Window, epoch: int) -> Receipt:
@@ -543,8 +543,10 @@ class ViewRows:
         self, window: Window, *, principal: Principal, epoch_after: int, count: int
     ) -> list[Receipt]:
         """Return the receipts of a window after an epoch, up to its own epoch, oldest first."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_RECEIPTS_FROM, (door.tenant_id, window.window_id, epoch_after, window.epoch, count))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(
+            _RECEIPTS_FROM, (tenant.tenant_id, window.window_id, epoch_after, window.epoch, count)
+        )
         return await beside_the_loop(_size_of_receipts(rows), _each, _receipt, rows)
 
     async def held_from(
@@ -554,15 +556,15 @@ class ViewRows:
 
         Entries that are newer than the window as the caller read it are left out.
         """
-        door = self._log.of(principal, window.context_id)
-        named = door.tenant_id, window.window_id, number_from, window.entry_count, count
-        rows = await door.query(_HELD_FROM, named)
+        tenant = self._log.of(principal, window.context_id)
+        parameters = tenant.tenant_id, window.window_id, number_from, window.entry_count, count
+        rows = await tenant.query(_HELD_FROM, parameters)
         return await beside_the_loop(_ROW_BYTES * len(rows), _each, _held, rows)
 
     async def kept_pins(self, transaction: Transaction, window: Window) -> list[StoredEntry]:
         """Delete the pins of retracted messages in a locked window, and return the remaining pins."""
-        named = {"context_id": window.context_id, "window_id": window.window_id}
-        await transaction.query(_FORGET_PINS, named)
+        parameters = {"context_id": window.context_id, "window_id": window.window_id}
+        await transaction.query(_FORGET_PINS, parameters)
         return await self.held_in(transaction, window, [PIN])
 
     async def retracted(self, transaction: Transaction, window: Window) -> tuple[int, Rewound | None]:
@@ -571,8 +573,8 @@ class ViewRows:
         The place is None if the window must read its log again from the beginning, and if the count is unchanged.
         """
         key = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
-        named = {**key, "context_id": window.context_id, "known": window.retracted_count}
-        (since,) = await transaction.query(_RETRACTED_SINCE, named)
+        parameters = {**key, "context_id": window.context_id, "known": window.retracted_count}
+        (since,) = await transaction.query(_RETRACTED_SINCE, parameters)
         (folded,) = await transaction.query(_FOLDED_TO, key)
         count: int = since.retracted
         if folded.is_unknown or since.count == 0 or since.count != count - window.retracted_count:
@@ -608,9 +610,9 @@ class ViewRows:
             tokens: The tokens of the remaining pins.
         """
         await self.renew(transaction, window)
-        named: dict[str, Any] = {"window_id": window.window_id}
-        named |= {"pieces": pieces_json(pins), "tokens": tokens, "retracted_count": retracted_count}
-        await transaction.query(_REWIND if place else _BEGIN_ANEW, named | (place._asdict() if place else {}))
+        parameters: dict[str, Any] = {"window_id": window.window_id}
+        parameters |= {"pieces": pieces_json(pins), "tokens": tokens, "retracted_count": retracted_count}
+        await transaction.query(_REWIND if place else _BEGIN_ANEW, parameters | (place._asdict() if place else {}))
 
 
 def _parts(rows: Sequence[Row]) -> list[ViewPart]:
@@ -641,13 +643,13 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
     }
 
 
-def _each(parsed: Callable[[Row], _T], rows: Sequence[Row]) -> list[_T]:
+def _each(parse: Callable[[Row], _T], rows: Sequence[Row]) -> list[_T]:
     """Parse each row. A function of its own, so that it can run off the event loop."""
-    made = []
+    results = []
     for row in rows:
         check_wanted()
-        made.append(parsed(row))
-    return made
+        results.append(parse(row))
+    return results
 
 
 def _size_of_account(account: FoldAccount) -> int:
@@ -732,27 +734,28 @@ def _kept(rows: Sequence[Sequence[Any]]) -> tuple[Scored, ...]:
 
 def _prepared_text(fold: Prepared) -> str:
     """Return a prepared fold as JSON, in which it is stored; `_prepared_of` parses it."""
-    said = {field.name: getattr(fold, field.name) for field in fields(fold)}
-    said["made"] = [
-        {field.name: getattr(made, field.name) for field in fields(made)} | {"kept": list(map(_scored_row, made.kept))}
-        for made in fold.made
+    parameters = {field.name: getattr(fold, field.name) for field in fields(fold)}
+    parameters["made"] = [
+        {field.name: getattr(summary, field.name) for field in fields(summary)}
+        | {"kept": list(map(_scored_row, summary.kept))}
+        for summary in fold.made
     ]
-    return _json(said)
+    return _json(parameters)
 
 
 def _prepared_of(text: str) -> Prepared:
     """Parse a prepared fold that `_prepared_text` wrote."""
-    said = orjson.loads(text)
-    said["gone"] = [(level, step_from) for level, step_from in said["gone"]]
-    said["entries"] = [Entry(**entry) for entry in said.get("entries", ())]
-    said["worth"] = [(worth, is_shown) for worth, is_shown in said["worth"]]
-    said["made"] = [Summary(**made | {"kept": _kept(made["kept"])}) for made in said["made"]]
-    return Prepared(**said)
+    fields = orjson.loads(text)
+    fields["gone"] = [(level, step_from) for level, step_from in fields["gone"]]
+    fields["entries"] = [Entry(**entry) for entry in fields.get("entries", ())]
+    fields["worth"] = [(worth, is_shown) for worth, is_shown in fields["worth"]]
+    fields["made"] = [Summary(**summary | {"kept": _kept(summary["kept"])}) for summary in fields["made"]]
+    return Prepared(**fields)
 
 
-def _account(said: dict[str, Any]) -> FoldAccount:
+def _account(fields: dict[str, Any]) -> FoldAccount:
     lists = {"summaries": FoldSummary, "state_added": StateChange, "state_removed": StateChange}
-    return FoldAccount(**said | {name: [of(**item) for item in said.get(name, ())] for name, of in lists.items()})
+    return FoldAccount(**fields | {name: [of(**item) for item in fields.get(name, ())] for name, of in lists.items()})
 
 
 def _receipt(row: Row) -> Receipt:

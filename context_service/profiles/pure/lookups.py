@@ -63,18 +63,18 @@ class Learned(NamedTuple):
         return bool(self.lines or self.results)
 
 
-def folded(before: View, done: Fold, tools: Iterable[Iterable[str]], profile: Profile) -> Counts:
+def folded(before: View, fold: Fold, tools: Iterable[Iterable[str]], profile: Profile) -> Counts:
     """Count the lines and results that a fold removes from view.
 
     Args:
         before: The window before the fold.
-        done: The fold, with the blocks that it merges and masks.
+        fold: The fold, with the blocks that it merges and masks.
         tools: For each step that the fold masks, the names of the tools that it called.
         profile: The compression profile of the window.
     """
     lines: dict[str, Count] = {}
     for block in before.blocks:
-        for unit in block.units if block.number in done.merged else ():
+        for unit in block.units if block.number in fold.merged else ():
             lines[unit.kind] = lines.get(unit.kind, Count()).plus(Count(seen=1))
     results: dict[str, Count] = {}
     for names in tools:
@@ -126,41 +126,41 @@ def applied(profile: Profile, what: Learned) -> Profile:
     )
 
 
-def counts_of(said: Mapping[str, Any]) -> Counts:
+def counts_of(fields: Mapping[str, Any]) -> Counts:
     """Return the counts that `stored` wrote."""
     return Counts(
-        **{name: {kind: Count(*one) for kind, one in said.get(name, {}).items()} for name in ("lines", "results")}
+        **{name: {kind: Count(*one) for kind, one in fields.get(name, {}).items()} for name in ("lines", "results")}
     )
 
 
-def learned_of(said: Mapping[str, Any]) -> Learned:
+def learned_of(fields: Mapping[str, Any]) -> Learned:
     """Return `Learned` from its stored form.
 
     Factors are cut to the range that `BOUND` allows, because an imported archive may have any numbers.
     """
     lines, results = (
-        {kind: min(max(float(factor), 1 - BOUND), 1 + BOUND) for kind, factor in said.get(name, {}).items()}
+        {kind: min(max(float(factor), 1 - BOUND), 1 + BOUND) for kind, factor in fields.get(name, {}).items()}
         for name in Learned._fields
     )
     return Learned(lines, results)
 
 
-def check_learned(said: object) -> None:
+def check_learned(value: object) -> None:
     """Check a stored `Learned`.
 
     Raises:
         ValueError: the document does not have the stored form.
     """
-    _check(said, lambda factor: type(factor) in (int, float))
+    _check(value, lambda factor: type(factor) in (int, float))
 
 
-def check_counts(said: object) -> None:
+def check_counts(value: object) -> None:
     """Check stored counts.
 
     Raises:
         ValueError: the document does not have the form that `stored` writes.
     """
-    _check(said, lambda one: isinstance(one, list) and len(one) == len(Count._fields) and all(map(_is_count, one)))
+    _check(value, lambda one: isinstance(one, list) and len(one) == len(Count._fields) and all(map(_is_count, one)))
 
 
 def _is_count(one: object) -> bool:
@@ -168,15 +168,15 @@ def _is_count(one: object) -> bool:
     return type(one) is int and 0 <= one <= _COUNT_MAX
 
 
-def _check(said: object, is_good: Callable[[object], bool]) -> None:
+def _check(value: object, is_good: Callable[[object], bool]) -> None:
     """Check that a document has only lines and results, and that each of their values passes `is_good`.
 
     Raises:
         ValueError: the document has another form.
     """
-    if not isinstance(said, dict) or not said.keys() <= set(Learned._fields):
+    if not isinstance(value, dict) or not value.keys() <= set(Learned._fields):
         raise ValueError("it must be an object with only lines and results")
-    for name, kinds in said.items():
+    for name, kinds in value.items():
         if not isinstance(kinds, dict):
             raise ValueError(f"{name} must be an object")
         for kind, one in kinds.items():

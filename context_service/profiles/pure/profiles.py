@@ -110,7 +110,7 @@ class Pattern:
 
     def spans(self, data: bytes, *, count_max: int) -> list[tuple[int, int]]:
         """Return the positions of the first matches in a UTF-8 text."""
-        return [found.span() for found in islice(self._compiled.finditer(data), count_max)]
+        return [match.span() for match in islice(self._compiled.finditer(data), count_max)]
 
     def without(self, data: bytes) -> bytes:
         """Return a UTF-8 text with each match replaced by `…`."""
@@ -125,12 +125,15 @@ class Pattern:
         """
         groups: list[dict[str, str]] = []
         at = 0
-        while len(groups) < count_max and (found := self._compiled.search(data, at)):
-            named = {name: number for name, number in self._names.items() if found[number]}
+        while len(groups) < count_max and (match := self._compiled.search(data, at)):
+            numbers_by_name = {name: number for name, number in self._names.items() if match[number]}
             groups.append(
-                {name.rstrip("0123456789"): found[number].decode(errors="replace") for name, number in named.items()}
+                {
+                    name.rstrip("0123456789"): match[number].decode(errors="replace")
+                    for name, number in numbers_by_name.items()
+                }
             )
-            at = max([found.start() + 1, *(found.end(number) for number in named.values() or [0])])
+            at = max([match.start() + 1, *(match.end(number) for number in numbers_by_name.values() or [0])])
         return groups
 
 
@@ -310,19 +313,19 @@ def parsed(name: str, text: str, *, is_own: bool = False) -> Profile:
     """
     try:
         _check_plain(name, text)
-        said = yaml.load(text, _Loader)  # noqa: S506 - a safe one
+        document = yaml.load(text, _Loader)  # noqa: S506 - a safe one
     except (yaml.YAMLError, ValueError) as error:
         if isinstance(error, BadProfile):
             raise
         raise BadProfile(f"{name} is not valid YAML: {error}") from None
-    if not isinstance(said, dict) or not said.keys() <= set(_KEYS):
+    if not isinstance(document, dict) or not document.keys() <= set(_KEYS):
         raise BadProfile(f"{name}: a profile may have only {', '.join(_KEYS)}")
-    base = said.get("extends")
+    base = document.get("extends")
     if base is not None and (base == name or base not in profile_names()):
         raise BadProfile(
             f"{name}.extends must be another profile of {', '.join(profile_names())} (got {reprlib.repr(base)})"
         )
-    return _Reading(name, said, profile(base) if base else None, is_own=is_own).profile()
+    return _Reading(name, document, profile(base) if base else None, is_own=is_own).profile()
 
 
 class _Loader(yaml.CSafeLoader):
@@ -360,8 +363,8 @@ def _check_plain(name: str, text: str) -> None:
 class _Reading:
     """A profile while its YAML is read; every error names the place in it."""
 
-    def __init__(self, name: str, said: dict[str, Any], base: Profile | None, *, is_own: bool) -> None:
-        self._name, self._said, self._base, self._is_own = name, said, base, is_own
+    def __init__(self, name: str, fields: dict[str, Any], base: Profile | None, *, is_own: bool) -> None:
+        self._name, self._said, self._base, self._is_own = name, fields, base, is_own
         self._patterns, self._size = 0, 0
         self._words: dict[str, str] = {}
         for word, text in self._mapping("words").items():
@@ -448,15 +451,15 @@ class _Reading:
             )
         return tuple(rules)
 
-    def _state(self, place: str, said: Any) -> StateRule:
+    def _state(self, place: str, value: Any) -> StateRule:
         """Read one rule of the state at `place`.
 
         Raises:
             BadProfile: the rule is malformed, or lets other roles than user and system make a section that only these
                 may.
         """
-        self._check(place, said, {"section", "of", "sentence"}, {"apart_from", "unless", "under"})
-        section, roles = said["section"], self._roles(place, said["of"])
+        self._check(place, value, {"section", "of", "sentence"}, {"apart_from", "unless", "under"})
+        section, roles = value["section"], self._roles(place, value["of"])
         if section not in SECTIONS:
             raise BadProfile(
                 f"{self._name}.{place}.section must be one of {', '.join(SECTIONS)} (got {reprlib.repr(section)})"
@@ -468,45 +471,45 @@ class _Reading:
         return StateRule(
             section=section,
             roles=roles,
-            sentence=self._any_of(f"{place}.sentence", said["sentence"]),
-            apart_from=self._if_said(place, said, "apart_from"),
-            unless=self._if_said(place, said, "unless"),
-            under=self._if_said(place, said, "under"),
+            sentence=self._any_of(f"{place}.sentence", value["sentence"]),
+            apart_from=self._if_said(place, value, "apart_from"),
+            unless=self._if_said(place, value, "unless"),
+            under=self._if_said(place, value, "under"),
         )
 
-    def _if_said(self, place: str, said: dict[str, Any], key: str) -> Pattern | None:
+    def _if_said(self, place: str, fields: dict[str, Any], key: str) -> Pattern | None:
         """Return the pattern of a rule at `key`, or None if the rule does not have it."""
-        return self._any_of(f"{place}.{key}", said[key]) if key in said else None
+        return self._any_of(f"{place}.{key}", fields[key]) if key in fields else None
 
-    def _any_of(self, place: str, said: Any) -> Pattern:
+    def _any_of(self, place: str, value: Any) -> Pattern:
         """Return one pattern made of a text or a list of texts, for letters of any case, with `{words}` filled in."""
-        several = said if isinstance(said, list) else [said]
+        several = value if isinstance(value, list) else [value]
         if not several or len(several) > _RULES_MAX:
             raise BadProfile(f"{self._name}.{place} must be a pattern, or a list of 1 to {_RULES_MAX} patterns")
         pieces = []
         for number, one in enumerate(several):
-            at = f"{place}[{number}]" if isinstance(said, list) else place
+            at = f"{place}[{number}]" if isinstance(value, list) else place
             piece = self._with_words(at, one)
             self._pattern(at, piece)  # compile each pattern by itself, so that an error names the pattern
             pieces.append(f"(?:{piece})")
         return self._pattern(place, "|".join(pieces), any_case=True)
 
-    def _with_words(self, place: str, said: Any) -> str:
+    def _with_words(self, place: str, value: Any) -> str:
         """Return a pattern with each `{word}` replaced by the pattern that the word stands for."""
         chars = 0
 
-        def piece(found: re.Match[str]) -> str:
+        def piece(match: re.Match[str]) -> str:
             nonlocal chars
-            if found[1] not in self._words:
-                raise BadProfile(f"{self._name}.{place} names {found[0]}, which is not in `words`")
-            chars += len(self._words[found[1]])
+            if match[1] not in self._words:
+                raise BadProfile(f"{self._name}.{place} names {match[0]}, which is not in `words`")
+            chars += len(self._words[match[1]])
             if chars > _PATTERN_CHARS_MAX:  # words within words can make a pattern very long
                 raise BadProfile(
                     f"{self._name}.{place} must have at most {_PATTERN_CHARS_MAX:,} characters, its words included"
                 )
-            return f"(?:{self._words[found[1]]})"
+            return f"(?:{self._words[match[1]]})"
 
-        return _WORD.sub(piece, self._text(place, said))
+        return _WORD.sub(piece, self._text(place, value))
 
     def _pattern(self, place: str, text: str, *, any_case: bool = False) -> Pattern:
         """Compile a pattern, and add its size to the size of the profile.
@@ -534,10 +537,10 @@ class _Reading:
         Raises:
             BadProfile: the value is not a list, or too long.
         """
-        said = self._said.get(key, [])
-        if not isinstance(said, list) or len(said) > _RULES_MAX:
+        value = self._said.get(key, [])
+        if not isinstance(value, list) or len(value) > _RULES_MAX:
             raise BadProfile(f"{self._name}.{key} must be a list of up to {_RULES_MAX} rules")
-        return said
+        return value
 
     def _mapping(self, key: str) -> dict[str, Any]:
         """Return the mapping at a key of the profile; it is empty if the profile does not have the key.
@@ -545,43 +548,43 @@ class _Reading:
         Raises:
             BadProfile: the value is not a mapping with texts as keys, or too large.
         """
-        said = self._said.get(key, {})
+        value = self._said.get(key, {})
         if (
-            not isinstance(said, Mapping)
-            or len(said) > _RULES_MAX
-            or not all(isinstance(statement, str) for statement in said)
+            not isinstance(value, Mapping)
+            or len(value) > _RULES_MAX
+            or not all(isinstance(statement, str) for statement in value)
         ):
             raise BadProfile(f"{self._name}.{key} must be a mapping with up to {_RULES_MAX} keys, all of them texts")
-        return dict(said)
+        return dict(value)
 
-    def _check(self, place: str, said: Any, needed: set[str], others: set[str]) -> None:
+    def _check(self, place: str, value: Any, needed: set[str], others: set[str]) -> None:
         """Check that a rule is a mapping with all of the needed keys, and with no keys but these and the others.
 
         Raises:
             BadProfile: the rule has another form.
         """
-        if not isinstance(said, dict) or not needed <= said.keys() <= needed | others:
+        if not isinstance(value, dict) or not needed <= value.keys() <= needed | others:
             must = f"must have {', '.join(sorted(needed))}" if needed else ""
             may = f"may have {', '.join(sorted(others))}" if others else ""
             raise BadProfile(f"{self._name}.{place}: a rule {', and '.join(filter(None, [must, may]))}")
 
-    def _roles(self, place: str, said: Any) -> frozenset[str]:
+    def _roles(self, place: str, value: Any) -> frozenset[str]:
         """Return the roles of a rule, which are the words of a text.
 
         Raises:
             BadProfile: the value is not a text, or a word is not a role.
         """
-        roles = said.split() if isinstance(said, str) else []
+        roles = value.split() if isinstance(value, str) else []
         if not roles or not set(roles) <= set(ROLES):
-            raise BadProfile(f"{self._name}.{place}.of must name only {', '.join(ROLES)} (got {reprlib.repr(said)})")
+            raise BadProfile(f"{self._name}.{place}.of must name only {', '.join(ROLES)} (got {reprlib.repr(value)})")
         return frozenset(roles)
 
-    def _text(self, place: str, said: Any) -> str:
+    def _text(self, place: str, value: Any) -> str:
         """Return a value that must be a text.
 
         Raises:
             BadProfile: the value is not a text, or is empty.
         """
-        if not isinstance(said, str) or not said:
-            raise BadProfile(f"{self._name}.{place} must be a text that is not empty (got {reprlib.repr(said)})")
-        return said
+        if not isinstance(value, str) or not value:
+            raise BadProfile(f"{self._name}.{place} must be a text that is not empty (got {reprlib.repr(value)})")
+        return value

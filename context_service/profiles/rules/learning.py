@@ -65,16 +65,16 @@ class Learning:
         version = await self._rows.version(self._own(principal), kept, app_id)
         return f"{kept.partition('@')[0]}@{version}" if version else kept
 
-    async def folded(self, window: Window, before: View, done: Fold, *, principal: Principal) -> None:
+    async def folded(self, window: Window, before: View, fold: Fold, *, principal: Principal) -> None:
         """Count the lines and results that a fold removed from view, if the window learns."""
         if not window.config.learning or principal.context_id:
             return
         profile = await self._profiles.of(window.profile, principal=principal)
-        masked = sorted(done.masked)
+        masked = sorted(fold.masked)
         tools = await self._rows.tools(window.context_id, window.window_id, masked, principal=principal)
         size = sum(len(name) for names in tools for name in names)
         counts = await self._profiles.beside(
-            profile, principal, _SEARCHING * size, lookups.folded, before, done, tools, profile
+            profile, principal, _SEARCHING * size, lookups.folded, before, fold, tools, profile
         )
         app_id = await self._rows.app_of(window.context_id, principal=principal)
         await self._add(profile.base or window.profile, app_id, counts, principal=principal)
@@ -93,7 +93,7 @@ class Learning:
         def counted() -> Counts:
             return lookups.asked(kinds_in(texts, profile), place.tools, profile)
 
-        size = sum(len(said.text) for said in texts)
+        size = sum(len(text.text) for text in texts)
         counts = await self._profiles.beside(profile, principal, _SEARCHING * size, counted)
         if not counts:
             return
@@ -104,7 +104,7 @@ class Learning:
 
     async def change(
         self,
-        said: str,
+        text: str,
         app_id: str,
         *,
         is_frozen: bool | None,
@@ -115,7 +115,7 @@ class Learning:
         """Freeze, resume or undo the learning of a profile for an app, and return its state.
 
         Args:
-            said: The profile's name, as the caller gives it.
+            text: The profile's name, as the caller gives it.
             app_id: The app of the windows; empty for windows without an app.
             is_frozen: Stop counting and learning, or None to leave it as it is.
             undoes: Delete all counts, so that new windows get the profile as it was registered.
@@ -128,27 +128,27 @@ class Learning:
             PermissionDenied: the caller's key has bounds, such as one context.
             RequestIdReused: the request id was used before, for another request.
         """
-        door = self._database.of(principal)
+        tenant = self._database.of(principal)
         check_text("app_id", app_id, chars_max=APP_CHARS_MAX)
-        check_text("profile", said, chars_max=2 * APP_CHARS_MAX, required=True)
-        kept = await self._profiles.named(said, principal=principal, field="profile")
-        base = (await self._profiles.of(kept, principal=principal)).base or kept
+        check_text("profile", text, chars_max=2 * APP_CHARS_MAX, required=True)
+        profile_name = await self._profiles.named(text, principal=principal, field="profile")
+        base = (await self._profiles.of(profile_name, principal=principal)).base or profile_name
 
         async def work(transaction: Transaction) -> LearningState:
-            known = await self._rows.locked(transaction, base, app_id)
-            if known is None:
+            learning = await self._rows.locked(transaction, base, app_id)
+            if learning is None:
                 raise LimitExceeded(
                     f"a tenant may learn for at most {LEARNINGS_MAX} pairs of profile and app",
                     limit="learnings",
                     limit_max=LEARNINGS_MAX,
                     value=LEARNINGS_MAX + 1,
                 )
-            now = LearningState(profile=base, app_id=app_id) if undoes else known
-            now = replace(now, is_frozen=known.is_frozen if is_frozen is None else is_frozen)
+            now = LearningState(profile=base, app_id=app_id) if undoes else learning
+            now = replace(now, is_frozen=learning.is_frozen if is_frozen is None else is_frozen)
             await self._rows.write(transaction, now)
             return now
 
-        return await door.transaction(self._requests.once(request, work))
+        return await tenant.transaction(self._requests.once(request, work))
 
     async def _add(self, base: str, app_id: str, counts: Counts, *, contexts: int = 0, principal: Principal) -> None:
         """Add counts to those of a profile and an app, and learn from them if that is due."""
@@ -161,10 +161,12 @@ class Learning:
             Returns:
                 Whether a new version was learned.
             """
-            known = await self._rows.locked(transaction, base, app_id)
-            if known is None or known.is_frozen:
+            learning = await self._rows.locked(transaction, base, app_id)
+            if learning is None or learning.is_frozen:
                 return False
-            now = replace(known, counts=known.counts.plus(counts), context_count=known.context_count + contexts)
+            now = replace(
+                learning, counts=learning.counts.plus(counts), context_count=learning.context_count + contexts
+            )
             is_new = False
             if lookups.is_due(now.context_count, now.learned_count):
                 what = lookups.learned(now.counts)

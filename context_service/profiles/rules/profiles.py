@@ -83,7 +83,7 @@ class OwnProfiles:
         if name in profile_names():
             raise InvalidArgument(f"the profile {name} comes with the service; use another name", field="name")
         check_long_text("text", text, size_bytes_max=PROFILE_BYTES_MAX, required=True)
-        door = self._database.of(principal)
+        tenant = self._database.of(principal)
         try:
             await self._apart(principal.tenant_id, parsed, name, text, is_own=True)
         except BadProfile as error:
@@ -98,7 +98,7 @@ class OwnProfiles:
                 check_stored(limit, value, most)
             return await self._rows.stored(transaction, name, put.version)
 
-        return await door.transaction(self._requests.once(request, work))
+        return await tenant.transaction(self._requests.once(request, work))
 
     async def page(
         self, name: str, page: pages.PageRequest, *, principal: Principal, with_text: bool
@@ -117,38 +117,40 @@ class OwnProfiles:
         query = ("ListProfiles", principal.tenant_id, name, with_text)
         count = pages.page_size(page.size)
         count = min(count, TEXTS_AT_ONCE) if with_text else count
-        found: list[StoredProfile]
+        profiles: list[StoredProfile]
         if name:
             before = pages.decode_number(query, page.token) or 0
-            found = await self._rows.versions(principal, name, before=before, count=count + 1, with_text=with_text)
+            profiles = await self._rows.versions(principal, name, before=before, count=count + 1, with_text=with_text)
             # The last row of a built-in profile's versions is the profile itself, which no table has.
-            if name in profile_names() and len(found) <= count:
-                found.append(_shipped(name, with_text=with_text))
+            if name in profile_names() and len(profiles) <= count:
+                profiles.append(_shipped(name, with_text=with_text))
         else:
             (after,) = pages.decode_texts(query, page.token, parts=1)
-            found = await self._rows.names(principal, after=after, count=count + 1, with_text=with_text)
-            found += [
+            profiles = await self._rows.names(principal, after=after, count=count + 1, with_text=with_text)
+            profiles += [
                 _shipped(profile_name, with_text=with_text) for profile_name in profile_names() if profile_name > after
             ]
-            found.sort(key=lambda one: one.name)
-        return pages.cut(query, found, count, key=lambda stored: (stored.version if name else stored.name,))
+            profiles.sort(key=lambda one: one.name)
+        return pages.cut(query, profiles, count, key=lambda stored: (stored.version if name else stored.name,))
 
-    async def named(self, said: str, *, principal: Principal, field: str = "compression_profile") -> str:
+    async def named(self, text: str, *, principal: Principal, field: str = "compression_profile") -> str:
         """Return the name that a window stores for a profile: of a built-in profile its name, else `name@version`.
 
         Raises:
             InvalidArgument: the profile does not exist.
         """
-        if not said or said in profile_names():
-            return said or DEFAULT
-        name, at, number = said.partition("@")
+        if not text or text in profile_names():
+            return text or DEFAULT
+        name, at, number = text.partition("@")
         if _NAME.fullmatch(name) and len(name) <= NAME_CHARS_MAX:
             if not at and (version := await self._rows.current(principal.tenant_id, name)):
                 return f"{name}@{version}"
             if re.fullmatch(r"[1-9][0-9]{0,8}", number):
-                stored = await self._rows.read(principal.tenant_id, name, int(number))
-                if stored and (not stored.app_id or not principal.app_ids or stored.app_id in principal.app_ids):
-                    return said
+                stored_profile = await self._rows.read(principal.tenant_id, name, int(number))
+                if stored_profile and (
+                    not stored_profile.app_id or not principal.app_ids or stored_profile.app_id in principal.app_ids
+                ):
+                    return text
         raise InvalidArgument(
             f"{field} must be one of {', '.join(profile_names())}, or a profile that was put", field=field
         )
@@ -164,21 +166,21 @@ class OwnProfiles:
             self._cached.move_to_end(key)
             return self._cached[key]
         name, _, version = kept.partition("@")
-        stored = await self._rows.read(principal.tenant_id, name, int(version))
-        assert stored is not None, kept  # versions are never deleted
+        stored_profile = await self._rows.read(principal.tenant_id, name, int(version))
+        assert stored_profile is not None, kept  # versions are never deleted
         try:
-            if stored.learned:
-                base = await self.of(stored.base, principal=principal)
-                made = replace(applied(base, stored.learned), name=kept, base=stored.base)
+            if stored_profile.learned:
+                base = await self.of(stored_profile.base, principal=principal)
+                profile_in_use = replace(applied(base, stored_profile.learned), name=kept, base=stored_profile.base)
             else:
-                made = await self._apart(principal.tenant_id, parsed, kept, stored.text, is_own=True)
+                profile_in_use = await self._apart(principal.tenant_id, parsed, kept, stored_profile.text, is_own=True)
         except BadProfile as error:  # an older release of the service accepted it
             _log.warning("profile is no longer valid", extra={"profile": kept, "why": str(error)})
-            made = profile(DEFAULT)
-        self._cached[key] = made
+            profile_in_use = profile(DEFAULT)
+        self._cached[key] = profile_in_use
         while len(self._cached) > _KEPT_MAX:
             self._cached.popitem(last=False)
-        return made
+        return profile_in_use
 
     async def beside(
         self,

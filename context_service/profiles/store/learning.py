@@ -43,25 +43,25 @@ class LearningRows:
         key = (transaction.tenant_id, profile, app_id)
         rows = await transaction.query(_LOCK, key)
         if not rows:
-            named = {"profile": profile, "app_id": app_id}
-            await transaction.query(_BEGIN, named)
+            parameters = {"profile": profile, "app_id": app_id}
+            await transaction.query(_BEGIN, parameters)
             rows = await transaction.query(_LOCK, key)
         return _known(rows[0]) if rows else None
 
     async def write(self, transaction: Transaction, now: LearningState) -> None:
         """Write the state of learning of a locked row."""
-        said = (Jsonb(stored(now.counts)), now.context_count, now.is_frozen, now.version, now.learned_count)
-        await transaction.query(_WRITE, (*said, transaction.tenant_id, now.profile, now.app_id))
+        parameters = (Jsonb(stored(now.counts)), now.context_count, now.is_frozen, now.version, now.learned_count)
+        await transaction.query(_WRITE, (*parameters, transaction.tenant_id, now.profile, now.app_id))
 
-    async def version(self, door: Tenant, profile: str, app_id: str) -> int:
+    async def version(self, tenant: Tenant, profile: str, app_id: str) -> int:
         """Return the version of a profile that was learned for an app; 0 if there is none."""
-        rows = await door.query(_VERSION, (door.tenant_id, profile, app_id))
+        rows = await tenant.query(_VERSION, (tenant.tenant_id, profile, app_id))
         return rows[0].version if rows else 0
 
     async def app_of(self, context_id: UUID, *, principal: Principal) -> str:
         """Return the app of a context; empty if the principal does not see the context."""
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_APP, (door.tenant_id, context_id))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_APP, (tenant.tenant_id, context_id))
         return str(rows[0].app_id) if rows else ""
 
     async def place(
@@ -71,9 +71,9 @@ class LearningRows:
 
         It does not count if the pack shows the message, if the window leaves it out, or if the window does not learn.
         """
-        door = self._log.of(principal, context_id)
-        named = {"context_id": context_id, "window_id": window_id, "seq": seq}
-        rows = await door.query(_PLACE, named)
+        tenant = self._log.of(principal, context_id)
+        parameters = {"context_id": context_id, "window_id": window_id, "seq": seq}
+        rows = await tenant.query(_PLACE, parameters)
         if not rows or rows[0].is_masked is False or seq in LeftOut.parsed(rows[0].left_out):
             return None
         return LookedUpMessage(rows[0].profile, rows[0].app_id, _names(rows[0].tools) if rows[0].tools else [])
@@ -82,8 +82,8 @@ class LearningRows:
         self, context_id: UUID, window_id: UUID, numbers: list[int], *, principal: Principal
     ) -> list[list[str]]:
         """Return the names of the tools that steps called, by the numbers of the steps' blocks."""
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_TOOLS, (door.tenant_id, window_id, numbers))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_TOOLS, (tenant.tenant_id, window_id, numbers))
         return [_names(row.tools) for row in rows]
 
     async def teach(self, context_id: UUID, window_id: UUID, *, most: int, principal: Principal) -> bool | None:
@@ -96,8 +96,8 @@ class LearningRows:
         async def work(transaction: Transaction) -> bool | None:
             if not await self._log.lock(transaction, context_id):  # only one window of the context counts at a time
                 return None
-            named = {"context_id": context_id, "window_id": window_id}
-            rows = await transaction.query(_TEACH, {**named, "most": most})
+            parameters = {"context_id": context_id, "window_id": window_id}
+            rows = await transaction.query(_TEACH, {**parameters, "most": most})
             return bool(rows[0].is_first) if rows else None
 
         return await self._log.of(principal, context_id).transaction(work)

@@ -60,17 +60,17 @@ class ProfileRows:
 
     async def names(self, principal: Principal, *, after: str, count: int, with_text: bool) -> list[StoredProfile]:
         """Return the newest version of each profile of a tenant, by name, after `after`."""
-        door = self._database.of(principal)
-        said = {"after": after, "count": count, "with_text": with_text}
-        return [_stored(row) for row in await door.query(_LIST, said)]
+        tenant = self._database.of(principal)
+        parameters = {"after": after, "count": count, "with_text": with_text}
+        return [_stored(row) for row in await tenant.query(_LIST, parameters)]
 
     async def versions(
         self, principal: Principal, name: str, *, before: int, count: int, with_text: bool
     ) -> list[StoredProfile]:
         """Return the versions of a profile that are older than `before`, newest first; 0 begins with the newest."""
-        door = self._database.of(principal)
-        said = {"name": name, "before": before, "count": count, "with_text": with_text}
-        return [_stored(row) for row in await door.query(_VERSIONS, said)]
+        tenant = self._database.of(principal)
+        parameters = {"name": name, "before": before, "count": count, "with_text": with_text}
+        return [_stored(row) for row in await tenant.query(_VERSIONS, parameters)]
 
     def _door(self, tenant_id: UUID) -> Tenant:
         """Return the connection for the whole tenant: even a caller bound to a context needs its window's profile."""
@@ -101,8 +101,8 @@ class ProfileRows:
         key = (transaction.tenant_id, name)
         await transaction.query(_NAME, key)
         (current,) = await transaction.query(_LOCK, key)
-        said = orjson.dumps([base, app_id, context_count, what._asdict(), stored(evidence)])
-        sha256 = hashlib.sha256(said).digest()
+        fingerprint = orjson.dumps([base, app_id, context_count, what._asdict(), stored(evidence)])
+        sha256 = hashlib.sha256(fingerprint).digest()
         if same := await transaction.query(_SAME, (*key, sha256)):
             return int(same[0].version)
         (count,) = await transaction.query(_COUNT_VERSIONS, (*key, True))

@@ -126,11 +126,11 @@ def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
     return total.plus(grown)
 
 
-def _between(step: int, shown: int, step_to: int, shown_to: int, last: Cost) -> tuple[Cost, Cost]:
+def _between(step: int, tokens: int, step_to: int, shown_to: int, last: Cost) -> tuple[Cost, Cost]:
     """Return the cost of the packs between two breaks, each a step longer, and the cost of the last pack."""
-    count, grown = step_to - step, max(shown_to - shown, 0)
+    count, grown = step_to - step, max(shown_to - tokens, 0)
     if count <= 0:
         return Cost(), last
     each = grown / count
-    read = round(count * shown + each * count * (count - 1) / 2)
-    return Cost(read, grown), Cost(round(shown + grown - each), round(each))
+    cached_tokens = round(count * tokens + each * count * (count - 1) / 2)
+    return Cost(cached_tokens, grown), Cost(round(tokens + grown - each), round(each))

@@ -38,13 +38,13 @@ class Endings:
 
     def with_one(self, ending: Ending) -> Endings:
         """Return the outcomes with a new one, which replaces earlier outcomes of the same steps."""
-        left = []
+        others = []
         for span in self.ranges:
             if span.step_from < ending.step_from:
-                left.append(span._replace(step_to=min(span.step_to, ending.step_from - 1)))
+                others.append(span._replace(step_to=min(span.step_to, ending.step_from - 1)))
             if span.step_to > ending.step_to:
-                left.append(span._replace(step_from=max(span.step_from, ending.step_to + 1)))
-        return Endings(tuple(_joined(sorted([*left, ending]))[-RANGES_MAX:]))
+                others.append(span._replace(step_from=max(span.step_from, ending.step_to + 1)))
+        return Endings(tuple(_joined(sorted([*others, ending]))[-RANGES_MAX:]))
 
     def up_to(self, step: int) -> Endings:
         """Return only the outcomes up to a step, because later steps were rolled back or are read again."""

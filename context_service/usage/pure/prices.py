@@ -28,7 +28,7 @@ class Prices:
 DEFAULT = Prices()
 
 
-def pays_after(tokens: int, removed: int, prices: Prices = DEFAULT) -> int:
+def pays_after(tokens: int, removed_tokens: int, prices: Prices = DEFAULT) -> int:
     """Return after how many steps a fold has saved the cost of the broken cache; -1 if it never does.
 
     If a fold removes D of X tokens, the next prompt writes X - D tokens to the cache, where it would have read X. Each
@@ -36,11 +36,11 @@ def pays_after(tokens: int, removed: int, prices: Prices = DEFAULT) -> int:
 
     Args:
         tokens: The tokens of the prompt after the place where the cache breaks.
-        removed: The tokens of these that the fold removes.
+        removed_tokens: The tokens of these that the fold removes.
         prices: The prices of cached and other tokens.
     """
-    gained = prices.cache_read * removed
-    lost = prices.cache_write * (tokens - removed) - prices.cache_read * tokens
-    if removed <= 0 or (gained <= 0 < lost):
+    gained = prices.cache_read * removed_tokens
+    lost = prices.cache_write * (tokens - removed_tokens) - prices.cache_read * tokens
+    if removed_tokens <= 0 or (gained <= 0 < lost):
         return -1
     return max(math.ceil(lost / gained), 0) if gained else 0

@@ -83,13 +83,13 @@ class Outcomes:
         """
         _check(outcome, principal)
         principal = principal.without_admin()
-        begun = None
+        first_answer = None
         # An earlier call with the same request may have been killed after the outcome and before the lesson.
         if request and outcome.lesson:
-            begun = await self._requests.answered(self._log.of(principal, new_id()), request)
-        if begun:
+            first_answer = await self._requests.answered(self._log.of(principal, new_id()), request)
+        if first_answer:
             window = await self._rows.find(window_id, principal=principal)
-            recorded = _begun_before(begun)
+            recorded = _begun_before(first_answer)
         else:
             window, recorded = await self._recorded(window_id, outcome, principal, request)
         if not outcome.lesson:
@@ -141,8 +141,8 @@ class Outcomes:
                 raise WindowClosed("the window is closed", window_id=window.window_id)
             if locked.epoch != window.epoch:
                 raise RowsChanged
-            known = await self._endings.read_in(transaction, locked)
-            await self._endings.write(transaction, locked, known.with_one(ending))
+            endings = await self._endings.read_in(transaction, locked)
+            await self._endings.write(transaction, locked, endings.with_one(ending))
             return RecordedOutcome(ending.step_from, ending.step_to, None)
 
         write = self._requests.once(

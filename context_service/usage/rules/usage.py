@@ -57,14 +57,14 @@ class Billing:
         self._requests = requests
 
     async def record(
-        self, window_id: UUID, epoch: int | None, billed: Usage, *, principal: Principal, request: Request | None
+        self, window_id: UUID, epoch: int | None, usage: Usage, *, principal: Principal, request: Request | None
     ) -> Learned:
         """Store the bill for a pack, and calibrate the counts with it.
 
         Args:
             window_id: The window whose pack was billed.
             epoch: The epoch of the pack, or None for the current one.
-            billed: The bill for one call of the model.
+            usage: The bill for one call of the model.
             principal: The caller; it must be allowed to see the window.
             request: The idempotency key of the call; None if the caller gave none.
 
@@ -73,7 +73,7 @@ class Billing:
             InvalidArgument: a field of the request is malformed or out of range.
             RequestIdReused: the request id was used before, for another request.
         """
-        _check(billed)
+        _check(usage)
         principal = principal.without_admin()
         context_id = await self._rows.context_of(window_id, principal=principal)
 
@@ -87,29 +87,29 @@ class Billing:
                 raise InvalidArgument(
                     f"epoch must be between 0 and {window.epoch}, the window's own (got {of_epoch})", field="epoch"
                 )
-            await self._usage.add(transaction, window, of_epoch, billed)
-            counted_tokens = billed.pack_tokens
-            known = await self._usage.learn(
+            await self._usage.add(transaction, window, of_epoch, usage)
+            counted_tokens = usage.pack_tokens
+            calibration = await self._usage.learn(
                 transaction,
                 window,
                 counted_tokens=counted_tokens,
-                billed=billed.input_tokens,
+                billed_tokens=usage.input_tokens,
                 is_own=principal.context_id is not None,
             )
             return Learned(
-                token_factor=known.factor,
-                typical_factor=known.typical,
+                token_factor=calibration.factor,
+                typical_factor=calibration.typical,
                 is_clamped=bool(counted_tokens)
-                and not is_believed(counted_tokens=counted_tokens, billed=billed.input_tokens),
+                and not is_believed(counted_tokens=counted_tokens, billed=usage.input_tokens),
             )
 
         write = self._requests.once(request, work, about_id=context_id, values=asdict)
         learned = await self._log.of(principal, context_id).transaction(write)
-        self._telemetry.billed(billed)
+        self._telemetry.billed(usage)
         return learned
 
 
-def _check(billed: Usage) -> None:
+def _check(usage: Usage) -> None:
     """Check a bill.
 
     Raises:
@@ -117,10 +117,10 @@ def _check(billed: Usage) -> None:
     """
     for name in ("pack_tokens", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens"):
         least = 1 if name == "input_tokens" else 0
-        check_between(name, getattr(billed, name), least, TOKENS_MAX)
-    if billed.cached_tokens + billed.cache_write_tokens > billed.input_tokens:
+        check_between(name, getattr(usage, name), least, TOKENS_MAX)
+    if usage.cached_tokens + usage.cache_write_tokens > usage.input_tokens:
         raise InvalidArgument(
             f"input_tokens must be at least cached_tokens and cache_write_tokens together, "
-            f"{billed.cached_tokens + billed.cache_write_tokens}: they are part of it (got {billed.input_tokens})",
+            f"{usage.cached_tokens + usage.cache_write_tokens}: they are part of it (got {usage.input_tokens})",
             field="input_tokens",
         )

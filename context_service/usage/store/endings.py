@@ -28,9 +28,9 @@ class EndingRows:
         """Return the outcomes of a window's steps."""
         return await self.read_in(self._log.of(principal, window.context_id), window)
 
-    async def read_in(self, door: Tenant | Transaction, window: Window) -> Endings:
+    async def read_in(self, connection: Tenant | Transaction, window: Window) -> Endings:
         """Return the outcomes of a window's steps, read within a transaction."""
-        rows = await door.query(_READ, (door.tenant_id, window.window_id))
+        rows = await connection.query(_READ, (connection.tenant_id, window.window_id))
         return loaded(rows[0].outcomes) if rows else Endings()
 
     async def write(self, transaction: Transaction, window: Window, endings: Endings) -> None:
@@ -39,7 +39,7 @@ class EndingRows:
 
     async def forget(self, transaction: Transaction, window: Window, *, step_to: int) -> None:
         """Delete the outcomes of a locked window for all steps after `step_to`, because other steps replace these."""
-        known = await self.read_in(transaction, window)
-        kept = known.up_to(step_to)
-        if kept != known:
-            await self.write(transaction, window, kept)
+        endings = await self.read_in(transaction, window)
+        endings_before = endings.up_to(step_to)
+        if endings_before != endings:
+            await self.write(transaction, window, endings_before)

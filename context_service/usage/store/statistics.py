@@ -36,29 +36,29 @@ class StatisticsRows:
 
     async def levels(self, window: Window, *, principal: Principal) -> dict[str, ZoneLevel]:
         """Return the steps and tokens of each zone of a window; zones that show nothing are left out."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_LEVELS, {"window_id": window.window_id})
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_LEVELS, {"window_id": window.window_id})
         return {row.zone: copied(ZoneLevel, row) for row in rows}
 
     async def log_tokens(
         self, window: Window, levels: Mapping[str, ZoneLevel], *, principal: Principal
     ) -> tuple[int, dict[str, int]]:
         """Return the tokens of all messages that a window has read, and of those that each zone stands for."""
-        door = self._log.of(principal, window.context_id)
+        tenant = self._log.of(principal, window.context_id)
         of_log = {zone: one for zone, one in levels.items() if one.seq_to}
         ranges = {
             "seqs_from": [0, *(level.seq_from for level in of_log.values())],
             "seqs_to": [window.reached_seq, *(level.seq_to for level in of_log.values())],
         }
         parameters = {"context_id": window.context_id, "left_out": window.left_out.stored}
-        rows = await door.query(_LOG_TOKENS, parameters | ranges)
+        rows = await tenant.query(_LOG_TOKENS, parameters | ranges)
         all_of_it, *each = [row.tokens for row in rows]
         return all_of_it, dict(zip(of_log, each, strict=True))
 
     async def breaks(self, window: Window, *, principal: Principal) -> Sequence[Break]:
         """Return the breaks of a window's prefix, oldest first."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_BREAKS, (door.tenant_id, window.window_id))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_BREAKS, (tenant.tenant_id, window.window_id))
 
         def made() -> list[Break]:
             return [

@@ -40,15 +40,15 @@ class UsageRows:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, transaction: Transaction, window: Window, epoch: int, billed: Usage) -> None:
+    async def add(self, transaction: Transaction, window: Window, epoch: int, usage: Usage) -> None:
         """Add a bill to the bills of an epoch of a locked window."""
-        said = asdict(billed)
-        del said["calls"]
+        fields = asdict(usage)
+        del fields["calls"]
         parameters = {"window_id": window.window_id, "epoch": epoch}
-        await transaction.query(_ADD, {**parameters, **said})
+        await transaction.query(_ADD, {**parameters, **fields})
 
     async def learn(
-        self, transaction: Transaction, window: Window, *, counted_tokens: int, billed: int, is_own: bool
+        self, transaction: Transaction, window: Window, *, counted_tokens: int, billed_tokens: int, is_own: bool
     ) -> Calibration:
         """Calibrate with a bill for a pack of a locked window, and return the calibration.
 
@@ -56,30 +56,30 @@ class UsageRows:
             transaction: The transaction that holds the lock.
             window: The window whose pack was billed.
             counted_tokens: The counted tokens of the pack; 0 if they are unknown, and then nothing changes.
-            billed: The tokens that the vendor billed.
+            billed_tokens: The tokens that the vendor billed.
             is_own: The caller has a key of the context: the bill calibrates this window only.
         """
         of_window, key = (transaction.tenant_id, window.window_id), (transaction.tenant_id, *_key(window))
         if not counted_tokens:
             return _calibration(await transaction.query(_OWN if is_own else _CALIBRATION, of_window if is_own else key))
         if is_own:
-            known = _calibration(await transaction.query(_OWN, of_window)).after(
-                counted_tokens=counted_tokens, billed=billed
+            calibration = _calibration(await transaction.query(_OWN, of_window)).after(
+                counted_tokens=counted_tokens, billed=billed_tokens
             )
-            await transaction.query(_LEARN_OWN, (list(known.ratios), *of_window))
+            await transaction.query(_LEARN_OWN, (list(calibration.ratios), *of_window))
         else:
             before = _calibration(await transaction.query(_LOCK_CALIBRATION, key))
             if not before.ratios:
                 await transaction.query(_FORGET_OLDEST, (transaction.tenant_id, transaction.tenant_id))
-            known = before.after(counted_tokens=counted_tokens, billed=billed)
-            await transaction.query(_LEARN, (list(known.ratios), known.factor, *key))
-        await transaction.query(_TAKE_FACTOR, (known.factor, *of_window))
-        return known
+            calibration = before.after(counted_tokens=counted_tokens, billed=billed_tokens)
+            await transaction.query(_LEARN, (list(calibration.ratios), calibration.factor, *key))
+        await transaction.query(_TAKE_FACTOR, (calibration.factor, *of_window))
+        return calibration
 
     async def billed(self, window: Window, *, principal: Principal) -> Usage:
         """Return the sum of the bills of a window, over all its epochs."""
-        door = self._database.of(principal, context_id=window.context_id)
-        (row,) = await door.query(_BILLED, (door.tenant_id, window.window_id))
+        tenant = self._database.of(principal, context_id=window.context_id)
+        (row,) = await tenant.query(_BILLED, (tenant.tenant_id, window.window_id))
         return Usage(**row._asdict())
 
     async def calibration(self, window: Window, *, principal: Principal) -> Calibration:
@@ -88,15 +88,15 @@ class UsageRows:
         A caller whose key is bound to the context gets the calibration by the bills of this window only.
         """
         if principal.context_id:
-            door = self._database.of(principal, context_id=window.context_id)
-            return _calibration(await door.query(_OWN, (door.tenant_id, window.window_id)))
-        door = self._database.of(principal)
-        return _calibration(await door.query(_CALIBRATION, (door.tenant_id, *_key(window))))
+            tenant = self._database.of(principal, context_id=window.context_id)
+            return _calibration(await tenant.query(_OWN, (tenant.tenant_id, window.window_id)))
+        tenant = self._database.of(principal)
+        return _calibration(await tenant.query(_CALIBRATION, (tenant.tenant_id, *_key(window))))
 
     async def factor(self, window: Window, *, principal: Principal) -> float:
         """Return the factor by which a window's budget must be divided from its next fold on."""
-        known = await self.calibration(window, principal=principal)
-        return known.factor if known.ratios else window.token_factor
+        calibration = await self.calibration(window, principal=principal)
+        return calibration.factor if calibration.ratios else window.token_factor
 
 
 def _key(window: WindowInput) -> tuple[bytes, str]:

@@ -224,26 +224,26 @@ def budget_of(token_budget: float | None, output_reservation: int | None) -> dic
         token_budget: The new share; 0 resets it to its default, and None leaves it unchanged.
         output_reservation: The new number; 0 and None as for `token_budget`.
     """
-    said = {"token_budget": token_budget, "output_reservation": output_reservation}
-    return {name: value or None for name, value in said.items() if value is not None}
+    budget = {"token_budget": token_budget, "output_reservation": output_reservation}
+    return {name: value or None for name, value in budget.items() if value is not None}
 
 
-def updated(text: str, said: Mapping[str, Any]) -> dict[str, Any]:
+def updated(text: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a stored config with changes. In a group such as the weights, only named fields change.
 
     Args:
         text: The stored config, as `stored` wrote it.
-        said: The changed fields; None resets a field to its default.
+        fields: The changed fields; None resets a field to its default.
     """
     now = orjson.loads(text)
-    for name, value in said.items():
+    for name, value in fields.items():
         now[name] = {**now.get(name, {}), **value} if isinstance(value, Mapping) else value
     return {name: value for name, value in now.items() if value is not None}
 
 
-def stored(said: Mapping[str, Any]) -> str:
+def stored(fields: Mapping[str, Any]) -> str:
     """Return the given fields as JSON."""
-    return orjson.dumps(dict(said), option=orjson.OPT_SORT_KEYS).decode()
+    return orjson.dumps(dict(fields), option=orjson.OPT_SORT_KEYS).decode()
 
 
 @lru_cache(maxsize=1024)

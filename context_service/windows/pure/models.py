@@ -58,30 +58,30 @@ def binds_reasoning(name: str, to: Format) -> bool:
 
 def model(name: str) -> Model:
     """Return the known values of a model, such as its context size. An unknown model gets the defaults of `Model`."""
-    known = _known()
-    found = max((item for item in known if name.startswith(item)), key=len, default=None)
-    return known[found] if found else Model()
+    all_models = _known()
+    found = max((item for item in all_models if name.startswith(item)), key=len, default=None)
+    return all_models[found] if found else Model()
 
 
 @cache
 def _known() -> dict[str, Model]:
     """Read `models.yaml`, and return the values of each model by its name, with the values of its vendor."""
     table = yaml.safe_load(files("context_service.windows.pure").joinpath("models.yaml").read_text())
-    made = {}
+    results = {}
     for vendor in table.values():
         family, to = vendor["tokens_family"], Format(vendor["format"])
         assert family in FAMILIES, family
         ttl_s = vendor.get("cache_ttl_s", CACHE_TTL_S)
         least = vendor.get("cache_tokens_min", {})
         for name, context_tokens in vendor["models"].items():
-            made[name] = Model(
+            results[name] = Model(
                 context_tokens=context_tokens,
                 family=family,
                 format=to,
                 cache_ttl_s=ttl_s,
                 cache_tokens_min=least.get(name, CACHE_TOKENS_MIN),
             )
-    return made
+    return results
 
 
 def model_sha(model: str) -> bytes:

@@ -66,49 +66,49 @@ class Patched:
 
 
 def entries_said(
-    said: Sequence[StateStatement], removed: Sequence[StateStatement], *, last_seq: int
+    statements: Sequence[StateStatement], removals: Sequence[StateStatement], *, last_seq: int
 ) -> tuple[list[Entry], list[Entry]]:
     """Check the entries that a caller sets and those that it removes, and return both in their stored form.
 
     Args:
-        said: The entries that the caller sets.
-        removed: The entries that the caller removes, by key or by text.
+        statements: The entries that the caller sets.
+        removals: The entries that the caller removes, by key or by text.
         last_seq: The last message of the log at this time.
 
     Raises:
         InvalidArgument: an entry is invalid; the violation names its field.
         LimitExceeded: there are too many entries, or one is too long.
     """
-    count = len(said) + len(removed)
+    count = len(statements) + len(removals)
     if count > CHANGES_MAX:
         raise limit_exceeded("set", count, CHANGES_MAX, "items, with those of remove")
-    entries = [_entry(one, f"set[{number}]", last_seq) for number, one in enumerate(said)]
-    return entries, [_entry(one, f"remove[{number}]", last_seq, is_removed=True) for number, one in enumerate(removed)]
+    entries = [_entry(one, f"set[{number}]", last_seq) for number, one in enumerate(statements)]
+    return entries, [_entry(one, f"remove[{number}]", last_seq, is_removed=True) for number, one in enumerate(removals)]
 
 
-def patched(held: Sequence[StoredEntry], entries: Sequence[Entry], removed: Sequence[Entry]) -> Patched:
+def patched(stored_entries: Sequence[StoredEntry], entries: Sequence[Entry], removals: Sequence[Entry]) -> Patched:
     """Return how the state changes; removals are applied before new entries.
 
     Args:
-        held: The current entries with the same keys as the patch, and earlier removals of such entries.
+        stored_entries: The current entries with the same keys as the patch, and earlier removals of such entries.
         entries: The entries that the caller sets, checked.
-        removed: The entries that the caller removes, checked.
+        removals: The entries that the caller removes, checked.
     """
     set_places = {place_of(entry) for entry in entries}
-    left = {id(stored): stored for stored in held}
-    gone: list[Entry] = []
-    for removal in removed:
-        there = next((other for other in left.values() if _is_meant(removal, other.entry)), None)
+    current = {id(stored_entry): stored_entry for stored_entry in stored_entries}
+    removed_entries: list[Entry] = []
+    for removal in removals:
+        there = next((other for other in current.values() if _is_meant(removal, other.entry)), None)
         if there and place_of(there.entry) not in set_places:
-            del left[id(there)]
-            gone.append(_removal(there, removal.seq))
-    said = [entry for entry in entries if not any(_is_same(entry, other.entry) for other in left.values())]
-    now, _ = after([stored.entry for stored in left.values()], [*said, *gone])
-    kept = {id(entry) for entry in now}
-    known = {id(stored.entry) for stored in held}
+            del current[id(there)]
+            removed_entries.append(_removal(there, removal.seq))
+    said = [entry for entry in entries if not any(_is_same(entry, other.entry) for other in current.values())]
+    now, _ = after([stored_entry.entry for stored_entry in current.values()], [*said, *removed_entries])
+    ids_after = {id(entry) for entry in now}
+    ids_before = {id(stored_entry.entry) for stored_entry in stored_entries}
     return Patched(
-        entries=[entry for entry in now if id(entry) not in known],
-        ended={stored.number: 0 for stored in held if id(stored.entry) not in kept},
+        entries=[entry for entry in now if id(entry) not in ids_before],
+        ended={stored_entry.number: 0 for stored_entry in stored_entries if id(stored_entry.entry) not in ids_after},
     )
 
 
@@ -126,13 +126,13 @@ def is_told_once(entry: Entry) -> bool:
     return entry.section == REMOVED and not entry.value
 
 
-def _entry(said: StateStatement, field: str, last_seq: int, *, is_removed: bool = False) -> Entry:
+def _entry(statement: StateStatement, field: str, last_seq: int, *, is_removed: bool = False) -> Entry:
     """Check an entry that a caller sets or removes, and return it in its stored form.
 
     The key of a value is normalized. A missing status, percentage or text is derived from the other fields.
 
     Args:
-        said: The entry as the caller sent it.
+        statement: The entry as the caller sent it.
         field: Path of the entry in the request, for errors.
         last_seq: The last message of the log at this time. The entry holds from there on.
         is_removed: The entry is to be removed, so its section and its key or text suffice.
@@ -141,56 +141,56 @@ def _entry(said: StateStatement, field: str, last_seq: int, *, is_removed: bool 
         InvalidArgument: a field is malformed; the error names the field.
         LimitExceeded: a field is too long; the error names the field.
     """
-    if said.section not in SAID:
+    if statement.section not in SAID:
         said_ones = ", ".join(sorted(SAID))
         raise InvalidArgument(
-            f"section must be one of {said_ones} (got {said.section[:100]!r})", field=f"{field}.section"
+            f"section must be one of {said_ones} (got {statement.section[:100]!r})", field=f"{field}.section"
         )
     for name, text, chars_max in (
-        ("key", said.key, KEY_CHARS_MAX),
-        ("text", said.text, TEXT_CHARS_MAX),
-        ("value", said.value, TEXT_CHARS_MAX),
+        ("key", statement.key, KEY_CHARS_MAX),
+        ("text", statement.text, TEXT_CHARS_MAX),
+        ("value", statement.value, TEXT_CHARS_MAX),
     ):
         check_text(f"{field}.{name}", text, chars_max=chars_max)
         if _CONTROL.search(text):
             raise InvalidArgument(f"{name} must be one line without control characters", field=f"{field}.{name}")
-    text, value = said.text.strip(), said.value.strip()
-    key = key_of(said.key) if said.section == "value" else said.key.strip()
-    if said.section in _ONE:
+    text, value = statement.text.strip(), statement.value.strip()
+    key = key_of(statement.key) if statement.section == "value" else statement.key.strip()
+    if statement.section in _ONE:
         if key:
-            raise InvalidArgument(f"key must be empty: a window has only one {said.section}", field=f"{field}.key")
+            raise InvalidArgument(f"key must be empty: a window has only one {statement.section}", field=f"{field}.key")
     elif not key and not (is_removed and text):
         raise InvalidArgument(
             "key is required: a later entry with the same key replaces this one", field=f"{field}.key"
         )
     if is_removed:
-        return Entry(section=said.section, key=key, text=text, value="", ref="", seq=last_seq)
-    if said.section == SUB_GOAL:
+        return Entry(section=statement.section, key=key, text=text, value="", ref="", seq=last_seq)
+    if statement.section == SUB_GOAL:
         value = value or STATUSES[0]
         if value not in STATUSES:
             raise InvalidArgument(
                 f"value of a sub-goal must be one of {', '.join(STATUSES)} (got {value[:100]!r})",
                 field=f"{field}.value",
             )
-    if said.section == "progress":
+    if statement.section == "progress":
         value = value or per_cent_in(text)
         if value and not (value.isascii() and value.isdecimal() and int(value) <= 100):
             raise InvalidArgument(
                 f"value of progress must be a percentage from 0 to 100 (got {value[:100]!r})", field=f"{field}.value"
             )
-    if said.section == "value" and not value:
+    if statement.section == "value" and not value:
         raise InvalidArgument("value must not be empty; to remove the entry, name it in remove", field=f"{field}.value")
-    if said.section == "value" and not text:
-        text = f"{said.key.strip()}: {value}"
+    if statement.section == "value" and not text:
+        text = f"{statement.key.strip()}: {value}"
     if not text:
         raise InvalidArgument("text is required", field=f"{field}.text")
-    return Entry(section=said.section, key=key, text=text, value=value, ref="", seq=last_seq)
+    return Entry(section=statement.section, key=key, text=text, value=value, ref="", seq=last_seq)
 
 
-def _is_same(entry: Entry, held: Entry) -> bool:
+def _is_same(entry: Entry, current: Entry) -> bool:
     """Say whether a caller has already set the same entry."""
     names = ("section", "key", "text", "value", "ref")
-    return all(getattr(entry, name) == getattr(held, name) for name in names)
+    return all(getattr(entry, name) == getattr(current, name) for name in names)
 
 
 def _line(entry: Entry) -> str:
@@ -200,20 +200,26 @@ def _line(entry: Entry) -> str:
     return f"{word}{status}: {entry.text}"
 
 
-def _is_meant(one: Entry, held: Entry) -> bool:
+def _is_meant(one: Entry, current: Entry) -> bool:
     """Say whether a current entry is the entry that a caller wants to remove.
 
     It is if both have the same key or, if the caller gave no key, the same text.
     """
-    if one.section != held.section:
+    if one.section != current.section:
         return False
-    return place_of(one) == place_of(held) if one.key or one.section in _ONE else not held.key and held.text == one.text
+    return (
+        place_of(one) == place_of(current)
+        if one.key or one.section in _ONE
+        else not current.key and current.text == one.text
+    )
 
 
-def _removal(held: StoredEntry, seq: int) -> Entry:
+def _removal(stored_entry: StoredEntry, seq: int) -> Entry:
     """Return the entry that records the removal of an entry, with the log's last `seq` at that time."""
     # If rules may read the removed entry from the log again, the record must stay. Otherwise it is needed only until
     # the model is told.
-    stays = held.source != BY_CALLER or held.entry.section in _OF_RULES
-    key = " ".join(place_of(held.entry))
-    return Entry(section=REMOVED, key=key, text=_line(held.entry), value="stays" if stays else "", ref="", seq=seq)
+    stays = stored_entry.source != BY_CALLER or stored_entry.entry.section in _OF_RULES
+    key = " ".join(place_of(stored_entry.entry))
+    return Entry(
+        section=REMOVED, key=key, text=_line(stored_entry.entry), value="stays" if stays else "", ref="", seq=seq
+    )

@@ -69,9 +69,9 @@ def speaker_in(message: Message, part: int | None) -> str:
 
 def _shown(pin: Entry) -> str:
     """Return a pin as a model reads it: a heading with its ref and speaker, then its text, quoted if it is data."""
-    told = [name for name in ("Pinned", pin.ref, pin.speaker if pin.speaker != "user" else "") if name]
+    head_words = [name for name in ("Pinned", pin.ref, pin.speaker if pin.speaker != "user" else "") if name]
     text = with_notice(quoted(pin.text, "", trust_of(pin.speaker))) if is_quoted(pin.speaker) else pin.text
-    return f"[{', '.join(told)}]\n{text}"
+    return f"[{', '.join(head_words)}]\n{text}"
 
 
 def _text(part: Part) -> str:

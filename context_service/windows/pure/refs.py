@@ -70,14 +70,14 @@ def path_of(text: str) -> tuple[list[int], str]:
 
 def parsed(text: str) -> Ref | None:
     """Return the place that a ref names, or None if the text is not a ref. The text must not name a fork."""
-    if made := _MADE.fullmatch(text):
-        return Ref(-int(made["place"]), -int(made["place"]), passage=int(made["passage"]))
-    found = _FORM.fullmatch(text)
-    if found is None:
+    if match := _MADE.fullmatch(text):
+        return Ref(-int(match["place"]), -int(match["place"]), passage=int(match["passage"]))
+    match = _FORM.fullmatch(text)
+    if match is None:
         return None
-    seq = int(found["seq"])
-    last_seq = int(found["last"] or seq)
+    seq = int(match["seq"])
+    last_seq = int(match["last"] or seq)
     if last_seq < seq:
         return None
-    part, passage = found["part"], found["passage"]
+    part, passage = match["part"], match["passage"]
     return Ref(seq, last_seq, int(part) if part else None, int(passage) if passage else None)

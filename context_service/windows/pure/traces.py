@@ -114,8 +114,8 @@ class Original(NamedTuple):
 
 def originals_of(message: Message, part: int | None) -> list[Original]:
     """Return the texts of a message, or of one of its parts."""
-    said = (spoken for spoken in said_in(message) if part in (None, spoken.part))
-    return [Original(refs.ref_of(message.seq, spoken.part), spoken.text) for spoken in said]
+    spoken_texts = (spoken_text for spoken_text in said_in(message) if part in (None, spoken_text.part))
+    return [Original(refs.ref_of(message.seq, spoken_text.part), spoken_text.text) for spoken_text in spoken_texts]
 
 
 def folded_text(text: str) -> str:
@@ -214,12 +214,12 @@ def shown_lines(originals: Sequence[Original], form: Form) -> tuple[list[ShownLi
         whole = folded_text(text)
         return found, bool(originals) and all(folded_text(original.text) in whole for original in originals)
     whole = folded_text(text)
-    shown = {folded_text(line.lstrip(_MARKS)) for line in text.split("\n")}
+    view_lines = {folded_text(line.lstrip(_MARKS)) for line in text.split("\n")}
     found, is_whole = [], True
     for original in originals:
         for line in filter(str.strip, original.text.split("\n")):
             check_wanted()
-            kept = _kept(line, whole, shown)
+            kept = _kept(line, whole, view_lines)
             is_whole &= kept == line
             if kept:
                 found.append(ShownLine(form.zone, original.ref, kept[:LINE_CHARS_MAX]))
@@ -236,17 +236,17 @@ def entry_lines(entries: Sequence[ShownEntry], state_text: str) -> list[ShownLin
     ]
 
 
-def _kept(line: str, whole: str, shown: set[str]) -> str:
+def _kept(line: str, whole: str, view_lines: set[str]) -> str:
     """Return a line if a text shows it, its beginning if the text shows only that, or else an empty text."""
-    wanted = folded_text(line)
-    if wanted in shown or (len(wanted) >= _ANYWHERE_CHARS_MIN and wanted in whole):
+    line_text = folded_text(line)
+    if line_text in view_lines or (len(line_text) >= _ANYWHERE_CHARS_MIN and line_text in whole):
         return line
-    if len(wanted) <= _CUT_CHARS_MIN or wanted[:_CUT_CHARS_MIN] not in whole:
+    if len(line_text) <= _CUT_CHARS_MIN or line_text[:_CUT_CHARS_MIN] not in whole:
         return ""
-    least, most = _CUT_CHARS_MIN, len(wanted)
+    least, most = _CUT_CHARS_MIN, len(line_text)
     while least < most:
         middle = (least + most + 1) // 2
-        least, most = (middle, most) if wanted[:middle] in whole else (least, middle - 1)
+        least, most = (middle, most) if line_text[:middle] in whole else (least, middle - 1)
     return f"{line.strip()[:least]} …"
 
 
@@ -265,8 +265,8 @@ def _names_of_line(line: str, seq: int) -> bool:
 
 def _names(ref: str, seq: int) -> bool:
     """Return whether a ref names a message, alone or in a range."""
-    named = refs.parsed(ref)
-    return named is not None and named.seq <= seq <= named.last_seq
+    target = refs.parsed(ref)
+    return target is not None and target.seq <= seq <= target.last_seq
 
 
 def rule_of(rules: Sequence[str], form: Form) -> str:
@@ -287,5 +287,5 @@ def rule_of(rules: Sequence[str], form: Form) -> str:
 
 def _covers(rule: str, form: Form) -> bool:
     """Return whether a rule made a segment of some steps of a form."""
-    made = _BECOME_SEGMENT.match(rule)
-    return made is not None and int(made[1]) <= form.step_to and form.step_from <= int(made[2])
+    match = _BECOME_SEGMENT.match(rule)
+    return match is not None and int(match[1]) <= form.step_to and form.step_from <= int(match[2])

@@ -75,11 +75,11 @@ class Accounts:
         """
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
-        shown = await self._views.shown(window, principal=principal)
-        if shown is None:
+        view = await self._views.shown(window, principal=principal)
+        if view is None:
             raise window_not_found(window_id)
-        zones = await beside_the_loop(_PART_BYTES * len(shown.parts), zones_of, window, shown.parts)
-        return Explained(window=window, parts=shown.parts, zones=zones)
+        zones = await beside_the_loop(_PART_BYTES * len(view.parts), zones_of, window, view.parts)
+        return Explained(window=window, parts=view.parts, zones=zones)
 
     async def lineage(
         self, window_id: UUID, page: pages.PageRequest, *, principal: Principal
@@ -96,8 +96,8 @@ class Accounts:
         query = ("GetLineage", principal.tenant_id, window_id)
         count = pages.page_size(page.size)
         before = pages.decode_number(query, page.token)
-        found = await self._views.receipts(window, principal=principal, before=before, count=count + 1)
-        return pages.cut(query, found, count, key=lambda receipt: (receipt.epoch,))
+        receipts = await self._views.receipts(window, principal=principal, before=before, count=count + 1)
+        return pages.cut(query, receipts, count, key=lambda receipt: (receipt.epoch,))
 
     async def state(
         self, window_id: UUID, sections: Collection[str], page: pages.PageRequest, *, principal: Principal
@@ -120,34 +120,44 @@ class Accounts:
         """
         for section in sections:
             if section not in ENTRY_SECTIONS | _COUNTED:
-                known = ", ".join(sorted(ENTRY_SECTIONS | _COUNTED))
+                names = ", ".join(sorted(ENTRY_SECTIONS | _COUNTED))
                 raise InvalidArgument(
-                    f"sections names {section[:100]!r}, which does not exist; use {known}", field="sections"
+                    f"sections names {section[:100]!r}, which does not exist; use {names}", field="sections"
                 )
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
-        wanted = frozenset(sections) or ENTRY_SECTIONS | _COUNTED
-        query = ("GetState", principal.tenant_id, window_id, *sorted(wanted))
+        wanted_sections = frozenset(sections) or ENTRY_SECTIONS | _COUNTED
+        query = ("GetState", principal.tenant_id, window_id, *sorted(wanted_sections))
         number, count = pages.decode_number(query, page.token), pages.page_size(page.size)
         behind = -1 if number is None else number
-        held = await self._views.held(window, principal=principal) if wanted & ENTRY_SECTIONS else []
-        following = [stored for stored in held if stored.entry.section in wanted and stored.number > behind]
-        held = _first(following, count)
-        token = pages.encode_token(query, (held[-1].number,)) if len(held) < len(following) else ""
+        stored_entries = await self._views.held(window, principal=principal) if wanted_sections & ENTRY_SECTIONS else []
+        following = [
+            stored_entry
+            for stored_entry in stored_entries
+            if stored_entry.entry.section in wanted_sections and stored_entry.number > behind
+        ]
+        stored_entries = _first(following, count)
+        token = pages.encode_token(query, (stored_entries[-1].number,)) if len(stored_entries) < len(following) else ""
         tallies = NO_TALLIES
-        if wanted & _COUNTED and not token:
-            tallies = (await self._views.tallies(window, principal=principal)).most(wanted)
+        if wanted_sections & _COUNTED and not token:
+            tallies = (await self._views.tallies(window, principal=principal)).most(wanted_sections)
         if await self._has_retracted(window, principal):
-            held, tallies = await self._there(window, held, principal), NO_TALLIES
-        return State(window=window, held=held, tallies=tallies, next_page_token=token)
+            stored_entries, tallies = await self._there(window, stored_entries, principal), NO_TALLIES
+        return State(window=window, held=stored_entries, tallies=tallies, next_page_token=token)
 
-    async def said_still(self, window: Window, held: list[StoredEntry], *, principal: Principal) -> list[StoredEntry]:
+    async def said_still(
+        self, window: Window, stored_entries: list[StoredEntry], *, principal: Principal
+    ) -> list[StoredEntry]:
         """Return the entries of a window whose messages are not retracted.
 
         Raises:
             WindowNotFound: the window's context is gone.
         """
-        return await self._there(window, held, principal) if await self._has_retracted(window, principal) else held
+        return (
+            await self._there(window, stored_entries, principal)
+            if await self._has_retracted(window, principal)
+            else stored_entries
+        )
 
     async def _has_retracted(self, window: Window, principal: Principal) -> bool:
         """Say whether messages were retracted since the window last read its log.
@@ -160,22 +170,28 @@ class Accounts:
             raise window_not_found(window.window_id)
         return context.last_seq - context.message_count != window.retracted_count
 
-    async def _there(self, window: Window, held: list[StoredEntry], principal: Principal) -> list[StoredEntry]:
+    async def _there(
+        self, window: Window, stored_entries: list[StoredEntry], principal: Principal
+    ) -> list[StoredEntry]:
         """Return the entries whose messages still exist and are not retracted, and the entries of callers."""
-        seqs = {stored.entry.seq for stored in held if stored.entry.ref}
+        seqs = {stored_entry.entry.seq for stored_entry in stored_entries if stored_entry.entry.ref}
         there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
-        return [stored for stored in held if not stored.entry.ref or stored.entry.seq in there]
+        return [
+            stored_entry
+            for stored_entry in stored_entries
+            if not stored_entry.entry.ref or stored_entry.entry.seq in there
+        ]
 
 
-def _first(held: Sequence[StoredEntry], count: int) -> list[StoredEntry]:
+def _first(stored_entries: Sequence[StoredEntry], count: int) -> list[StoredEntry]:
     """Return the first entries, as many as fit on a page."""
-    found: list[StoredEntry] = []
+    page: list[StoredEntry] = []
     room = pages.PAGE_BYTES_MAX
-    for stored in held[:count]:
+    for stored_entry in stored_entries[:count]:
         room -= _ENTRY_BYTES + sum(
-            len(text.encode()) for text in (stored.entry.key, stored.entry.text, stored.entry.value)
+            len(text.encode()) for text in (stored_entry.entry.key, stored_entry.entry.text, stored_entry.entry.value)
         )
-        if room < 0 and found:
+        if room < 0 and page:
             break
-        found.append(stored)
-    return found
+        page.append(stored_entry)
+    return page

@@ -117,8 +117,8 @@ class Originals:
         self._telemetry.looked_up("expand")
         forks, last_ref = refs.path_of(ref)
         learns = learns and not forks
-        named = refs.parsed(last_ref)
-        if named is None:
+        target = refs.parsed(last_ref)
+        if target is None:
             raise InvalidArgument("ref must be like m37, m37/2, m37.0, m37..m58, a2.0 or f3:m37", field="ref")
         for number in forks:
             fork = await self._forks.read(context_id, number, principal=principal)
@@ -128,40 +128,42 @@ class Originals:
         context = await self._log.read(context_id, principal=principal)
         if context is None:
             raise Erased("the messages that ref names were erased", ref=ref) if forks else window_not_found(window_id)
-        if named.passage is not None:
-            place = (named.seq, named.passage)
+        if target.passage is not None:
+            place = (target.seq, target.passage)
             texts = await self._passages.texts(principal, PassageScope.of_context(context_id), [place])
             if place in texts:
                 if learns:  # a passage does not have its speaker, so it counts for all roles
-                    said = [SpokenText(role, texts[place], 0) for role in ROLES]
-                    await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
+                    spoken_texts = [SpokenText(role, texts[place], 0) for role in ROLES]
+                    await self._learning.looked_up(context_id, window_id, target.seq, spoken_texts, principal=principal)
                 return _original(texts[place])
-        if not 0 < named.seq <= named.last_seq <= context.last_seq:
+        if not 0 < target.seq <= target.last_seq <= context.last_seq:
             raise _no_ref(ref)
         messages = await self._log.page(
             context_id,
             principal=principal,
-            seq_from=named.seq,
-            seq_to=named.last_seq,
+            seq_from=target.seq,
+            seq_to=target.last_seq,
             count=_MESSAGES_MAX,
             newest_first=False,
         )
         if not messages:
             raise Erased("the messages that ref names were retracted", ref=ref)
-        if named.passage is not None:
+        if target.passage is not None:
             raise _no_ref(ref)
-        original = _part(messages[0], named, ref) if named.part is not None else None
-        if learns and named.seq == named.last_seq:  # a range of messages does not show which kind of line was wanted
-            said = [spoken for spoken in said_in(messages[0]) if named.part in (None, spoken.part)]
-            await self._learning.looked_up(context_id, window_id, named.seq, said, principal=principal)
+        original = _part(messages[0], target, ref) if target.part is not None else None
+        if learns and target.seq == target.last_seq:  # a range of messages does not show which kind of line was wanted
+            spoken_texts = [
+                spoken_text for spoken_text in said_in(messages[0]) if target.part in (None, spoken_text.part)
+            ]
+            await self._learning.looked_up(context_id, window_id, target.seq, spoken_texts, principal=principal)
         if original:
             return original
         last = messages[-1].seq
-        next_ref = refs.refs_between(last + 1, named.last_seq) if last < named.last_seq else ""
+        next_ref = refs.refs_between(last + 1, target.last_seq) if last < target.last_seq else ""
         return Original(messages=messages, next_ref=next_ref and ref.removesuffix(last_ref) + next_ref)
 
     async def search(
-        self, window_id: UUID, asked: RecallQuery, steps: StepRange, *, principal: Principal
+        self, window_id: UUID, query: RecallQuery, steps: StepRange, *, principal: Principal
     ) -> tuple[list[OriginalHit], ByMeaning]:
         """Return the passages that match, best first, each with its step.
 
@@ -173,35 +175,35 @@ class Originals:
         principal = principal.without_admin()
         context_id = await self._rows.context_of(window_id, principal=principal)
         window = await self._rows.read(context_id, window_id, principal=principal)
-        shown = await self._views.shown(window, principal=principal) if window else None
-        if window is None or shown is None:
+        view = await self._views.shown(window, principal=principal) if window else None
+        if window is None or view is None:
             raise window_not_found(window_id)
         if steps.first or steps.last:
-            size = _PART_BYTES * len(shown.parts)
-            asked = replace(asked, which=await beside_the_loop(size, _within, asked.which, shown.parts, steps))
+            size = _PART_BYTES * len(view.parts)
+            query = replace(query, which=await beside_the_loop(size, _within, query.which, view.parts, steps))
         self._telemetry.looked_up("search")
-        found = await self._recalling.search(context_id, asked, principal=principal)
-        size = _PART_BYTES * len(shown.parts)
-        hits = await beside_the_loop(size, _hits, found.items, shown.parts, window)
+        found = await self._recalling.search(context_id, query, principal=principal)
+        size = _PART_BYTES * len(view.parts)
+        hits = await beside_the_loop(size, _hits, found.items, view.parts, window)
         # Only the best passage counts as looked up: the others are probably not what the caller wanted.
         if window.config.learning and hits and hits[0].zone not in ("", "verbatim"):
             best = hits[0].item
-            said = [SpokenText(best.role, best.text, 0)]
-            await self._learning.looked_up(context_id, window_id, best.seq, said, principal=principal)
+            spoken_texts = [SpokenText(best.role, best.text, 0)]
+            await self._learning.looked_up(context_id, window_id, best.seq, spoken_texts, principal=principal)
         return hits, found.meaning
 
 
-def _part(message: Message, named: Ref, ref: str) -> Original:
+def _part(message: Message, target: Ref, ref: str) -> Original:
     """Return the original of the part of a message that a ref names.
 
     Raises:
         RefNotFound: the message has no such part.
     """
-    if named.part == 0:
+    if target.part == 0:
         return _original(message.content)
-    if named.part is None or named.part > len(message.parts):
+    if target.part is None or target.part > len(message.parts):
         raise _no_ref(ref)
-    return _original_of(message.parts[named.part - 1])
+    return _original_of(message.parts[target.part - 1])
 
 
 def _original_of(part: Part) -> Original:

@@ -117,18 +117,18 @@ class Telemetry:
             self._last.popitem(last=False)
         total = sum(zones.values())
         if before_epoch == epoch:
-            read = min(sum(before.values()), total)
+            cached_tokens = min(sum(before.values()), total)
         else:
-            read = 0
+            cached_tokens = 0
             for zone, tokens in zones.items():
                 if before[zone] != tokens:
                     break
-                read += tokens
+                cached_tokens += tokens
         self._packs(profile=_known(profile))
         for zone, tokens in zones.items():
             self._pack_tokens(tokens, zone=zone)
-        self._prefix_tokens(read, part="read")
-        self._prefix_tokens(total - read, part="written")
+        self._prefix_tokens(cached_tokens, part="read")
+        self._prefix_tokens(total - cached_tokens, part="written")
 
     def broke(self, reason: str, *, profile: str) -> None:
         """Count a break of a prefix.
@@ -139,19 +139,20 @@ class Telemetry:
         """
         self._breaks(reason=reason, profile=_known(profile))
 
-    def folded(self, before: View, done: Fold) -> None:
+    def folded(self, before: View, fold: Fold) -> None:
         """Count the tokens and steps that a fold removed, and those that replace them."""
-        masked = [block for block in before.blocks if block.number in done.masked]
-        self._folded(sum(block.tokens for block in masked), level="masked", side="before")
-        self._folded(sum(block.masked_tokens for block in masked), level="masked", side="after")
-        merged = [block for block in before.blocks if block.number in done.merged]
-        kept, known = set(map(id, done.view.summaries)), set(map(id, before.summaries))
-        gone = [summary for summary in before.summaries if id(summary) not in kept]
+        masked_blocks = [block for block in before.blocks if block.number in fold.masked]
+        self._folded(sum(block.tokens for block in masked_blocks), level="masked", side="before")
+        self._folded(sum(block.masked_tokens for block in masked_blocks), level="masked", side="after")
+        merged_blocks = [block for block in before.blocks if block.number in fold.merged]
+        kept, known = set(map(id, fold.view.summaries)), set(map(id, before.summaries))
+        removed_summaries = [summary for summary in before.summaries if id(summary) not in kept]
         steps = sorted(
-            [(block.step, block.tokens) for block in merged] + [(summary.step_from, summary.tokens) for summary in gone]
+            [(block.step, block.tokens) for block in merged_blocks]
+            + [(summary.step_from, summary.tokens) for summary in removed_summaries]
         )
         sums = [0, *accumulate(tokens for _, tokens in steps)]
-        for made in done.view.summaries:
+        for made in fold.view.summaries:
             if id(made) in known:
                 continue
             level = "segments" if made.level == SEGMENT else "digests"
@@ -159,13 +160,13 @@ class Telemetry:
             self._folded(sums[end] - sums[first], level=level, side="before")
             self._folded(made.tokens, level=level, side="after")
         for what, count in (
-            ("masked_step", len(masked)),
-            ("merged_step", len(merged)),
-            ("digested_summary", len(gone)),
-            ("appended", len(done.dropped)),
+            ("masked_step", len(masked_blocks)),
+            ("merged_step", len(merged_blocks)),
+            ("digested_summary", len(removed_summaries)),
+            ("appended", len(fold.dropped)),
         ):
             self._evicted(count, what=what)
-        for (tenth, is_shown), count in Counter((_tenth(worth), is_shown) for worth, is_shown in done.worth).items():
+        for (tenth, is_shown), count in Counter((_tenth(worth), is_shown) for worth, is_shown in fold.worth).items():
             self._units(count, importance=tenth, fate="shown" if is_shown else "left_out")
 
     def written(self, verdict: str) -> None:

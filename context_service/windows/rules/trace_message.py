@@ -137,22 +137,22 @@ class Tracing:
         """
         principal = principal.without_admin()
         check_text("text", text, chars_max=TEXT_CHARS_MAX)
-        named = refs.parsed(ref)
-        if named is None or named.seq < 0:
+        target = refs.parsed(ref)
+        if target is None or target.seq < 0:
             raise InvalidArgument("ref must be like m37, m37/2 or m37..m58, a message of this context", field="ref")
         window = await self._rows.find(window_id, principal=principal)
-        messages = await self._messages(window, named, ref, principal)
+        messages = await self._messages(window, target, ref, principal)
         views = await self._read(window, messages, principal)
         size = _size_of(messages, views)
-        traced = await beside_the_loop(_COMPARING * size, _traced, messages, named, traces.folded_text(text), views)
+        traced = await beside_the_loop(_COMPARING * size, _traced, messages, target, traces.folded_text(text), views)
         last = None
         if text:
             traced = [await self._completed(window, one, views, principal) for one in traced]
             last = await beside_the_loop(_COMPARING * size, _last_of, traced, traces.folded_text(text))
         breaks = await self._breaks(window, traced, last, principal)
         next_ref = ""
-        if messages[-1].seq < named.last_seq and len(messages) == MESSAGES_MAX:
-            next_ref = refs.refs_between(messages[-1].seq + 1, named.last_seq)
+        if messages[-1].seq < target.last_seq and len(messages) == MESSAGES_MAX:
+            next_ref = refs.refs_between(messages[-1].seq + 1, target.last_seq)
         return MessageTrace(
             messages=[_message(window, one, breaks) for one in traced],
             sentence=_sentence(window, last, breaks) if last else None,
@@ -160,7 +160,7 @@ class Tracing:
             epoch=window.epoch,
         )
 
-    async def _messages(self, window: Window, named: Ref, ref: str, principal: Principal) -> list[Message]:
+    async def _messages(self, window: Window, target: Ref, ref: str, principal: Principal) -> list[Message]:
         """Return the messages of a ref, without retracted ones.
 
         Raises:
@@ -170,19 +170,19 @@ class Tracing:
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
             raise window_not_found(window.window_id)
-        if not named.seq <= named.last_seq <= context.last_seq:
+        if not target.seq <= target.last_seq <= context.last_seq:
             raise RefNotFound("the context has no message with this ref", ref=ref)
         messages = await self._log.page(
             window.context_id,
             principal=principal,
-            seq_from=named.seq,
-            seq_to=named.last_seq,
+            seq_from=target.seq,
+            seq_to=target.last_seq,
             count=MESSAGES_MAX,
             newest_first=False,
         )
         if not messages:
             raise Erased("the messages that ref names were retracted", ref=ref)
-        if named.part is not None and named.part > len(messages[0].parts):
+        if target.part is not None and target.part > len(messages[0].parts):
             raise RefNotFound("the message has no such part", ref=ref)
         return messages
 
@@ -269,11 +269,11 @@ def _size_of(messages: Sequence[Message], views: _Views) -> int:
     )
 
 
-def _traced(messages: Sequence[Message], named: Ref, text: str, views: _Views) -> list[_Traced]:
+def _traced(messages: Sequence[Message], target: Ref, text: str, views: _Views) -> list[_Traced]:
     """Return the messages that contain a text, with their forms. If the text is empty, all messages are returned."""
     found = []
     for message in messages:
-        originals = traces.originals_of(message, named.part)
+        originals = traces.originals_of(message, target.part)
         if text and not any(text in traces.folded_text(original.text) for original in originals):
             continue
         forms = traces.forms_of(message.seq, views.blocks, views.summaries)
@@ -297,14 +297,14 @@ def _cleared_of(
 ) -> tuple[int, str | None]:
     """Return the number of a step in a segment, and its cleared form, made again from the messages."""
     count = TokenCounter(window.tokens_family).count
-    made = caught_up(messages, to=window.format, profile=profile, count=count, is_end=True, last_seq=segment.seq_to)
-    if len(made.steps) != segment.step_to - segment.step_from + 1:
+    caught = caught_up(messages, to=window.format, profile=profile, count=count, is_end=True, last_seq=segment.seq_to)
+    if len(caught.steps) != segment.step_to - segment.step_from + 1:
         return 0, None
-    around = [at for at, step in enumerate(made.steps) if step.block.seq_from <= seq <= step.block.seq_to]
+    around = [at for at, step in enumerate(caught.steps) if step.block.seq_from <= seq <= step.block.seq_to]
     if not around:
         return 0, None
-    at = max(around, key=lambda at: made.steps[at].block.seq_from)
-    masked = made.steps[at].masked
+    at = max(around, key=lambda at: caught.steps[at].block.seq_from)
+    masked = caught.steps[at].masked
     return segment.step_from + at, traces.texts_in(pieces_json(masked.pieces)) if masked else None
 
 

@@ -139,25 +139,25 @@ class Editing:
             Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
         is_new_goal = breaks = False
-        told = {**change.config, **config.budget_of(change.token_budget, change.output_reservation)}
+        settings = {**change.config, **config.budget_of(change.token_budget, change.output_reservation)}
 
-        async def prepared(standing: WindowSnapshot) -> _Write:
+        async def prepared(snapshot: WindowSnapshot) -> _Write:
             """Check the change against a snapshot of the window; return the function that writes it under the lock."""
             nonlocal breaks
-            window = standing.window
-            said = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
-            changed = [name for name, value in said.items() if value != getattr(window, name)]
+            window = snapshot.window
+            head = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
+            changed = [name for name, value in head.items() if value != getattr(window, name)]
             breaks = bool(changed)
-            wanted = _configured(replace(window, **said), told)
-            if wanted == window:
+            new_window = _configured(replace(window, **head), settings)
+            if new_window == window:
                 return _nothing
-            config.check_model(wanted.config, self._models)
+            config.check_model(new_window.config, self._models)
             if changed:
-                size = len(wanted.system_prompt + wanted.tools_json + wanted.goal)
-                wanted = await beside_the_loop(RENDERING * size, self._checked, wanted)
-            if wanted.head_tokens > window.head_tokens or wanted.token_limit < window.token_limit:
+                size = len(new_window.system_prompt + new_window.tools_json + new_window.goal)
+                new_window = await beside_the_loop(RENDERING * size, self._checked, new_window)
+            if new_window.head_tokens > window.head_tokens or new_window.token_limit < window.token_limit:
                 room = await self._room(window, principal)
-                check_room(replace(wanted, token_factor=room.token_factor), state_tokens=room.state_tokens)
+                check_room(replace(new_window, token_factor=room.token_factor), state_tokens=room.state_tokens)
 
             async def write(transaction: Transaction, locked: Window) -> Window:
                 nonlocal is_new_goal
@@ -165,11 +165,13 @@ class Editing:
                 # A change of the config does not change the epoch, so it must be compared by itself.
                 if locked.config_json != window.config_json:
                     raise RowsChanged
-                await self._rows.configure(transaction, wanted)
+                await self._rows.configure(transaction, new_window)
                 if changed:
-                    await self._views.change_head(transaction, wanted)
+                    await self._views.change_head(transaction, new_window)
                     rules = [f"{_HEAD[name]} is another one" for name in changed]
-                    await self._account(transaction, locked, "updated", wanted.head_tokens - locked.head_tokens, rules)
+                    await self._account(
+                        transaction, locked, "updated", new_window.head_tokens - locked.head_tokens, rules
+                    )
                 updated = await self._rows.lock(transaction, locked.context_id, window_id)
                 if updated is None:
                     raise window_not_found(window_id)
@@ -208,22 +210,22 @@ class Editing:
         """
         if bool(text.strip()) == bool(ref):
             raise InvalidArgument("give either text or ref", field="text")
-        named = refs.parsed(ref) if ref else None
-        if ref and (named is None or named.passage is not None or named.seq != named.last_seq):
+        target = refs.parsed(ref) if ref else None
+        if ref and (target is None or target.passage is not None or target.seq != target.last_seq):
             raise InvalidArgument("ref must be like m37 or m37/2", field="ref")
         check_long_text("text", text, size_bytes_max=PIN_BYTES_MAX)
         pin_id = new_id()
 
-        async def prepared(standing: WindowSnapshot) -> _Write:
+        async def prepared(snapshot: WindowSnapshot) -> _Write:
             """Read the text of the pin and the room for it; return the function that writes the pin under the lock."""
-            said, speaker = await self._said(standing, named, ref, principal) if named else (text, "")
-            room = await self._room(standing.window, principal)
-            seq = named.seq if named else 0
+            said, speaker = await self._said(snapshot, target, ref, principal) if target else (text, "")
+            room = await self._room(snapshot.window, principal)
+            seq = target.seq if target else 0
             new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=seq, speaker=speaker)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 """Write the pin, and the rendered pins with it; refuse it if the window has too many pins."""
-                pins = [stored.entry for stored in await self._views.held_in(transaction, locked, [PIN])]
+                pins = [stored_entry.entry for stored_entry in await self._views.held_in(transaction, locked, [PIN])]
                 if len(pins) >= PINS_MAX:
                     raise LimitExceeded(
                         f"the window has {len(pins)} pins; the limit is {PINS_MAX}: remove one",
@@ -246,8 +248,8 @@ class Editing:
             return write
 
         principal = principal.without_admin()
-        done = await self._edited(window_id, prepared, principal=principal, request=request, reason=lambda: "pinned")
-        return UUID(done["pin_id"]), done["pins_tokens"]
+        result = await self._edited(window_id, prepared, principal=principal, request=request, reason=lambda: "pinned")
+        return UUID(result["pin_id"]), result["pins_tokens"]
 
     async def unpin(self, window_id: UUID, pin_id: UUID, *, principal: Principal, request: Request | None) -> int:
         """Remove a pin, and return the tokens of the remaining pins.
@@ -260,28 +262,30 @@ class Editing:
             Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
 
-        async def prepared(standing: WindowSnapshot) -> _Write:
+        async def prepared(snapshot: WindowSnapshot) -> _Write:
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 pins = await self._views.held_in(transaction, locked, [PIN])
-                gone = [pin.number for pin in pins if pin.entry.key == str(pin_id)]
-                if not gone:
+                removed_numbers = [pin.number for pin in pins if pin.entry.key == str(pin_id)]
+                if not removed_numbers:
                     raise PinNotFound(f"the window has no pin {pin_id}", pin_id=pin_id)
-                await self._views.end(transaction, locked, gone)
-                left = [pin.entry for pin in pins if pin.number not in gone]
-                return {"pins_tokens": await self._write_pins(transaction, locked, left, "unpinned")}
+                await self._views.end(transaction, locked, removed_numbers)
+                other_pins = [pin.entry for pin in pins if pin.number not in removed_numbers]
+                return {"pins_tokens": await self._write_pins(transaction, locked, other_pins, "unpinned")}
 
             return write
 
         principal = principal.without_admin()
-        done = await self._edited(window_id, prepared, principal=principal, request=request, reason=lambda: "unpinned")
-        tokens: int = done["pins_tokens"]
+        result = await self._edited(
+            window_id, prepared, principal=principal, request=request, reason=lambda: "unpinned"
+        )
+        tokens: int = result["pins_tokens"]
         return tokens
 
     async def patch_state(
         self,
         window_id: UUID,
-        said: Sequence[StateStatement],
-        removed: Sequence[StateStatement],
+        statements: Sequence[StateStatement],
+        removals: Sequence[StateStatement],
         *,
         principal: Principal,
         request: Request | None,
@@ -297,25 +301,27 @@ class Editing:
             RequestIdReused: the request id was used before, for another request.
             Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
-        entries_said(said, removed, last_seq=0)  # refuse a malformed request before anything is read
+        entries_said(statements, removals, last_seq=0)  # refuse a malformed request before anything is read
 
-        async def prepared(standing: WindowSnapshot) -> _Write:
+        async def prepared(snapshot: WindowSnapshot) -> _Write:
             """Compare the patch with the current entries; return the function that writes the changes."""
-            window = standing.window
-            entries, gone = entries_said(said, removed, last_seq=standing.last_seq)
-            held = await self._views.held_of(
+            window = snapshot.window
+            entries, gone = entries_said(statements, removals, last_seq=snapshot.last_seq)
+            stored_entries = await self._views.held_of(
                 window,
                 [*entries, *gone],
                 principal=principal,
                 without_key={pin.section for pin in gone if not pin.key},
             )
-            work = len(held) * (len(entries) + len(gone)) * _COMPARING
-            patch = await beside_the_loop(work, patched, held, entries, gone)
+            work = len(stored_entries) * (len(entries) + len(gone)) * _COMPARING
+            patch = await beside_the_loop(work, patched, stored_entries, entries, gone)
             if not (patch.entries or patch.ended):
                 return _nothing_patched
             if any(entry.section in WHOLE for entry in patch.entries):
-                held = await self._views.held(window, principal=principal)
-                now = [stored.entry for stored in held if stored.number not in patch.ended] + list(patch.entries)
+                stored_entries = await self._views.held(window, principal=principal)
+                now = [
+                    stored_entry.entry for stored_entry in stored_entries if stored_entry.number not in patch.ended
+                ] + list(patch.entries)
                 needed = await beside_the_loop(_size_of(now), _tokens_needed, window, now)
                 factor = await self._usage.factor(window, principal=principal)
                 check_room(replace(window, token_factor=factor), state_tokens=needed)
@@ -346,14 +352,14 @@ class Editing:
             return write
 
         principal = principal.without_admin()
-        done = await self._edited(window_id, prepared, principal=principal, request=request)
-        count: int = done["changed_count"]
+        result = await self._edited(window_id, prepared, principal=principal, request=request)
+        count: int = result["changed_count"]
         return count
 
     async def _edited(
         self,
         window_id: UUID,
-        prepared: Callable[[WindowSnapshot], Awaitable[_Write]],
+        prepare: Callable[[WindowSnapshot], Awaitable[_Write]],
         *,
         principal: Principal,
         request: Request | None,
@@ -363,7 +369,7 @@ class Editing:
 
         Args:
             window_id: The window to change.
-            prepared: Computes the change from a snapshot of the window before it is locked, and returns the function
+            prepare: Computes the change from a snapshot of the window before it is locked, and returns the function
                 that writes the change.
             principal: The caller; it must be allowed to see the window.
             request: The idempotency key of the call; None if the caller gave none.
@@ -371,15 +377,15 @@ class Editing:
         """
 
         async def edited() -> Any:
-            standing = await self._standing(window_id, principal)
-            if standing.window.closed_at:
+            snapshot = await self._standing(window_id, principal)
+            if snapshot.window.closed_at:
                 raise WindowClosed("the window is closed", window_id=window_id)
             with self._telemetry.refusals():
-                write = await prepared(standing)
-                done = await self._written(standing.window, write, principal=principal, request=request)
+                write = await prepare(snapshot)
+                result = await self._written(snapshot.window, write, principal=principal, request=request)
             if broke := reason():
-                self._telemetry.broke(broke, profile=standing.window.profile)
-            return done
+                self._telemetry.broke(broke, profile=snapshot.window.profile)
+            return result
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(edited, what="the window")
@@ -408,46 +414,46 @@ class Editing:
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
         """
-        standing = await self._rows.standing(window_id, principal=principal)
-        if standing is None:
+        snapshot = await self._rows.standing(window_id, principal=principal)
+        if snapshot is None:
             raise window_not_found(window_id)
-        return standing
+        return snapshot
 
-    def _checked(self, wanted: Window) -> Window:
+    def _checked(self, new_window: Window) -> Window:
         """Check the head of a changed window, and return the window with the counted tokens of the head."""
-        check_head(wanted, nesting_max=self._nesting_max)
-        return counted(wanted)
+        check_head(new_window, nesting_max=self._nesting_max)
+        return counted(new_window)
 
     async def _room(self, window: Window, principal: Principal) -> _Room:
         """Return the numbers that decide whether a change fits: those that the next fold would use."""
-        held = [stored.entry for stored in await self._views.held(window, principal=principal)]
-        tokens = await beside_the_loop(_size_of(held), _tokens_needed, window, held)
+        stored_entries = [stored_entry.entry for stored_entry in await self._views.held(window, principal=principal)]
+        tokens = await beside_the_loop(_size_of(stored_entries), _tokens_needed, window, stored_entries)
         return _Room(await self._usage.factor(window, principal=principal), tokens)
 
-    async def _said(self, standing: WindowSnapshot, named: Ref, ref: str, principal: Principal) -> tuple[str, str]:
+    async def _said(self, snapshot: WindowSnapshot, target: Ref, ref: str, principal: Principal) -> tuple[str, str]:
         """Return the text that a ref names, and its speaker.
 
         The pin keeps the ref, so that the next pack removes the pin if the message is retracted later.
         """
-        if not 0 < named.seq <= standing.last_seq:
+        if not 0 < target.seq <= snapshot.last_seq:
             raise _no_ref(ref)
         messages = await self._log.page(
-            standing.window.context_id,
+            snapshot.window.context_id,
             principal=principal,
-            seq_from=named.seq,
-            seq_to=named.seq,
+            seq_from=target.seq,
+            seq_to=target.seq,
             count=1,
             newest_first=False,
         )
         if not messages:
             raise Erased("the message that ref names was retracted", ref=ref)
-        said = said_in(messages[0], named.part)
-        if said is None:
+        spoken_texts = said_in(messages[0], target.part)
+        if spoken_texts is None:
             raise _no_ref(ref)
-        if not said:
+        if not spoken_texts:
             raise InvalidArgument("the message that ref names has no text", field="ref")
-        check_size("ref", said, size_bytes_max=PIN_BYTES_MAX)
-        return said, speaker_in(messages[0], named.part)
+        check_size("ref", spoken_texts, size_bytes_max=PIN_BYTES_MAX)
+        return spoken_texts, speaker_in(messages[0], target.part)
 
     async def _write_pins(
         self, transaction: Transaction, locked: Window, pins: list[Entry], reason: str, room: _Room | None = None
@@ -459,8 +465,8 @@ class Editing:
         size = sum(len(pin.text) for pin in pins)
         front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
         if room:
-            wanted = replace(locked, pins_tokens=front.tokens, token_factor=room.token_factor)
-            check_room(wanted, state_tokens=room.state_tokens)
+            new_window = replace(locked, pins_tokens=front.tokens, token_factor=room.token_factor)
+            check_room(new_window, state_tokens=room.state_tokens)
         await self._views.change_pins(transaction, locked, front.pieces, front.tokens)
         rules = [f"{len(pins)} texts are pinned"]
         await self._account(transaction, locked, reason, front.tokens - locked.pins_tokens, rules)
@@ -470,8 +476,8 @@ class Editing:
         self, transaction: Transaction, locked: Window, reason: str, more_tokens: int, rules: list[str]
     ) -> None:
         """Write the receipt of a changed head. The vendor's cache must then write the whole pack again."""
-        seen = await self._views.tokens_in(transaction, locked)
-        before = locked.head_tokens + locked.pins_tokens + locked.state_tokens + seen
+        zone_tokens = await self._views.tokens_in(transaction, locked)
+        before = locked.head_tokens + locked.pins_tokens + locked.state_tokens + zone_tokens
         kept = locked.head_tokens if reason in ("pinned", "unpinned") else 0
         receipt = Receipt(
             epoch=locked.epoch + 1,
@@ -504,15 +510,15 @@ async def _nothing_patched(transaction: Transaction, locked: Window) -> Mapping[
     return {"changed_count": 0}
 
 
-def _configured(window: Window, told: Mapping[str, Any]) -> Window:
+def _configured(window: Window, settings: Mapping[str, Any]) -> Window:
     """Return a window with changes of its config.
 
     Raises:
         InvalidArgument: a number is out of range, or two contradict each other.
     """
-    said = config.updated(window.config_json, told)
-    limit = config.limit_of(window.context_tokens, config.config_of(said)) if told else window.token_limit
-    return replace(window, config_json=config.stored(said), token_limit=limit)
+    fields = config.updated(window.config_json, settings)
+    limit = config.limit_of(window.context_tokens, config.config_of(fields)) if settings else window.token_limit
+    return replace(window, config_json=config.stored(fields), token_limit=limit)
 
 
 def _size_of(entries: Sequence[Entry]) -> int:

@@ -108,7 +108,7 @@ class WindowWatching:
             if value < 0:
                 raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
         principal = principal.without_admin()
-        told: Window | None = None
+        last_window: Window | None = None
         with self._lookout.slot(principal):
             context_id = await self._rows.context_of(window_id, principal=principal)
             marks = self._lookout.marks(_WINDOW, window_id, principal=principal, check=check)
@@ -129,9 +129,9 @@ class WindowWatching:
                     place = WatchPosition(
                         max(place.epoch_after, window.epoch), max(place.entry_from, window.entry_count)
                     )
-                    if window != told:
+                    if window != last_window:
                         yield WindowEvent(what=window, place=place)
-                        told = window
+                        last_window = window
                     if window.closed_at or until_now:
                         return
 
@@ -149,12 +149,12 @@ class WindowWatching:
             if len(receipts) < _RECEIPTS:
                 break
         while place.entry_from < window.entry_count:
-            held = await self._views.held_from(
+            stored_entries = await self._views.held_from(
                 window, principal=principal, number_from=place.entry_from, count=_ENTRIES
             )
-            last = held[-1].number if len(held) == _ENTRIES else window.entry_count - 1
-            for stored in await self._accounts.said_still(window, held, principal=principal):
-                if stored.entry.section in ENTRY_SECTIONS:
-                    place = place._replace(entry_from=stored.number + 1)
-                    yield WindowEvent(what=stored, place=place)
+            last = stored_entries[-1].number if len(stored_entries) == _ENTRIES else window.entry_count - 1
+            for stored_entry in await self._accounts.said_still(window, stored_entries, principal=principal):
+                if stored_entry.entry.section in ENTRY_SECTIONS:
+                    place = place._replace(entry_from=stored_entry.number + 1)
+                    yield WindowEvent(what=stored_entry, place=place)
             place = place._replace(entry_from=last + 1)

@@ -87,49 +87,51 @@ class Windows:
         self._nesting_max = nesting_max
         self._models = models
 
-    def _input(self, said: Opening) -> WindowInput:
+    def _input(self, opening: Opening) -> WindowInput:
         """Return the input of a new window, with the known values of its model."""
-        check_text("model", said.model, chars_max=MODEL_CHARS_MAX, required=True)
-        known = model(said.model)
-        context_tokens = said.context_tokens or known.context_tokens
+        check_text("model", opening.model, chars_max=MODEL_CHARS_MAX, required=True)
+        model_limits = model(opening.model)
+        context_tokens = opening.context_tokens or model_limits.context_tokens
         if not context_tokens:
             raise InvalidArgument(
-                f"model {said.model} is not known: give in context_tokens how many tokens it takes",
+                f"model {opening.model} is not known: give in context_tokens how many tokens it takes",
                 field="context_tokens",
             )
         check_between("context_tokens", context_tokens, 1, CONTEXT_TOKENS_MAX)
-        told = config.updated(
-            config.NOTHING, {**said.config, **config.budget_of(said.token_budget, said.output_reservation)}
+        settings = config.updated(
+            config.NOTHING, {**opening.config, **config.budget_of(opening.token_budget, opening.output_reservation)}
         )
-        if known.cache_ttl_s != config.CACHE_TTL_S:  # store the lifetime of this vendor's cache if it is unusual
-            told = {"cache_ttl_s": known.cache_ttl_s, **told}
-        given = copied(
+        if model_limits.cache_ttl_s != config.CACHE_TTL_S:  # store the lifetime of this vendor's cache if it is unusual
+            settings = {"cache_ttl_s": model_limits.cache_ttl_s, **settings}
+        window_input = copied(
             WindowInput,
-            said,
-            format=said.format or known.format,
-            tokens_family=known.family,
+            opening,
+            format=opening.format or model_limits.format,
+            tokens_family=model_limits.family,
             context_tokens=context_tokens,
-            token_limit=config.limit_of(context_tokens, config.config_of(told)),
+            token_limit=config.limit_of(context_tokens, config.config_of(settings)),
             head_tokens=0,
-            profile=said.compression_profile,
-            config_json=config.stored(told),
+            profile=opening.compression_profile,
+            config_json=config.stored(settings),
         )
-        config.check_model(given.config, self._models)
-        check_head(given, nesting_max=self._nesting_max)
-        return counted(given)
+        config.check_model(window_input.config, self._models)
+        check_head(window_input, nesting_max=self._nesting_max)
+        return counted(window_input)
 
-    async def prepared(self, said: Opening, *, principal: Principal) -> WindowInput:
+    async def prepared(self, opening: Opening, *, principal: Principal) -> WindowInput:
         """Check the input for a new window, and return it with the counted tokens of its head.
 
         Raises:
             InvalidArgument: the input is malformed.
             LimitExceeded: the input is too large.
         """
-        named = await self._profiles.named(said.compression_profile, principal=principal)
-        size = RENDERING * len(said.system_prompt + said.tools_json + said.goal)
-        return await beside_the_loop(size, self._input, replace(said, compression_profile=named))
+        profile_name = await self._profiles.named(opening.compression_profile, principal=principal)
+        size = RENDERING * len(opening.system_prompt + opening.tools_json + opening.goal)
+        return await beside_the_loop(size, self._input, replace(opening, compression_profile=profile_name))
 
-    async def open(self, context_id: UUID, said: Opening, *, principal: Principal, request: Request | None) -> Window:
+    async def open(
+        self, context_id: UUID, opening: Opening, *, principal: Principal, request: Request | None
+    ) -> Window:
         """Open a window on a context.
 
         Raises:
@@ -140,10 +142,10 @@ class Windows:
             LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
             RequestIdReused: the request id was used before, for another request.
         """
-        given = await self.prepared(said, principal=principal)
-        if given.config.learning:
-            learned = await self._learning.profile_of(given.profile, context_id, principal=principal)
-            given = replace(given, profile=learned)
+        window_input = await self.prepared(opening, principal=principal)
+        if window_input.config.learning:
+            learned = await self._learning.profile_of(window_input.profile, context_id, principal=principal)
+            window_input = replace(window_input, profile=learned)
 
         async def work(transaction: Transaction) -> Window:
             """Lock the context, check that it is open and has room for a window, and write the window."""
@@ -160,7 +162,9 @@ class Windows:
                     limit_max=WINDOWS_MAX,
                     value=count + 1,
                 )
-            window = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
+            window = await self._rows.open(
+                transaction, context_id, new_id(), window_input, created_by=principal.subject
+            )
             check_room(window)  # the stored window has the token factor that earlier bills for its model gave
             return window
 

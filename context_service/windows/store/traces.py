@@ -46,34 +46,34 @@ class TraceRows:
 
         `seqs` has the `seq` of the first and of the last message.
         """
-        door = self._log.of(principal, window.context_id)
-        named = {"window_id": window.window_id, "seq_from": seqs[0], "seq_to": seqs[1]}
-        return [copied(BlockForm, row) for row in await door.query(_BLOCKS, named)]
+        tenant = self._log.of(principal, window.context_id)
+        parameters = {"window_id": window.window_id, "seq_from": seqs[0], "seq_to": seqs[1]}
+        return [copied(BlockForm, row) for row in await tenant.query(_BLOCKS, parameters)]
 
     async def summaries(self, window: Window, seqs: tuple[int, int], *, principal: Principal) -> list[SummaryForm]:
         """Return the summaries that stand or stood for messages from the first to the second `seq` of `seqs`."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_SUMMARIES, (door.tenant_id, window.window_id, seqs[1], seqs[0]))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_SUMMARIES, (tenant.tenant_id, window.window_id, seqs[1], seqs[0]))
         return [copied(SummaryForm, row) for row in rows]
 
     async def entries(self, window: Window, seqs: tuple[int, int], *, principal: Principal) -> list[ShownEntry]:
         """Return the current entries and pins from messages between the first and the second `seq` of `seqs`."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_ENTRIES, (door.tenant_id, window.window_id, *seqs))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_ENTRIES, (tenant.tenant_id, window.window_id, *seqs))
         return [copied(ShownEntry, row) for row in rows]
 
     async def breaks(
         self, window: Window, epochs: Collection[int], *, with_rollbacks: bool, principal: Principal
     ) -> list[BreakRow]:
         """Return the breaks that began these epochs, and all rollbacks if asked for, oldest first."""
-        door = self._log.of(principal, window.context_id)
-        rows = await door.query(_BREAKS, (door.tenant_id, window.window_id, sorted(epochs), with_rollbacks))
+        tenant = self._log.of(principal, window.context_id)
+        rows = await tenant.query(_BREAKS, (tenant.tenant_id, window.window_id, sorted(epochs), with_rollbacks))
         return list(map(_break, rows))
 
     async def masked_in(self, window: Window, step: int, *, before_epoch: int, principal: Principal) -> int | None:
         """Return the last epoch before `before_epoch` whose fold cleared a step, or None if no fold did."""
-        door = self._log.of(principal, window.context_id)
-        (row,) = await door.query(_MASKED_IN, (door.tenant_id, window.window_id, before_epoch, step))
+        tenant = self._log.of(principal, window.context_id)
+        (row,) = await tenant.query(_MASKED_IN, (tenant.tenant_id, window.window_id, before_epoch, step))
         epoch: int | None = row.epoch
         return epoch
 

@@ -80,8 +80,8 @@ class WindowRows:
         Raises:
             WindowNotFound: the principal sees no such window.
         """
-        door = self._database.of(principal)
-        rows = await door.query(_CONTEXT_OF_SEEN, (door.tenant_id, window_id))
+        tenant = self._database.of(principal)
+        rows = await tenant.query(_CONTEXT_OF_SEEN, (tenant.tenant_id, window_id))
         if not rows:
             raise window_not_found(window_id)
         return WindowContext(rows[0].context_id, rows[0].learns)
@@ -93,20 +93,20 @@ class WindowRows:
         return count
 
     async def open(
-        self, transaction: Transaction, context_id: UUID, window_id: UUID, said: WindowInput, *, created_by: str
+        self, transaction: Transaction, context_id: UUID, window_id: UUID, window_input: WindowInput, *, created_by: str
     ) -> Window:
         """Write a new window of a context that is locked."""
         (row,) = await transaction.query(
             _OPEN,
             {
-                **fields_of(said),
+                **fields_of(window_input),
                 "context_id": context_id,
                 "window_id": window_id,
-                "format": said.format.value,
-                "model_sha": model_sha(said.model),
+                "format": window_input.format.value,
+                "model_sha": model_sha(window_input.model),
                 "created_by": created_by,
-                "tools": said.tools_json or None,
-                "config": said.config_json,
+                "tools": window_input.tools_json or None,
+                "config": window_input.config_json,
             },
         )
         return _window(row)
@@ -125,20 +125,20 @@ class WindowRows:
 
     async def read(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
         """Return a window, or None if the context has no window with this id."""
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_READ_SEEN, (door.tenant_id, context_id, window_id))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_READ_SEEN, (tenant.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
     async def header(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
         """Return a window without its large texts, or None if the principal itself cannot see it."""
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_HEADER, (door.tenant_id, context_id, window_id))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_HEADER, (tenant.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
     async def standing(self, window_id: UUID, *, principal: Principal) -> WindowSnapshot | None:
         """Return a window that the principal itself may see, with the end of its log; None if there is none."""
-        door = self._database.of(principal)
-        rows = await door.query(_STANDING, {"window_id": window_id})
+        tenant = self._database.of(principal)
+        rows = await tenant.query(_STANDING, {"window_id": window_id})
         if not rows:
             return None
         window, last_seq = _window(rows[0]), rows[0].last_seq
@@ -154,18 +154,18 @@ class WindowRows:
 
     async def configure(self, transaction: Transaction, window: Window) -> None:
         """Write the config of a locked window, and the limit that follows from the config."""
-        named = {
+        parameters = {
             "context_id": window.context_id,
             "window_id": window.window_id,
             "config": window.config_json,
             "token_limit": window.token_limit,
         }
-        await transaction.query(_CONFIGURE, named)
+        await transaction.query(_CONFIGURE, parameters)
 
     async def packed(self, window: Window, *, last_seq: int, principal: Principal) -> None:
         """Store that a window is packed now for a model, with its log up to `last_seq`."""
-        door = self._log.of(principal, window.context_id)
-        await door.query(_PACKED, (last_seq, door.tenant_id, window.context_id, window.window_id))
+        tenant = self._log.of(principal, window.context_id)
+        await tenant.query(_PACKED, (last_seq, tenant.tenant_id, window.context_id, window.window_id))
 
     async def spend(
         self, transaction: Transaction, window: Window, tokens: int, *, last_seq: int
@@ -213,8 +213,8 @@ class WindowRows:
 
     async def page(self, context_id: UUID, *, principal: Principal, before: UUID | None, count: int) -> list[Window]:
         """Return windows of a context, newest first, that are older than `before`."""
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_LIST_SEEN, (door.tenant_id, context_id, before, before, count))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_LIST_SEEN, (tenant.tenant_id, context_id, before, before, count))
         return [_window(row) for row in rows]
 
     async def close(self, transaction: Transaction, window_id: UUID) -> Window:

@@ -40,13 +40,13 @@ def breakpoints(places: Iterable[Breakpoint], *, least_tokens: int) -> list[Brea
         places: Candidate places, from the front of the pack to its end.
         least_tokens: The fewest tokens that the vendor's cache keeps.
     """
-    kept: list[Breakpoint] = []
+    markers: list[Breakpoint] = []
     for place in places:
-        if not place.pointer or (kept and kept[-1].pointer == place.pointer):
+        if not place.pointer or (markers and markers[-1].pointer == place.pointer):
             continue
-        if kept and kept[-1].tokens < least_tokens:
-            kept.pop()
-        kept.append(place)
+        if markers and markers[-1].tokens < least_tokens:
+            markers.pop()
+        markers.append(place)
     for zone in _ONLY_FOR_FOLDS:
-        kept = [item for item in kept if item.zone != zone] if len(kept) > PLACES_MAX else kept
-    return kept
+        markers = [item for item in markers if item.zone != zone] if len(markers) > PLACES_MAX else markers
+    return markers

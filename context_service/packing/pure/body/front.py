@@ -23,9 +23,9 @@ def front_of(window: WindowInput) -> Body:
     return empty(window.format, tools).with_pieces(Rendered.of(piece)._replace(sources=by_operator) for piece in head)
 
 
-def body_of(window: WindowInput, seen: Sequence[Rendered]) -> bytes:
-    """Return the body of a request: the head of a window, followed by the pieces `seen`."""
-    return front_of(window).with_pieces(seen).json
+def body_of(window: WindowInput, turns: Sequence[Rendered]) -> bytes:
+    """Return the body of a request: the head of a window, followed by the pieces `turns`."""
+    return front_of(window).with_pieces(turns).json
 
 
 def front_tokens(window: Window) -> int:

@@ -100,16 +100,16 @@ class WindowBody:
         """
         if not blocks:
             return self
-        rendered = [pieces for _, pieces in blocks]
+        turns = [pieces for _, pieces in blocks]
         steps = [pieces for part, pieces in blocks if part.kind == STEP]
-        first = next((pieces for pieces in rendered if pieces), [])  # empty blocks add nothing to the request
+        first = next((pieces for pieces in turns if pieces), [])  # empty blocks add nothing to the request
         body, note_tokens = self._begun(first)
         last = max((number for number, (part, _) in enumerate(blocks) if part.kind == STEP), default=None)
         last_from, last_pieces = self.last_from, self.last_pieces
         if last is not None:
-            body = body.with_pieces(piece for pieces in rendered[:last] for piece in pieces)
+            body = body.with_pieces(piece for pieces in turns[:last] for piece in pieces)
             last_from, last_pieces = body.pointer, 0
-        after = [piece for pieces in rendered[last or 0 :] for piece in pieces]
+        after = [piece for pieces in turns[last or 0 :] for piece in pieces]
         return replace(
             self,
             block_count=block_count,

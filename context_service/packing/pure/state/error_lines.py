@@ -131,8 +131,8 @@ def names_error(statement: str, error: str, *, words_min: int = 1) -> bool:
     shared = _specific(statement) & _specific(error)
     if _STILL.search(statement) or not (len(shared) >= words_min or any(map(_IDENTIFIES.search, shared))):
         return False
-    said = _WORD.findall(statement.casefold())
-    runs = {tuple(said[at : at + _REPEATED_WORDS]) for at in range(len(said))}
+    terms = _WORD.findall(statement.casefold())
+    runs = {tuple(terms[at : at + _REPEATED_WORDS]) for at in range(len(terms))}
     words = _WORD.findall(error.casefold())
     return not any(tuple(words[at : at + _REPEATED_WORDS]) in runs for at in range(len(words) - _REPEATED_WORDS + 1))
 
@@ -150,6 +150,6 @@ def _specific(text: str) -> set[str]:
 def _specific_words(words: Iterable[str]) -> Iterable[str]:
     """Yield words in lower case and without a plural s, except those that most texts about errors have."""
     for word in words:
-        folded = word.casefold().strip("._-:/")
-        if folded not in _COMMON:
-            yield folded.removesuffix("s")
+        folded_word = word.casefold().strip("._-:/")
+        if folded_word not in _COMMON:
+            yield folded_word.removesuffix("s")

@@ -110,8 +110,8 @@ def is_answer(question: str, reply: str) -> bool:
     words = _WORD.findall(reply)
     if re.search(r"\bwhy\b|\bwarum\b|\bpourquoi\b", question, re.IGNORECASE) and _REASONS.search(reply):
         return True
-    said = set(terms_of(reply))
+    terms = set(terms_of(reply))
     for first, second in _CHOICES.findall(question):
-        if bool(said & set(terms_of(first))) != bool(said & set(terms_of(second))):
+        if bool(terms & set(terms_of(first))) != bool(terms & set(terms_of(second))):
             return True
     return len(words) <= (_SHORT_WORDS if _FRAGMENT.search(reply) else _FRAGMENT_WORDS)

@@ -154,37 +154,37 @@ class StateChange:
 
 def entries_of(message: Message, profile: Profile) -> list[Entry]:
     """Return the entries of the state that a message makes, in its order."""
-    made: list[Entry] = []
-    for said in said_in(message):
-        ref = ref_of(message.seq, said.part)
-        if said.role == "tool":
-            if said.is_error and (line := error_line(said.text)):
-                made.append(_entry("error", line, ref, message.seq))
+    entries: list[Entry] = []
+    for spoken_text in said_in(message):
+        ref = ref_of(message.seq, spoken_text.part)
+        if spoken_text.role == "tool":
+            if spoken_text.is_error and (line := error_line(spoken_text.text)):
+                entries.append(_entry("error", line, ref, message.seq))
             continue
-        if said.is_data:
+        if spoken_text.is_data:
             continue
-        own = sentences(said.text)
+        own = sentences(spoken_text.text)
         for sentence in own:
             check_wanted()
-            made += _of_sentence(sentence, said.role, ref, message.seq, profile)
+            entries += _of_sentence(sentence, spoken_text.role, ref, message.seq, profile)
         # The reply comes last, so that the statements that the rules understood take effect before guesses from it.
-        if said.role in ("user", "assistant") and own:
+        if spoken_text.role in ("user", "assistant") and own:
             reply = "\n".join(sentence.text for sentence in own)[:_REPLY_CHARS_MAX]
-            is_told = "answered" if any(entry.section == "answer" for entry in made) else ""
-            made.append(_entry("reply", reply, ref, message.seq, key=said.role, value=is_told))
+            is_told = "answered" if any(entry.section == "answer" for entry in entries) else ""
+            entries.append(_entry("reply", reply, ref, message.seq, key=spoken_text.role, value=is_told))
     for number, part in enumerate(message.parts, 1):
         if part.tool_call:
-            made += [
+            entries += [
                 _entry("artifact", f"{path} ({did})", ref_of(message.seq, number), message.seq, key=path, value=did)
                 for path, did in _files(part.tool_call)
             ]
-    return made[:_ENTRIES_OF_MESSAGE_MAX]
+    return entries[:_ENTRIES_OF_MESSAGE_MAX]
 
 
 def is_rule(text: str, profile: Profile) -> bool:
     """Say whether a text would make or lift a rule if a user said it."""
     said = (_of_sentence(sentence, "user", "", 0, profile) for sentence in sentences(text))
-    return any(entry.section in ("constraint", "lifted") for made in said for entry in made)
+    return any(entry.section in ("constraint", "lifted") for entries in said for entry in entries)
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -313,11 +313,11 @@ def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Pro
     plain = " ".join(_EMPHASIS.sub("", sentence.text.translate(_PLAIN_QUOTES)).split())
     under = sentence.under.encode(errors="replace")
     whole, own = plain.encode(errors="replace"), _CITED.sub('"…"', plain).encode(errors="replace")
-    made: list[Entry] = []
+    entries: list[Entry] = []
     sections: set[str] = set()
     if role in ("user", "assistant") and is_question(plain, role):
         sections |= {"question", "decision", "next", "error", "resolution"}
-        made.append(_entry("question", sentence.text, ref, seq, value=role))
+        entries.append(_entry("question", sentence.text, ref, seq, value=role))
     for rule in profile.state:
         if rule.section in sections or role not in rule.roles:
             continue
@@ -340,17 +340,17 @@ def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Pro
             sections.add(rule.section)
             if rule.section == "question":
                 value = role
-            made.append(_entry(rule.section, sentence.text, ref, seq, key=key, value=value))
-    return made
+            entries.append(_entry(rule.section, sentence.text, ref, seq, key=key, value=value))
+    return entries
 
 
 def per_cent_in(text: str) -> str:
     """Return the percentage of progress that a text states ("80 %", "4 of 5") as "0" to "100"; empty if it has none."""
-    if said := _PER_CENT.search(text):
-        return str(int(said[1])) if int(said[1]) <= 100 else ""
-    if not (said := _PARTS.search(text)):
+    if match := _PER_CENT.search(text):
+        return str(int(match[1])) if int(match[1]) <= 100 else ""
+    if not (match := _PARTS.search(text)):
         return ""
-    done, of = int(said[1]), int(said[2])
+    done, of = int(match[1]), int(match[2])
     return str(100 * done // of) if 0 < of >= done else ""
 
 
@@ -412,36 +412,36 @@ def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
     It is clear if only one constraint has all words of the lifted rule, and these are at least half of the constraint's
     words (else the entry may lift only a part of it). "You no longer have to" lifts a duty but not a prohibition.
     """
-    said = set(terms_of(entry.value)) - _SAYS_NOTHING
+    terms = set(terms_of(entry.value)) - _SAYS_NOTHING
     found = []
-    for held in now.values():
-        if held.section != "constraint" or not said:
+    for current in now.values():
+        if current.section != "constraint" or not terms:
             continue
-        if entry.key == "duty" and bool(_NEGATIVE.search(held.text)) != bool(_NEGATIVE.search(entry.value)):
+        if entry.key == "duty" and bool(_NEGATIVE.search(current.text)) != bool(_NEGATIVE.search(entry.value)):
             continue
-        words = set(terms_of(held.text)) - _SAYS_NOTHING
-        if said <= words:
-            found.append((held, 2 * len(said) >= len(words)))
+        words = set(terms_of(current.text)) - _SAYS_NOTHING
+        if terms <= words:
+            found.append((current, 2 * len(terms) >= len(words)))
     return found[0][0] if len(found) == 1 and found[0][1] else None
 
 
 def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
     """Add a solution to the newest open error that it names. A statement that names no open error changes nothing."""
-    for held in reversed([held for held in now.values() if held.section == "error" and not held.value]):
-        if (resolves if entry.section == "reply" else names_error)(entry.text, held.text):
-            del now[place_of(held)]
+    for current in reversed([current for current in now.values() if current.section == "error" and not current.value]):
+        if (resolves if entry.section == "reply" else names_error)(entry.text, current.text):
+            del now[place_of(current)]
             lines = entry.text.split("\n")
-            said = next((line for line in lines if names_error(line, held.text)), lines[0])
-            both = f"{_said(held)} -> {attributed(said, entry.speaker)}"  # the error and the solution name speakers
-            helped = replace(held, text=both, value=said, ref=entry.ref, seq=entry.seq, speaker="")
+            said = next((line for line in lines if names_error(line, current.text)), lines[0])
+            both = f"{_said(current)} -> {attributed(said, entry.speaker)}"  # the error and the solution name speakers
+            helped = replace(current, text=both, value=said, ref=entry.ref, seq=entry.seq, speaker="")
             now[place_of(helped)] = helped
             return
 
 
 def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
     """Close the question that shares the most words with an answer; of several such questions the newest."""
-    said = set(terms_of(entry.text))
-    shared = {place: len(said & set(terms_of(held.text))) for place, held in now.items() if held.section == "question"}
+    terms = set(terms_of(entry.text))
+    shared = {place: len(terms & set(terms_of(held.text))) for place, held in now.items() if held.section == "question"}
     if shared:
         del now[[place for place in shared if shared[place] == max(shared.values())][-1]]
 
@@ -451,12 +451,14 @@ def _close_answered(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
     if entry.value:  # the message has an entry `answer`, which has closed its question already
         return
     asked = [
-        held for held in now.values() if held.section == "question" and held.ref and held.value not in ("", entry.key)
+        current
+        for current in now.values()
+        if current.section == "question" and current.ref and current.value not in ("", entry.key)
     ]
-    last = max((held.seq for held in asked if held.seq < entry.seq), default=0)
-    for held in asked:
-        if held.seq == last and is_answer(held.text, entry.text):
-            del now[place_of(held)]
+    last = max((current.seq for current in asked if current.seq < entry.seq), default=0)
+    for current in asked:
+        if current.seq == last and is_answer(current.text, entry.text):
+            del now[place_of(current)]
 
 
 def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
@@ -464,15 +466,19 @@ def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
 
     Rules that a caller set through the API stay: only the caller or a clear statement changes them.
     """
-    rules = [held for held in now.values() if held.section == "constraint" and held.ref] if reply.key == "user" else []
+    rules = (
+        [current for current in now.values() if current.section == "constraint" and current.ref]
+        if reply.key == "user"
+        else []
+    )
     # Sentences that became entries of their own, such as a rule or a value, contest nothing.
-    understood = {held.text for held in now.values() if held.seq == reply.seq}
-    said = [sentence for sentence in reply.text.split("\n") if sentence not in understood]
-    terms = {sentence: rule_terms(sentence) for sentence in said} if rules else {}
-    for held in rules:
+    understood = {current.text for current in now.values() if current.seq == reply.seq}
+    sentences = [sentence for sentence in reply.text.split("\n") if sentence not in understood]
+    terms = {sentence: rule_terms(sentence) for sentence in sentences} if rules else {}
+    for current in rules:
         check_wanted()
-        if held.seq < reply.seq and (newer := _newer_rule(held, terms)):
-            _put_contested(now, held, newer, reply)
+        if current.seq < reply.seq and (newer := _newer_rule(current, terms)):
+            _put_contested(now, current, newer, reply)
 
 
 def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
@@ -485,13 +491,13 @@ def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
     if reply.key != "user":
         return
     names = [
-        (held, frozenset(parts))
-        for held in now.values()
-        if _may_be_contested(held) and held.seq < reply.seq and len(parts := _WORD.findall(held.key)) > 1
+        (current, frozenset(parts))
+        for current in now.values()
+        if _may_be_contested(current) and current.seq < reply.seq and len(parts := _WORD.findall(current.key)) > 1
     ]
-    values = {held.text for held in now.values() if held.section == "value" and held.seq == reply.seq}
-    said = reply.text.split("\n") if names else []
-    for first, following in pairwise([*said, ""]):
+    values = {current.text for current in now.values() if current.section == "value" and current.seq == reply.seq}
+    sentences = reply.text.split("\n") if names else []
+    for first, following in pairwise([*sentences, ""]):
         check_wanted()
         words, sentence = frozenset(_WORD.findall(first.casefold())), first
         if first in values or first.endswith("?"):
@@ -500,35 +506,35 @@ def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
             if following in values or following.endswith("?") or not any(map(str.isdigit, following)):
                 continue
             sentence = f"{first} {following}"
-        for held, name in names:
-            is_other = held.section == CONTESTED or held.value not in sentence
+        for current, name in names:
+            is_other = current.section == CONTESTED or current.value not in sentence
             if name <= words and is_other:
-                _put_contested(now, held, sentence, reply)
+                _put_contested(now, current, sentence, reply)
 
 
-def _put_contested(now: dict[tuple[str, str], Entry], held: Entry, newer: str, reply: Entry) -> None:
+def _put_contested(now: dict[tuple[str, str], Entry], current: Entry, newer: str, reply: Entry) -> None:
     """Replace an entry by a contested one: the newer statement, then the last one before. Each names its speaker."""
-    before = held.text.split(_BEFORE)[0] if held.section == CONTESTED else _said(held)
+    before = current.text.split(_BEFORE)[0] if current.section == CONTESTED else _said(current)
     text = f"{attributed(newer, reply.speaker)} ({reply.ref}){_BEFORE}{before}"
-    now.pop(place_of(held), None)
-    contested = replace(held, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
+    now.pop(place_of(current), None)
+    contested = replace(current, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
     now[place_of(contested)] = contested
 
 
-def _may_be_contested(held: Entry) -> bool:
-    return bool(held.ref and held.key) and held.section in ("value", CONTESTED)
+def _may_be_contested(current: Entry) -> bool:
+    return bool(current.ref and current.key) and current.section in ("value", CONTESTED)
 
 
-def _newer_rule(held: Entry, terms: Mapping[str, frozenset[str]]) -> str:
+def _newer_rule(current: Entry, terms: Mapping[str, frozenset[str]]) -> str:
     """Return the first sentence that may change a rule, or an empty text if no sentence may.
 
     Args:
-        held: The rule.
+        current: The rule.
         terms: The sentences, each with its words.
     """
-    rule = rule_terms(held.text)
+    rule = rule_terms(current.text)
     for sentence, words in terms.items():
-        is_same = place_of(replace(held, text=sentence)) == place_of(held)
+        is_same = place_of(replace(current, text=sentence)) == place_of(current)
         if not is_same and contests_rule(rule, sentence, words):
             return sentence
     return ""
@@ -560,9 +566,9 @@ def _entries_in(text: str) -> dict[tuple[str, str], StateChange]:
     return found
 
 
-def key_of(said: str) -> str:
+def key_of(text: str) -> str:
     """Return a key that is equal for all spellings of a name: `the staging port`, `stagingPort`, `STAGING_PORT`."""
-    words = _KEY_SIGNS.sub(" ", _CAMEL.sub(" ", said).casefold()).strip()
+    words = _KEY_SIGNS.sub(" ", _CAMEL.sub(" ", text).casefold()).strip()
     return _NO_KEY.sub("", words)[:KEY_CHARS_MAX]
 
 
@@ -576,22 +582,22 @@ def _files(call: ToolCall) -> list[tuple[str, str]]:
     The name of the tool says whether it edits, such as `write_file`, unless its argument `command` only looks.
     """
     try:
-        said = orjson.loads(call.arguments_json or "{}")
-        said = orjson.loads(said) if isinstance(said, str) else said
+        fields = orjson.loads(call.arguments_json or "{}")
+        fields = orjson.loads(fields) if isinstance(fields, str) else fields
     except orjson.JSONDecodeError:
         return []
-    if not isinstance(said, dict):
+    if not isinstance(fields, dict):
         return []
     words = [word.lower() for word in _WORD_OF_NAME.findall(call.name)]
-    does_edit = any(map(_EDITS.match, words)) and said.get("command") not in _LOOKS
+    does_edit = any(map(_EDITS.match, words)) and fields.get("command") not in _LOOKS
     did = "edited" if does_edit else "read"
-    named = [value for name in _PATHS for value in _several(said.get(name))]
+    named = [value for name in _PATHS for value in _several(fields.get(name))]
     return [(path, did) for path in dict.fromkeys(named) if path][:_PATHS_OF_CALL_MAX]
 
 
-def _several(said: object) -> list[str]:
+def _several(value: object) -> list[str]:
     """Return an argument, a text or a list, as a list of the texts that can be paths."""
-    several = said if isinstance(said, list) else [said]
+    several = value if isinstance(value, list) else [value]
     return [
         summary
         for summary in several

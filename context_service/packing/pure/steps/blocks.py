@@ -53,15 +53,15 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
     if step.speaker:  # the text is quoted after all shortening, so that no cut can remove the quotation marks
         turn = replace(turn, parts=[replace(part, text=_quoted(part.text or "", step)) for part in turn.parts])
     elif step.is_open:
-        answered = list(takewhile(lambda call: call.result is not None, turn.calls))
-        calls = answered + [replace(call, result=None) for call in turn.calls[len(answered) :]]
+        results = list(takewhile(lambda call: call.result is not None, turn.calls))
+        calls = results + [replace(call, result=None) for call in turn.calls[len(results) :]]
         turn = Turn(turn.role, turn.name, turn.parts, calls)
-    rendered = tuple(of_step(list(map(Rendered.of, pieces(turn, to))), step))
+    turns = tuple(of_step(list(map(Rendered.of, pieces(turn, to))), step))
     return Block(
         seq_from=step.seqs[0],
         seq_to=step.seqs[-1],
-        tokens=tokens_of(rendered, to, count),
-        pieces=rendered,
+        tokens=tokens_of(turns, to, count),
+        pieces=turns,
     )
 
 
@@ -71,13 +71,13 @@ def _quoted(text: str, step: Step) -> str:
     return f"{step.note}\n{said}" if step.note else said
 
 
-def tokens_of(rendered: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:
+def tokens_of(turns: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:
     """Return the tokens that pieces add to a request at most, including the JSON around them."""
-    messages = sum(1 for _ in groupby(rendered, key=lambda one: (one.role, one.is_result)))
-    return sum(count(piece.json) for piece in rendered) + messages * count(_AROUND.get(to, ""))
+    messages = sum(1 for _ in groupby(turns, key=lambda one: (one.role, one.is_result)))
+    return sum(count(piece.json) for piece in turns) + messages * count(_AROUND.get(to, ""))
 
 
 def text_pieces(text: str, to: Format) -> list[Rendered]:
     """Render a text of the service itself, such as a note, as a user's message in the vendor's format."""
-    written = of_text(text)
-    return [Rendered.of(piece)._replace(sources=written) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]
+    sources = of_text(text)
+    return [Rendered.of(piece)._replace(sources=sources) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]

@@ -98,7 +98,7 @@ def caught_up(
     is_end: bool,
     last_seq: int,
     room: int = sys.maxsize,
-    said: Mapping[int, Sequence[Entry]] | None = None,
+    fields: Mapping[int, Sequence[Entry]] | None = None,
     speakers: Sequence[str] = (),
     bound_seq: int | None = None,
 ) -> CaughtUp:
@@ -112,30 +112,34 @@ def caught_up(
         is_end: No more messages follow these in the log.
         last_seq: The `seq` of the last message of the log.
         room: The most tokens of a step that waits for results.
-        said: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
+        fields: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
         speakers: The first speakers of each role that the window has read.
         bound_seq: For a model that refuses reasoning if anything before it has changed, the last message before the
             last change; None for other models.
     """
-    done = cut(messages, is_end=is_end)
+    result = cut(messages, is_end=is_end)
     by_seq = {message.seq: message for message in messages}
     steps = []
-    for step in done.closed:
+    for step in result.closed:
         # A message can belong to two steps. Popping it gives its units and entries to the first of them only.
         of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
         speakers = with_step(speakers, step)
-        sent = _as_sent(step, to, speakers, bound_seq)
-        made = _made(sent, of_step, to, profile, count, said, is_bound=bound_seq is not None)
-        made = replace(made, said=_said(step, made.speaker))  # from `step`: `sent` may begin with the speaker's name
-        steps.append(_with_later(made, sent, to, count, speakers=speakers, is_bound=bound_seq is not None))
-    if done.next_seq is not None:
-        reached_seq = done.next_seq - 1
+        sent_step = _as_sent(step, to, speakers, bound_seq)
+        prepared_step = _made(sent_step, of_step, to, profile, count, fields, is_bound=bound_seq is not None)
+        prepared_step = replace(
+            prepared_step, said=_said(step, prepared_step.speaker)
+        )  # from `step`: `sent` may begin with the speaker's name
+        steps.append(
+            _with_later(prepared_step, sent_step, to, count, speakers=speakers, is_bound=bound_seq is not None)
+        )
+    if result.next_seq is not None:
+        reached_seq = result.next_seq - 1
     else:
         reached_seq = last_seq if is_end or not messages else messages[-1].seq
     waiting = None
-    if done.open:
-        speakers_then = with_step(speakers, done.open)
-        waiting = _waiting(_as_sent(done.open, to, speakers_then, bound_seq), to, profile, count, room)
+    if result.open:
+        speakers_then = with_step(speakers, result.open)
+        waiting = _waiting(_as_sent(result.open, to, speakers_then, bound_seq), to, profile, count, room)
     return CaughtUp(steps=steps, waiting=waiting, reached_seq=reached_seq, speakers=tuple(speakers))
 
 
@@ -181,16 +185,16 @@ def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], in
     if block.tokens + around <= room:
         return block
     bare = [replace(call, result=None) for call in step.turn.calls]
-    used = block_of(replace(step, turn=replace(step.turn, calls=bare)), to, count).tokens + around
-    if used > room:  # the step has no room even without any result, so all of its texts are shortened
+    used_tokens = block_of(replace(step, turn=replace(step.turn, calls=bare)), to, count).tokens + around
+    if used_tokens > room:  # the step has no room even without any result, so all of its texts are shortened
         return replace(fitted(step, room, to=to, profile=profile, count=count), is_cut=True)
     later = set()
     for call in step.turn.calls:
-        used += count(orjson.dumps(call.result.text).decode()) if call.result else 0
-        if used > room:
+        used_tokens += count(orjson.dumps(call.result.text).decode()) if call.result else 0
+        if used_tokens > room:
             later.add(call.id)
-    made = fitted(step, room, to=to, profile=profile, count=count, only=later)
-    return replace(made, is_cut=made.pieces != block.pieces)
+    shortened = fitted(step, room, to=to, profile=profile, count=count, only=later)
+    return replace(shortened, is_cut=shortened.pieces != block.pieces)
 
 
 def _made(
@@ -199,7 +203,7 @@ def _made(
     to: Format,
     profile: Profile,
     count: Callable[[str], int],
-    said: Mapping[int, Sequence[Entry]] | None,
+    fields: Mapping[int, Sequence[Entry]] | None,
     *,
     is_bound: bool,
 ) -> PreparedStep:
@@ -211,7 +215,7 @@ def _made(
         to: The message format of the window's packs.
         profile: The compression profile of the window.
         count: Returns the number of tokens of a text.
-        said: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
+        fields: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
         is_bound: The model refuses the reasoning of a step that is masked, because earlier messages have changed.
     """
     tools = _tools_of(step)
@@ -220,7 +224,7 @@ def _made(
         entry
         for message in messages
         for entry in _attributed(
-            entries_of(message, profile) if said is None else said.get(message.seq, ()), message, tools
+            entries_of(message, profile) if fields is None else fields.get(message.seq, ()), message, tools
         )
     ]
     block = block_of(step, to, count)
@@ -252,7 +256,7 @@ def _attributed(entries: Sequence[Entry], message: Message, tools: Mapping[str, 
     """
     if not entries:
         return entries
-    speakers = {ref_of(message.seq, said.part): said.speaker for said in said_in(message, tools)}
+    speakers = {ref_of(message.seq, spoken_text.part): spoken_text.speaker for spoken_text in said_in(message, tools)}
     otherwise = speaker_of(message.role, message.name)
     return [replace(entry, speaker=speakers.get(entry.ref, otherwise)) for entry in entries]
 
@@ -277,10 +281,10 @@ def _said(step: Step, speaker: str) -> str:
     )
 
 
-def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
+def _without(unit: Unit, whole_entries: Sequence[Entry]) -> Unit | None:
     """Return a unit without the texts that the state shows, or None if no word is left."""
     text = unit.text
-    for entry in shown:
+    for entry in whole_entries:
         if entry.ref == unit.ref:
             text = text.replace(entry.text, "…")
     if text == unit.text:
@@ -296,11 +300,14 @@ def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Seque
     hold, and after that a summary that quotes them would mislead. Texts of users are left out, too, because the
     conversation zone has them.
     """
-    shown = [entry for entry in entries if entry.section in WHOLE]
+    whole_entries = [entry for entry in entries if entry.section in WHOLE]
     of_users = {
-        ref_of(message.seq, said.part) for message in messages for said in said_in(message) if said.role == USER
+        ref_of(message.seq, spoken_text.part)
+        for message in messages
+        for spoken_text in said_in(message)
+        if spoken_text.role == USER
     }
-    left = [rest for unit in units if unit.ref not in of_users and (rest := _without(unit, shown))]
+    other_units = [rest for unit in units if unit.ref not in of_users and (rest := _without(unit, whole_entries))]
     names = {
         ref_of(message.seq, number): part.tool_call.name
         for message in messages
@@ -312,7 +319,7 @@ def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Seque
         for entry in entries
         if entry.section == "artifact" and entry.text.endswith("(edited)") and entry.ref in names
     ]
-    left += [
+    other_units += [
         Unit(
             kind="artifact",
             text=f"{names[entry.ref]} {entry.key}",
@@ -323,4 +330,4 @@ def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Seque
         )
         for entry in written
     ]
-    return left
+    return other_units

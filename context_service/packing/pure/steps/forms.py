@@ -72,11 +72,11 @@ def named(step: Step, to: Format) -> Step:
 def without_reasoning(step: Step) -> Step:
     """Return a step without its reasoning."""
     turn = step.turn
-    said = [(part, ref) for part, ref in zip(turn.parts, step.said_refs, strict=True) if part.reasoning is None]
-    if len(said) == len(turn.parts):
+    parts = [(part, ref) for part, ref in zip(turn.parts, step.said_refs, strict=True) if part.reasoning is None]
+    if len(parts) == len(turn.parts):
         return step
-    bare = Turn(turn.role, turn.name, [part for part, _ in said], turn.calls)
-    return replace(step, turn=bare, said_refs=[ref for _, ref in said])
+    bare = Turn(turn.role, turn.name, [part for part, _ in parts], turn.calls)
+    return replace(step, turn=bare, said_refs=[ref for _, ref in parts])
 
 
 def later_form(

@@ -55,8 +55,8 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
         place, result = step.result_refs.get(call.id), call.result
         if result and place and not clearing.never_clear and (kept := _cut(result.text, place, of_tools, chars, count)):
             result = Result(kept, result.is_error)
-        said = _cleared(call, step.call_refs[call.id], chars, profile) if clearing.clear_inputs else call.call
-        calls.append(replace(call, call=said, result=result))
+        arguments_kept = _cleared(call, step.call_refs[call.id], chars, profile) if clearing.clear_inputs else call.call
+        calls.append(replace(call, call=arguments_kept, result=result))
     parts = []
     for part, place in zip(turn.parts, step.said_refs, strict=True):
         is_long = part.text is not None and len(part.text) > SAID_CHARS_MAX
@@ -69,11 +69,11 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
 
 def _cleared(call: Call, ref: str, chars: int, profile: Profile) -> ToolCall:
     """Return a call of a tool whose arguments have each text shortened to about `chars` characters."""
-    said = arguments(call.call)
-    texts = [LongText(text, ref, "tool", profile).shortened(chars) for text in _texts_in(said)]
-    if texts == list(_texts_in(said)):
+    arguments_kept = arguments(call.call)
+    texts = [LongText(text, ref, "tool", profile).shortened(chars) for text in _texts_in(arguments_kept)]
+    if texts == list(_texts_in(arguments_kept)):
         return call.call
-    return replace(call.call, arguments_json=orjson.dumps(_with_texts(said, iter(texts))).decode())
+    return replace(call.call, arguments_json=orjson.dumps(_with_texts(arguments_kept, iter(texts))).decode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,12 @@ class _Lines:
 
     def heaviest(self, ref: str, room: int, *, besides: str) -> list[str]:
         """Return the units of a part with the greatest weight that the mask does not show already."""
-        kept: list[str] = []
+        lines: list[str] = []
         for unit in sorted((unit for unit in self.units if unit.ref == ref), key=lambda unit: -unit.weight):
-            if len(kept) < _LINES_MAX and len(unit.text) <= room and unit.text not in besides:
-                kept.append(f"… {unit.text}")
+            if len(lines) < _LINES_MAX and len(unit.text) <= room and unit.text not in besides:
+                lines.append(f"… {unit.text}")
                 room -= len(unit.text)
-        return kept
+        return lines
 
 
 def _cut(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[str], int]) -> str:
@@ -168,12 +168,12 @@ def fitted(
     best, fixed = least, least.tokens
     aimed = share = _AIMED_SHARE * (room - fixed)
     for _ in range(_ATTEMPTS_MAX):
-        made = block_of(grades.step(grades.levels(share)), to, count)
-        if best.tokens < made.tokens <= room:
-            best = made
-        if _FILLED_SHARE * room <= made.tokens <= room or made.tokens <= fixed:
+        shortened = block_of(grades.step(grades.levels(share)), to, count)
+        if best.tokens < shortened.tokens <= room:
+            best = shortened
+        if _FILLED_SHARE * room <= shortened.tokens <= room or shortened.tokens <= fixed:
             break
-        share *= aimed / (made.tokens - fixed)
+        share *= aimed / (shortened.tokens - fixed)
     return best
 
 
@@ -268,8 +268,8 @@ class _Grades:
         """Return a call with other texts in its arguments, in the order of `_arguments_of`."""
         if not texts or texts == list(self._arguments_of(call)):
             return call.call
-        said = _with_texts(arguments(call.call), iter(texts)) if self._splits_arguments else {_ALL: texts[0]}
-        return replace(call.call, arguments_json=orjson.dumps(said).decode())
+        arguments_kept = _with_texts(arguments(call.call), iter(texts)) if self._splits_arguments else {_ALL: texts[0]}
+        return replace(call.call, arguments_json=orjson.dumps(arguments_kept).decode())
 
 
 def _texts_in(value: Any) -> Iterator[str]:

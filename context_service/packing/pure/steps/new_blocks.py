@@ -20,17 +20,17 @@ def text_block(kind: str, step: int, text: str, window: Window) -> NewBlock:
 
 
 def new_blocks(
-    window: Window, steps: Sequence[PreparedStep], stored: Sequence[StoredEntry]
+    window: Window, steps: Sequence[PreparedStep], stored_entries: Sequence[StoredEntry]
 ) -> tuple[list[NewBlock], StateUpdate]:
     """Return the blocks of new steps, with notes on the entries that they supersede, and the changes of the state.
 
     Args:
         window: The window, before these steps are appended.
         steps: The new steps, in order.
-        stored: The entries that the steps may supersede.
+        stored_entries: The entries that the steps may supersede.
     """
-    numbers = {id(entry.entry): entry.number for entry in stored}
-    entries = [entry.entry for entry in stored]
+    numbers = {id(entry.entry): entry.number for entry in stored_entries}
+    entries = [entry.entry for entry in stored_entries]
     blocks: list[NewBlock] = []
     update = StateUpdate([], {})
     for step, prepared in enumerate(steps, window.step_count + 1):

@@ -53,9 +53,9 @@ class LongText:
         if chars <= len(note):
             return note
         room = math.floor(_LINES_SHARE * chars)
-        used = self._used(self._chosen(*self._ends(chars - room), room))
-        head, tail = self._ends(chars - used)
-        lines = self._shown(self._chosen(head, tail, used))
+        used_tokens = self._used(self._chosen(*self._ends(chars - room), room))
+        head, tail = self._ends(chars - used_tokens)
+        lines = self._shown(self._chosen(head, tail, used_tokens))
         left_out = _note(len(self.text) - len(head) - len(tail), self.ref)
         return "\n".join(filter(None, [head.rstrip("\r\n"), *lines, left_out, tail.lstrip("\r\n")]))
 
@@ -79,16 +79,16 @@ class LongText:
         The most important lines are chosen first, as long as there is room.
         """
         begin, end = len(head.encode(errors="replace")), len(self._data) - len(tail.encode(errors="replace"))
-        chosen: set[_Span] = set()
+        spans: set[_Span] = set()
         for span in self._candidates:
             more = {
                 (start, stop)
                 for start, stop in _with_neighbours(self._data, span)
                 if begin <= start and stop <= end and stop - start <= _LINE_BYTES_MAX
             }
-            if span in more and self._used([*chosen, *more]) <= room:
-                chosen |= more
-        return sorted(chosen)
+            if span in more and self._used([*spans, *more]) <= room:
+                spans |= more
+        return sorted(spans)
 
     @staticmethod
     def _used(spans: Sequence[_Span]) -> int:

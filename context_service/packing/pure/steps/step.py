@@ -124,39 +124,39 @@ class _Cutting:
         The text of a tool message that has no result part counts as a result. Reasoning waits for the assistant's next
         message, because no vendor accepts it alone.
         """
-        placed = [(part, ref_of(message.seq, number)) for number, part in in_order(message.content, message.parts)]
-        said = [part for part, _ in placed if not (part.tool_call or part.tool_result)]
-        said_refs = [ref for part, ref in placed if not (part.tool_call or part.tool_result)]
-        calls = [(part.tool_call, ref) for part, ref in placed if part.tool_call]
-        results = [(part.tool_result, ref) for part, ref in placed if part.tool_result]
-        if message.role == "tool" and said and not results:  # the text of the message is the result
-            result = ToolResult(tool_call_id="", content_json=orjson.dumps(text_of(said)).decode())
-            results = [(result, said_refs[0] if len(said) == 1 else refs_between(message.seq, message.seq))]
-            said = []
-        if self.thinks and (results or (said and message.role != "assistant")):
+        part_refs = [(part, ref_of(message.seq, number)) for number, part in in_order(message.content, message.parts)]
+        parts = [part for part, _ in part_refs if not (part.tool_call or part.tool_result)]
+        said_refs = [ref for part, ref in part_refs if not (part.tool_call or part.tool_result)]
+        calls = [(part.tool_call, ref) for part, ref in part_refs if part.tool_call]
+        results = [(part.tool_result, ref) for part, ref in part_refs if part.tool_result]
+        if message.role == "tool" and parts and not results:  # the text of the message is the result
+            result = ToolResult(tool_call_id="", content_json=orjson.dumps(text_of(parts)).decode())
+            results = [(result, said_refs[0] if len(parts) == 1 else refs_between(message.seq, message.seq))]
+            parts = []
+        if self.thinks and (results or (parts and message.role != "assistant")):
             self.close()  # the assistant has not continued after the reasoning, so the step ends without an answer
         for result, ref in results:
             self._answer(message, result, ref)
-        if message.role == "assistant" and (said or calls):
+        if message.role == "assistant" and (parts or calls):
             seqs = [message.seq]
             if self.open is not None and self.thinks:
                 seqs = [*self.open.seqs, message.seq]
                 # New reasoning replaces the earlier reasoning, whose next item was never written.
-                if not (said and said[0].reasoning):
-                    said, said_refs = [*self.open.turn.parts, *said], [*self.open.said_refs, *said_refs]
+                if not (parts and parts[0].reasoning):
+                    parts, said_refs = [*self.open.turn.parts, *parts], [*self.open.said_refs, *said_refs]
                 self.open = None
             else:
                 self.close()
                 self._waited_messages = self._waited_chars = 0
-            turn = Turn("assistant", message.name, said)
+            turn = Turn("assistant", message.name, parts)
             turn.calls = [Call(call, id=f"call_{message.seq}_{number}") for number, (call, _) in enumerate(calls)]
             call_refs = {made.id: ref for made, (_, ref) in zip(turn.calls, calls, strict=True)}
             self.open, self._ids = Step(seqs, turn, said_refs, call_refs), [call.id for call, _ in calls]
             if not calls and not self.thinks:
                 self.close()
-        elif said:
+        elif parts:
             role = message.role if message.role == "system" else "user"
-            self._put(Step([message.seq], Turn(role, message.name, said), said_refs))
+            self._put(Step([message.seq], Turn(role, message.name, parts), said_refs))
 
     def close(self) -> None:
         """Close the open step, and put the messages that came in the meantime after it.

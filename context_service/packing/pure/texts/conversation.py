@@ -187,16 +187,16 @@ class _Cutting:
 
     def zone(self, cost: Callable[[str], int]) -> tuple[Summary, ...]:
         """Return the blocks that still have messages; blocks that changed are rendered again."""
-        kept: dict[int, list[Scored]] = {}
+        units_by_step: dict[int, list[Scored]] = {}
         for number, message in self._messages:
-            kept.setdefault(number, []).append(message)
-        made: list[Summary] = []
-        for number, messages in kept.items():
-            block, is_first = self._before[number], not made
+            units_by_step.setdefault(number, []).append(message)
+        summaries: list[Summary] = []
+        for number, messages in units_by_step.items():
+            block, is_first = self._before[number], not summaries
             if tuple(messages) != block.kept or is_first != (number == 0):
                 block = _rendered(replace(block, kept=tuple(messages)), is_first=is_first, cost=cost)
-            made.append(block)
-        return tuple(made)
+            summaries.append(block)
+        return tuple(summaries)
 
     def _each(self, shorter: Callable[[Unit], str]) -> None:
         """Replace messages by a shorter form, the oldest first, until the zone has room.
@@ -247,11 +247,11 @@ class _Cutting:
             end += 1
             if end - after == 1:
                 self._tokens += _LINE_TOKENS
-        gone = [message.unit for _, message in self._messages[after:end]]
-        if not gone:
+        units = [message.unit for _, message in self._messages[after:end]]
+        if not units:
             return
         number, first = self._messages[self._first]
-        line = replace(first, unit=_left_out(gone))
+        line = replace(first, unit=_left_out(units))
         self._messages[after:end] = [(number, line)]
         self._sizes[after:end] = [_LINE_TOKENS]
 
@@ -317,14 +317,14 @@ def _scored(message: Said) -> Scored:
     return Scored(unit=unit, step=message.step, is_error=False)
 
 
-def _left_out(gone: Sequence[Unit]) -> Unit:
+def _left_out(units: Sequence[Unit]) -> Unit:
     """Return the line that counts the removed messages. An earlier line of this kind adds its own count."""
-    number = sum(int(unit.weight) if unit.kind == LEFT_OUT else 1 for unit in gone)
-    first, last = gone[0].ref, gone[-1].ref
-    ref = first if len(gone) == 1 else f"{first.partition('..')[0]}..{last.rpartition('..')[2]}"
+    number = sum(int(unit.weight) if unit.kind == LEFT_OUT else 1 for unit in units)
+    first, last = units[0].ref, units[-1].ref
+    ref = first if len(units) == 1 else f"{first.partition('..')[0]}..{last.rpartition('..')[2]}"
     what = "1 message of a user is" if number == 1 else f"{number} messages of users are"
     text = f"[{what} not shown here any more: {ref}]"
-    return Unit(kind=LEFT_OUT, text=text, ref=ref, seq=gone[0].seq, weight=number)
+    return Unit(kind=LEFT_OUT, text=text, ref=ref, seq=units[0].seq, weight=number)
 
 
 def _heading_of(unit: Unit) -> str:

@@ -37,7 +37,7 @@ _HEAD = re.compile(r"(?P<who>(?:tool|fork|document|imported)\b.*):")
 _BY_MODEL = ", summarized]"
 
 
-def of_step(rendered: Sequence[Rendered], step: Step) -> list[Rendered]:
+def of_step(turns: Sequence[Rendered], step: Step) -> list[Rendered]:
     """Return the pieces of a step, each with its source.
 
     The source of a text or a call is the speaker of the step; the source of a result is its tool.
@@ -46,16 +46,16 @@ def of_step(rendered: Sequence[Rendered], step: Step) -> list[Rendered]:
     speaker = step.speaker or speaker_of(turn.role, turn.name)
     refs = sorted({parsed.seq for ref in step.said_refs if (parsed := refs_of(ref))}) or [step.seqs[0]]
     said = Source(speaker, refs_between(refs[0], refs[-1]), trust_of(speaker).value)
-    answered = iter([call for call in turn.calls if call.result is not None])
-    made = []
-    for piece in rendered:
+    calls = iter([call for call in turn.calls if call.result is not None])
+    results = []
+    for piece in turns:
         source = said
         if piece.is_result:
-            call = next(answered, None)  # None if an installed renderer made more results than the step has
+            call = next(calls, None)  # None if an installed renderer made more results than the step has
             name = speaker_of("tool", call.call.name if call else "")
             source = Source(name, step.result_refs.get(call.id, "") if call else "", Trust.TOOL.value)
-        made.append(piece._replace(sources=(source,)))
-    return made
+        results.append(piece._replace(sources=(source,)))
+    return results
 
 
 def of_text(text: str) -> tuple[Source, ...]:

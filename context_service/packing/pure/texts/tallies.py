@@ -116,8 +116,8 @@ def nodes_in(message: Message) -> set[str]:
     for text in documents:
         if not text or len(text) > _DATA_CHARS_MAX or "node_id" not in text:
             continue
-        said = _document(text)
-        for value in map(said.get, _NODE_KEYS):
+        fields = _document(text)
+        for value in map(fields.get, _NODE_KEYS):
             found += value if isinstance(value, list) else [value]
     ids = dict.fromkeys(str(result) for result in map(_node_id, found) if result)
     return set(list(ids)[:_NODES_OF_MESSAGE_MAX])
@@ -144,9 +144,9 @@ def kind_of(name: str) -> str:
 
 def loaded(text: str) -> Tallies:
     """Return the tallies that `stored` wrote."""
-    said = orjson.loads(text)
+    fields = orjson.loads(text)
     tools, entities = (
-        {name: Tally(*counts) for name, counts in said.get(section, {}).items()} for section in (TOOL, ENTITY)
+        {name: Tally(*counts) for name, counts in fields.get(section, {}).items()} for section in (TOOL, ENTITY)
     )
     return Tallies(tools=tools, entities=entities)
 
@@ -154,11 +154,11 @@ def loaded(text: str) -> Tallies:
 def stored(tallies: Tallies) -> str:
     """Return tallies as JSON, at most `TOOLS_MAX` tools and `ENTITIES_MAX` things, the most frequent."""
     kept = {TOOL: (tallies.tools, TOOLS_MAX), ENTITY: (tallies.entities, ENTITIES_MAX)}
-    said = {
+    parameters = {
         section: {name: (one.count, one.failures, one.step, one.seq) for name, one in list(of.items())[:count_max]}
         for section, (of, count_max) in kept.items()
     }
-    return orjson.dumps(said).decode()
+    return orjson.dumps(parameters).decode()
 
 
 def _add(tallies: dict[str, Tally], name: str, more: Tally) -> None:
@@ -175,15 +175,15 @@ def _ordered(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
 def _document(text: str) -> dict[str, Any]:
     """Parse a JSON object; return an empty one if the text is not a JSON object."""
     try:
-        said = orjson.loads(text)
+        fields = orjson.loads(text)
     except orjson.JSONDecodeError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
-def _node_id(said: object) -> UUID | None:
+def _node_id(value: object) -> UUID | None:
     """Return a value as the id of an entity node, or None if it is not a UUID in its usual form."""
     try:
-        return UUID(said) if isinstance(said, str) and len(said) == len(str(UUID(int=0))) else None
+        return UUID(value) if isinstance(value, str) and len(value) == len(str(UUID(int=0))) else None
     except ValueError:
         return None

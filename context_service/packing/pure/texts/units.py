@@ -111,25 +111,25 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
         tools: As in `said_in`.
     """
     found: dict[str, tuple[tuple[int, int], Unit]] = {}
-    for said in said_in(message, tools):
+    for spoken_text in said_in(message, tools):
         check_wanted()
-        data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
-        low = [rule.line for rule in profile.low if said.role in rule.roles]
+        data = spoken_text.text.encode(errors="replace")[:TEXT_BYTES_MAX]
+        low = [rule.line for rule in profile.low if spoken_text.role in rule.roles]
         for rule in profile.high:
-            if said.role not in rule.roles:
+            if spoken_text.role not in rule.roles:
                 continue
             count, lines = 0, lines_of(rule, data)
-            weight = rule.weight / math.sqrt(len(lines) or 1) if said.role == "tool" else rule.weight
+            weight = rule.weight / math.sqrt(len(lines) or 1) if spoken_text.role == "tool" else rule.weight
             for start, line in _from_both_ends(lines):
                 text = _text(line)
                 if not text or any(pattern.is_in(line) for pattern in low):
                     continue
                 if text not in found or found[text][1].weight < weight:
-                    ref = ref_of(message.seq, said.part)
+                    ref = ref_of(message.seq, spoken_text.part)
                     unit = Unit(
-                        kind=rule.kind, text=text, ref=ref, seq=message.seq, weight=weight, speaker=said.speaker
+                        kind=rule.kind, text=text, ref=ref, seq=message.seq, weight=weight, speaker=spoken_text.speaker
                     )
-                    found[text] = (said.part, start), unit
+                    found[text] = (spoken_text.part, start), unit
                 count += 1
                 if count == _UNITS_OF_KIND_MAX:
                     break
@@ -140,11 +140,11 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
 def kinds_in(texts: Iterable[SpokenText], profile: Profile) -> set[str]:
     """Return the kinds of all units that the profile's rules find in texts."""
     kinds: set[str] = set()
-    for said in texts:
-        data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
-        low = [rule.line for rule in profile.low if said.role in rule.roles]
+    for text in texts:
+        data = text.text.encode(errors="replace")[:TEXT_BYTES_MAX]
+        low = [rule.line for rule in profile.low if text.role in rule.roles]
         for rule in profile.high:
-            if said.role not in rule.roles or rule.kind in kinds:
+            if text.role not in rule.roles or rule.kind in kinds:
                 continue
             lines = lines_of(rule, data)
             if any(_text(line) and not any(pattern.is_in(line) for pattern in low) for _, line in lines):
@@ -189,7 +189,7 @@ def form_of(text: str) -> str:
 
 def names_in(message: Message) -> set[str]:
     """Return the names in a message, including those in the arguments of its calls."""
-    names = {name for said in said_in(message) for name in names_of(said.text)}
+    names = {name for spoken_text in said_in(message) for name in names_of(spoken_text.text)}
     for part in message.parts:
         if part.tool_call:
             names |= names_of(part.tool_call.arguments_json)

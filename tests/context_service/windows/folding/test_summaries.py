@@ -45,7 +45,7 @@ def shown(units: list[Unit], *, goal: str = "", tokens_max: int = 60) -> list[st
         seqs=(1, len(units)),
         units=[Scored(unit=one, step=1, is_error=False) for one in units],
         tokens_max=tokens_max,
-        seen=ImportanceInputs(step=1, goal_terms=shares_of(goal, units), mentions={}),
+        inputs=ImportanceInputs(step=1, goal_terms=shares_of(goal, units), mentions={}),
         weights=Weights(),
         count=count,
     )
@@ -193,7 +193,7 @@ def test_two_segments_of_which_one_has_no_line_become_one():
             seqs=steps,
             units=[Scored(unit=one, step=steps[0], is_error=False) for one in units],
             tokens_max=60,
-            seen=ImportanceInputs(step=9, goal_terms={}, mentions={}),
+            inputs=ImportanceInputs(step=9, goal_terms={}, mentions={}),
             weights=Weights(),
             count=count,
         )

@@ -51,7 +51,7 @@ def test_what_is_said_of_a_step_stands_above_whether_a_call_failed(score: float 
     endings = Endings() if score is None else Endings((Ending(3, 3, score),))
     unit = Unit(kind="line", text="a line", ref="m1/0", seq=1, weight=1.0)
     seen = ImportanceInputs(step=9, goal_terms={}, mentions={}, endings=endings)
-    assert importance(unit, step=3, is_error=is_error, seen=seen, weights=only) == worth
+    assert importance(unit, step=3, is_error=is_error, inputs=seen, weights=only) == worth
 
 
 async def recorded(caller: Caller, window: pb.Window, **fields: Any) -> pb.RecordOutcomeResponse:
