@@ -10,9 +10,9 @@ from bench.long_run.prepared import FORMAT, Prepared, Step, text_of
 from bench.long_run.strategies import Shown, Strategy
 from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock, Limits, View, fold, room_of_newest
 from context_service.folding.pure.importance import Weights
-from context_service.packing.pure.state.task_state import Entry, after, note_of, shown
+from context_service.packing.pure.state.task_state import Entry, after, note_of, render_state
 from context_service.packing.pure.steps.blocks import Block
-from context_service.packing.pure.steps.grades import fitted
+from context_service.packing.pure.steps.grades import fit
 from context_service.packing.rules.recall_after_step import RECALLED_SHARE, RECALLED_TOKENS
 
 RECALL_EVERY = 10  # steps, unless a user or an error calls for it before
@@ -134,7 +134,7 @@ class Folding(Strategy):
     def _fold(self, step: Step) -> Fold:
         """Fold the window to its lower limit, and forget the parts that are not shown any more."""
         self._caught_up()
-        self._state = shown(self.entries, tokens_max=self.limits.state, count=self.count).text
+        self._state = render_state(self.entries, tokens_max=self.limits.state, count=self.count).text
         done = fold(
             self.view,
             self.limits,
@@ -161,7 +161,7 @@ class Folding(Strategy):
             return
         without = replace(self.view, blocks=blocks[: place + 1])
         room = room_of_newest(without, self.limits, waiting=self.view.tokens - without.tokens)
-        block = fitted(step.whole, room, to=FORMAT, profile=self.prepared.profile, count=self.count)
+        block = fit(step.whole, room, to=FORMAT, profile=self.prepared.profile, count=self.count)
         if block.tokens >= blocks[place].tokens:
             return
         shorter = replace(blocks[place], tokens=block.tokens)

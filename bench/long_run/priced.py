@@ -19,7 +19,7 @@ from bench.long_run.ours import Folding
 from bench.long_run.prepared import Prepared, Step, prepared
 from bench.long_run.workload import STEPS
 from context_service.folding.pure.folds import Fold
-from context_service.folding.pure.model_segments import STRUCTURED, SegmentSteps, asked, instructions, sources_of
+from context_service.folding.pure.model_segments import STRUCTURED, SegmentSteps, instructions, sources_of, user_prompt
 from context_service.folding.pure.summaries import SEGMENT, SEGMENT_TOKENS_MAX, Summary
 from context_service.kernel.tokens import TokenCounter
 from context_service.profiles.pure.profiles import profile
@@ -59,7 +59,7 @@ class Priced(Folding):
             {"text": item.unit.text, "refs": [item.unit.ref]} for item in segment.kept if item.unit.text in segment.text
         ]
         self.segments += 1
-        self.asked += self.count(instructions("", STRUCTURED)) + self.count(asked(of))
+        self.asked += self.count(instructions("", STRUCTURED)) + self.count(user_prompt(of))
         self.answered += self.count(orjson.dumps({"lines": lines}).decode())
 
 

@@ -25,7 +25,7 @@ from context_service.kernel.rendering import Format
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.texts import prefetch
 from context_service.packing.pure.texts.units import kinds_in, said_in
-from context_service.profiles.pure.lookups import Counts, Learned, asked, folded, learned
+from context_service.profiles.pure.lookups import Counts, Learned, count_lookup, count_removed, learned
 from context_service.profiles.pure.profiles import profile
 from context_service.windows.pure.models import LOOK_BACK_BLOCKS
 
@@ -50,7 +50,7 @@ class Counting(Folding):
         done = super()._fold(step)
         steps = {block.step for block in before.blocks if block.number in done.masked}
         tools = [[use.name for use in self.prepared.steps[number - 1].made.tools] for number in steps]
-        self.counts = self.counts.plus(folded(before, done, tools, self._profile))
+        self.counts = self.counts.plus(count_removed(before, done, tools, self._profile))
         return done
 
 
@@ -86,7 +86,7 @@ def looked_up(figures: Measured, ready: Prepared) -> Counts:
     messages = {message.seq: message for message in ready.workload.messages}
     for probe in {probe for sample in figures.samples for kind in PROBED for probe in sample.missing(kind)}:
         texts = [item for item in said_in(messages[probe.seq]) if answers(item.text, probe.needle)]
-        counts = counts.plus(asked(kinds_in(texts, rules), [], rules))
+        counts = counts.plus(count_lookup(kinds_in(texts, rules), [], rules))
     return counts
 
 

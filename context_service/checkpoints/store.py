@@ -95,7 +95,7 @@ class CheckpointRows:
             return []
         tenant = self._log.of(principal, window.context_id)
         first, last = left_out.ranges[0][0], left_out.ranges[-1][1]
-        rows = await tenant.query(_IDS, (tenant.tenant_id, window.context_id, left_out.stored, first, last))
+        rows = await tenant.query(_IDS, (tenant.tenant_id, window.context_id, left_out.multirange, first, last))
         return [row.message_id for row in rows]
 
     async def leave_out(
@@ -113,8 +113,8 @@ class CheckpointRows:
         result = LeftOutMessages(NOTHING, [], 0)
         if keep_to < last_seq:
             (row,) = await transaction.query(_LEFT_OUT, parameters | {"seq_from": keep_to + 1, "seq_to": last_seq})
-            result = LeftOutMessages(LeftOut.parsed(row.ranges), row.message_ids, row.message_count)
-        await transaction.query(_LEAVE_OUT, parameters | {"left_out": result.left_out.stored})
+            result = LeftOutMessages(LeftOut.parse(row.ranges), row.message_ids, row.message_count)
+        await transaction.query(_LEAVE_OUT, parameters | {"left_out": result.left_out.multirange})
         return result
 
     async def undo(self, transaction: Transaction, window: Window, checkpoint: Checkpoint) -> None:

@@ -83,7 +83,7 @@ def _within(
         entries = [result for result in entries if result.text not in whole]
     lines = _lines(fork, entries, max(int(room * _FOUND_SHARE), room - said_tokens - 2), count)
     behind = with_notice("\n".join([_HEAD, *lines])) if lines else ""
-    said = _cut(whole, answer, fork, room - count(behind), count)
+    said = _shorten(whole, answer, fork, room - count(behind), count)
     text = "\n\n".join(filter(None, [head, said, behind]))
     return ForkResult(text, said == whole and len(lines) == len(entries))
 
@@ -103,7 +103,7 @@ def _lines(fork: str, entries: Sequence[Entry], room: int, count: Callable[[str]
     return lines[::-1]
 
 
-def _cut(text: str, answer: LastReply | None, fork: str, room: int, count: Callable[[str], int]) -> str:
+def _shorten(text: str, answer: LastReply | None, fork: str, room: int, count: Callable[[str], int]) -> str:
     """Return a text; if it does not fit, return its beginning with the ref of the whole message."""
     head = text[: _CHARS_OF_TOKEN * max(room, 0)]
     if head == text and count(text) <= room:

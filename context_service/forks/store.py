@@ -80,7 +80,9 @@ class ForkRows:
         tenant = self._log.of(principal, window.context_id)
         return list(map(_fork, await tenant.query(_LIST, (tenant.tenant_id, window.context_id, window.window_id))))
 
-    async def merged(self, transaction: Transaction, fork: Fork, message: Sent, *, tokens: int, is_whole: bool) -> Fork:
+    async def mark_merged(
+        self, transaction: Transaction, fork: Fork, message: Sent, *, tokens: int, is_whole: bool
+    ) -> Fork:
         """Store that a fork was merged, and return the changed fork."""
         parameters = {
             "context_id": fork.context_id,

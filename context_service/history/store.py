@@ -56,7 +56,7 @@ class MappingStore:
     async def find(self, principal: Principal, name: str, app_ids: Sequence[str]) -> dict[str, StoredMapping]:
         """Return the mappings of that name in some apps, by app."""
         rows = await self._database.of(principal).query(_FIND, {"name": name, "app_ids": list(app_ids)})
-        return {row.app_id: _stored(row) for row in rows}
+        return {row.app_id: _mapping_of(row) for row in rows}
 
     async def apps(self, principal: Principal, name: str) -> list[str]:
         """Return up to 20 apps that have a mapping of that name."""
@@ -89,7 +89,7 @@ class MappingStore:
             "bytes_max": bytes_max,
         }
         rows = await self._database.of(principal).query(_LIST, parameters)
-        return [_stored(row) for row in rows], bool(rows) and rows[0].found > len(rows)
+        return [_mapping_of(row) for row in rows], bool(rows) and rows[0].found > len(rows)
 
     async def register(
         self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
@@ -127,9 +127,9 @@ class MappingStore:
                         value=count.mappings,
                     )
                 await transaction.query(_BUMP)
-                return _stored(inserted[0]), True
+                return _mapping_of(inserted[0]), True
             (row,) = await transaction.query(_LOCK, parameters)
-            current = _stored(row)
+            current = _mapping_of(row)
             if not _supersedes(rules, rules_version, current, replace=replace):
                 return current, False
             changed = rules != current.rules
@@ -137,7 +137,7 @@ class MappingStore:
             version = rules_version or (current.rules_version + 1 if current.rules_version else 0)
             (row,) = await transaction.query(_UPDATE, {**parameters, "rules_version": version, "changed": changed})
             await transaction.query(_BUMP)
-            return _stored(row), changed
+            return _mapping_of(row), changed
 
         return await self._database.of(principal).transaction(write)
 
@@ -150,7 +150,7 @@ class MappingStore:
             if not rows:
                 return None
             await transaction.query(_BUMP)
-            return _stored(rows[0])
+            return _mapping_of(rows[0])
 
         return await self._database.of(principal).transaction(remove)
 
@@ -179,5 +179,5 @@ def _supersedes(rules: Rules, rules_version: int, current: StoredMapping, *, rep
     )
 
 
-def _stored(row: Row) -> StoredMapping:
+def _mapping_of(row: Row) -> StoredMapping:
     return copied(StoredMapping, row, rules=_RULES.validate_python(row.rules))

@@ -91,6 +91,8 @@ def _learned(profile: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfil
         profile,
         line_factors=profile.learned.lines,
         result_factors=profile.learned.results,
-        line_counts={kind: pb.LearnedCount(seen=one.seen, asked=one.asked) for kind, one in counts.lines.items()},
-        result_counts={rule: pb.LearnedCount(seen=one.seen, asked=one.asked) for rule, one in counts.results.items()},
+        line_counts={kind: pb.LearnedCount(seen=one.seen, asked=one.looked_up) for kind, one in counts.lines.items()},
+        result_counts={
+            rule: pb.LearnedCount(seen=one.seen, asked=one.looked_up) for rule, one in counts.results.items()
+        },
     )

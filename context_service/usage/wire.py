@@ -65,7 +65,7 @@ def _cost(cost: Cost, prices: Prices, factor: float) -> pb.PackCost:
         read_tokens=billed.read,
         written_tokens=billed.written,
         base_tokens=billed.base_tokens,
-        price=billed.priced(prices),
+        price=billed.price(prices),
     )
 
 
@@ -79,5 +79,5 @@ def _usage(usage: Usage, prices: Prices) -> pb.WindowUsage:
         call_count=usage.calls,
         cached_share=usage.cached_tokens / usage.input_tokens if usage.input_tokens else 0,
         base_tokens=cached.base_tokens + plain * DEFAULT.input,
-        price=cached.priced(prices) + (plain * prices.input + usage.output_tokens * prices.output) / MILLION,
+        price=cached.price(prices) + (plain * prices.input + usage.output_tokens * prices.output) / MILLION,
     )

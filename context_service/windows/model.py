@@ -15,7 +15,7 @@ from context_service.contexts.model import Message
 from context_service.kernel.rendering import Format, Rendered
 from context_service.kernel.tokens import countable
 from context_service.windows.pure.config import Config
-from context_service.windows.pure.config import loaded as loaded_config
+from context_service.windows.pure.config import parse_config as loaded_config
 from contextkeep.errors import WindowNotFound
 
 

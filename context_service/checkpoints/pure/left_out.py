@@ -21,12 +21,12 @@ class LeftOut:
     ranges: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def parsed(cls, text: str) -> LeftOut:
+    def parse(cls, text: str) -> LeftOut:
         """Return the ranges that Postgres wrote as an `int8multirange`."""
         return cls(tuple((int(first), int(end) - 1) for first, end in _RANGE.findall(text)))
 
     @property
-    def stored(self) -> str:
+    def multirange(self) -> str:
         """Return the ranges as text that Postgres reads as an `int8multirange`."""
         return "{" + ",".join(f"[{first},{last + 1})" for first, last in self.ranges) + "}"
 

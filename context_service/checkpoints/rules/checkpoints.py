@@ -23,7 +23,7 @@ from context_service.packing.rules.catch_up import CatchingUp
 from context_service.packing.store.views import ViewRows
 from context_service.usage.store.endings import EndingRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
-from context_service.windows.pure.pins import Pinned, pinned
+from context_service.windows.pure.pins import Pinned, render_pins
 from context_service.windows.rules.heads import RENDERING
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
@@ -120,14 +120,14 @@ class Checkpoints:
         check_text("label", label, chars_max=LABEL_CHARS_MAX)
         principal = principal.without_admin()
 
-        async def made() -> Checkpoint:
+        async def make() -> Checkpoint:
             window = await self._catching_up.read(window_id, principal=principal)
-            return await self._made(window, label, principal, request)
+            return await self._create(window, label, principal, request)
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
-            return await until_written(made, what="the window")
+            return await until_written(make, what="the window")
 
-    async def _made(self, window: Window, label: str, principal: Principal, request: Request | None) -> Checkpoint:
+    async def _create(self, window: Window, label: str, principal: Principal, request: Request | None) -> Checkpoint:
         """Write a checkpoint, and return it.
 
         Raises:
@@ -194,14 +194,14 @@ class Checkpoints:
         """
         principal = principal.without_admin()
 
-        async def chosen(window: Window) -> Way:
+        async def choose(window: Window) -> Way:
             return Way(number, keep_to=0)
 
-        return await self.gone_back(
-            window_id, chosen, expected_last_seq=expected_last_seq, principal=principal, request=request
+        return await self.go_back(
+            window_id, choose, expected_last_seq=expected_last_seq, principal=principal, request=request
         )
 
-    async def gone_back(
+    async def go_back(
         self,
         window_id: UUID,
         choose_way: Callable[[Window], Awaitable[Way]],
@@ -234,7 +234,7 @@ class Checkpoints:
             Also the errors of `choose_way`.
         """
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
-            snapshot = await self._rows.standing(window_id, principal=principal)
+            snapshot = await self._rows.snapshot(window_id, principal=principal)
             if snapshot is None:
                 raise window_not_found(window_id)
             check_last_seq(snapshot, expected_last_seq)
@@ -263,10 +263,10 @@ class Checkpoints:
             if "epoch" not in result:
                 raise Aborted("other calls write to the window at the same time; try again")
             return await self._rolled_back_before(window_id, result, principal)
-        self._telemetry.broke(result.receipt.reason, profile=window.profile)
+        self._telemetry.count_break(result.receipt.reason, profile=window.profile)
         return result
 
-    async def gone_back_before(
+    async def earlier_rollback(
         self, window_id: UUID, *, principal: Principal, request: Request | None
     ) -> RolledBack | None:
         """Return the rollback that an earlier, unfinished call with the same request has done, or None.
@@ -339,7 +339,7 @@ class Checkpoints:
         undone = await self._checkpoints.leave_out(transaction, locked, keep_to=keep_to, last_seq=last_seq)
         await self._endings.forget(transaction, locked, step_to=0)
         front = await self._pins(transaction, locked)
-        await self._views.begin_anew(
+        await self._views.restart(
             transaction,
             locked,
             None,
@@ -380,7 +380,7 @@ class Checkpoints:
         """Return the pins of a window as a model sees them, without the pins of retracted messages."""
         pins = [kept_pin.entry for kept_pin in await self._views.kept_pins(transaction, locked)]
         size = sum(len(pin.text) for pin in pins)
-        return await beside_the_loop(RENDERING * size, pinned, pins, locked)
+        return await beside_the_loop(RENDERING * size, render_pins, pins, locked)
 
     async def _rolled_back_before(self, window_id: UUID, answer: Any, principal: Principal) -> RolledBack:
         """Return the result of the rollback that answered the same request before."""

@@ -124,9 +124,9 @@ class Recovery:
             Also the errors of `Packing.pack`.
         """
         principal = principal.without_admin()
-        pack = parsed(pack_id)
-        result = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
-        snapshot = await self._rows.standing(window_id, principal=principal)
+        pack = parse_pack_id(pack_id)
+        result = await self._checkpoints.earlier_rollback(window_id, principal=principal, request=request)
+        snapshot = await self._rows.snapshot(window_id, principal=principal)
         if snapshot is None:
             raise window_not_found(window_id)
         check_had(snapshot, pack)
@@ -137,7 +137,7 @@ class Recovery:
         expected = pack.last_seq if expected_last_seq is None else expected_last_seq
         if result is None and not _is_done(snapshot.window, pack):
 
-            async def chosen(window: Window) -> Way:
+            async def choose(window: Window) -> Way:
                 if _is_done(window, pack):
                     raise _DoneBefore
                 found = await self._rows_of_checkpoints.newest(
@@ -147,16 +147,16 @@ class Recovery:
                 return Way(found.number if found else None, keep_to=pack.last_seq if rereads else 0)
 
             with suppress(_DoneBefore):
-                result = await self._checkpoints.gone_back(
+                result = await self._checkpoints.go_back(
                     window_id,
-                    chosen,
+                    choose,
                     expected_last_seq=expected,
                     principal=principal,
-                    request=_begun(request),
+                    request=_pending_request(request),
                     is_whole=False,
                 )
         if result is None:  # a concurrent call with the same request may have done the rollback
-            result = await self._checkpoints.gone_back_before(window_id, principal=principal, request=request)
+            result = await self._checkpoints.earlier_rollback(window_id, principal=principal, request=request)
         if result is None:
             await self._changed_nothing(snapshot.window, Recovered(pack=None, done=None), principal, request)
         about = RecallRequest(around, result.receipt.account.block_count) if result and around else None
@@ -208,7 +208,7 @@ class Recovery:
         return " ".join(texts).strip()
 
 
-def _begun(request: Request | None) -> Request | None:
+def _pending_request(request: Request | None) -> Request | None:
     """Return a request that stores the rollback as the answer of an unfinished call, before there is a pack."""
     if request is None or request.response is None:
         return request
@@ -225,7 +225,7 @@ def _is_done(window: Window, pack: PackId) -> bool:
     return window.rolled_back_epoch > pack.epoch
 
 
-def parsed(text: str) -> PackId:
+def parse_pack_id(text: str) -> PackId:
     """Return the pack that an id names.
 
     Raises:

@@ -28,7 +28,7 @@ from context_service.folding.pure.summaries import (
     Scored,
     Summary,
     digest,
-    joined,
+    join_segments,
     summary,
 )
 from context_service.kernel.rendering import Rendered
@@ -391,19 +391,20 @@ class _Folding:
         numbers = keeps.whole | keeps.masked
         if not numbers:
             return
-        first = next(iter(self._kept()))
-        self._mask([block for block in self._left() if block.number in keeps.masked and block.number < first.number])
-        self._aside = [block for block in self._left() if block.number in numbers and block.number < first.number]
+        first = next(iter(self._newest_whole()))
+        older = [block for block in self._unmerged() if block.number < first.number]
+        self._mask([block for block in older if block.number in keeps.masked])
+        self._aside = [block for block in self._unmerged() if block.number in numbers and block.number < first.number]
         self._step_count -= len(self._aside)
         aside = {block.number for block in self._aside}
-        self._put([block for block in self._left() if block.number not in aside])
+        self._replace_blocks([block for block in self._unmerged() if block.number not in aside])
 
     def put_back(self) -> None:
         """Undo `set_aside`, so that these steps are merged, too: the newest step needs their room."""
-        blocks = sorted([*self._left(), *self._aside], key=lambda block: block.number)
+        blocks = sorted([*self._unmerged(), *self._aside], key=lambda block: block.number)
         self._step_count += len(self._aside)
         self._aside = []
-        self._put(blocks)
+        self._replace_blocks(blocks)
 
     @property
     def lacks_room(self) -> bool:
@@ -423,9 +424,11 @@ class _Folding:
 
         Messages of users are not masked: they stay whole until they go to the conversation zone.
         """
-        whole_steps = self._kept()
+        whole_steps = self._newest_whole()
         older = [
-            block for block in self._left() if whole_steps and block.step < whole_steps[0].step and not block.is_of_user
+            block
+            for block in self._unmerged()
+            if whole_steps and block.step < whole_steps[0].step and not block.is_of_user
         ]
         if any(block.is_appended or (not block.is_masked and block.masked_tokens < block.tokens) for block in older):
             self._mask([block for block in older if not block.is_appended])
@@ -440,7 +443,7 @@ class _Folding:
         check_wanted()
         able = [
             block
-            for block in self._left()
+            for block in self._unmerged()
             if not block.is_masked and not block.is_of_user and block.masked_tokens < block.tokens
         ]
         able = [block for block in able if block is not self._newest]
@@ -452,7 +455,7 @@ class _Folding:
         self._mask(able[:count])
         self._rules += [f"mask step {block.step} of the last ones" for block in able[:count]]
         if self.tokens > until:
-            self._drop([block for block in self._left() if block.is_appended])
+            self._drop([block for block in self._unmerged() if block.is_appended])
 
     def merge_oldest(self, *, is_last_resort: bool = False) -> bool:
         """Merge the oldest masked steps into a segment, or summaries into digests; return whether anything was merged.
@@ -463,7 +466,7 @@ class _Folding:
             is_last_resort: Merge all steps but the last, even unmasked ones, and summaries even if they are small.
         """
         check_wanted()
-        able = max(self._step_count - (1 if is_last_resort else len(self._kept())), 0)
+        able = max(self._step_count - (1 if is_last_resort else len(self._newest_whole())), 0)
         taken = self._oldest(min(able, self._limits.segment_steps))
         if not taken:
             return self._merge_summaries(force=is_last_resort)
@@ -490,7 +493,7 @@ class _Folding:
         if not (saves or is_mostly_of_users) and self.tokens <= self._limits.high:
             return self._merge_summaries(force=False)
         self._converse(taken)
-        gone = list(takewhile(lambda one: one.step <= taken[-1].step, self._left()))
+        gone = list(takewhile(lambda one: one.step <= taken[-1].step, self._unmerged()))
         self._first += len(gone)
         self._blocks_tokens -= _tokens(gone)
         self._step_count -= len(taken)
@@ -509,7 +512,7 @@ class _Folding:
         """Append a segment. If it or the last segment of this fold has no lines, the two are joined into one."""
         last = self._summaries[-1] if self._summaries else None
         if last and last.level == SEGMENT and id(last) not in self._stored and not (last.kept and segment.kept):
-            self._summaries[-1] = joined(last, segment, count=self._cost)
+            self._summaries[-1] = join_segments(last, segment, count=self._cost)
         else:
             self._summaries.append(segment)
 
@@ -519,7 +522,7 @@ class _Folding:
         If the step after them is a user's answer to the last of them, that last step is left out, so that both are
         merged together later.
         """
-        steps = list(islice((block for block in self._left() if not block.is_appended), count + 1))
+        steps = list(islice((block for block in self._unmerged() if not block.is_appended), count + 1))
         taken, following = steps[:count], steps[count:]
         if len(taken) > 1 and following and following[0].is_of_user and taken[-1].said and not taken[-1].is_of_user:
             taken.pop()
@@ -544,7 +547,7 @@ class _Folding:
             self._rules.append(f"the conversation is cut from {before} to {_tokens(zone)} tokens")
         self._conversation = zone
 
-    def _kept(self) -> list[FoldableBlock]:
+    def _newest_whole(self) -> list[FoldableBlock]:
         """Return the last steps that stay as they are: the newest step, and those before it within the limits.
 
         They are at most `Limits.keep_last` steps, with at most `Limits.hot` tokens.
@@ -565,13 +568,13 @@ class _Folding:
     def fold(self) -> Fold:
         """Return the result of the fold. It drops the notice that announced it."""
         if self._masked or self._merged:
-            self._drop([block for block in self._left() if block.is_notice])
+            self._drop([block for block in self._unmerged() if block.is_notice])
         view = View(
             head=self._head,
             conversation=self._conversation,
             summaries=tuple(self._summaries),
             state=self._state,
-            blocks=tuple(sorted([*self._left(), *self._aside], key=lambda block: block.number)),
+            blocks=tuple(sorted([*self._unmerged(), *self._aside], key=lambda block: block.number)),
         )
         return Fold(
             view=view,
@@ -637,10 +640,10 @@ class _Folding:
         """Mask those of the blocks that are not masked yet and become smaller."""
         able = {block.number for block in blocks if not block.is_masked and block.masked_tokens < block.tokens}
         self._masked |= able
-        self._put(
+        self._replace_blocks(
             [
                 replace(block, tokens=block.masked_tokens, is_masked=True) if block.number in able else block
-                for block in self._left()
+                for block in self._unmerged()
             ]
         )
 
@@ -648,13 +651,13 @@ class _Folding:
         """Remove blocks from the view, so that packs no longer show them."""
         numbers = {block.number for block in blocks}
         self._dropped |= numbers
-        self._put([block for block in self._left() if block.number not in numbers])
+        self._replace_blocks([block for block in self._unmerged() if block.number not in numbers])
 
-    def _left(self) -> Iterator[FoldableBlock]:
+    def _unmerged(self) -> Iterator[FoldableBlock]:
         """Yield the blocks that are not in summaries, the oldest first."""
         return (self._blocks[at] for at in range(self._first, len(self._blocks)))
 
-    def _put(self, blocks: list[FoldableBlock]) -> None:
+    def _replace_blocks(self, blocks: list[FoldableBlock]) -> None:
         """Replace the blocks that are not in summaries by these."""
         self._blocks, self._first = blocks, 0
         self._blocks_tokens = _tokens(blocks)

@@ -23,7 +23,7 @@ from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_
 from context_service.packing.pure.texts.units import Unit, names_of, said_in
 from context_service.profiles.pure.profiles import Profile
 from context_service.retrieval.pure.terms import terms_of
-from context_service.windows.pure.refs import parsed, ref_of, refs_between
+from context_service.windows.pure.refs import parse_ref, ref_of, refs_between
 
 BY_MODEL, ACCEPTED = "model", "accepted"
 ANSWER_TOKENS_MAX = 1_200
@@ -167,11 +167,11 @@ def sources_of(messages: Sequence[Message], units: Sequence[Scored]) -> list[Ste
     return found
 
 
-def asked(steps: SegmentSteps) -> str:
+def user_prompt(steps: SegmentSteps) -> str:
     """Return the user prompt, with the sources and the lines to cover."""
     of = steps.summary
     must = [f"- {unit.text} ({unit.ref})" for unit in steps.mandatory] or ["- nothing"]
-    sources = [f"[{source.ref}] {source.role}\n{_quoted(source.text)}" for source in steps.sources]
+    sources = [f"[{source.ref}] {source.role}\n{_quote(source.text)}" for source in steps.sources]
     head = f"Steps {of.step_from} to {of.step_to}, in at most {steps.tokens_max // 2} words."
     return "\n".join([head, "", "Must be covered:", *must, "", "Sources:", "", *sources])
 
@@ -192,13 +192,15 @@ def state_in(answer: str, steps: SegmentSteps) -> tuple[list[Entry], int]:
     """Return the state entries that a model found, and how many of its entries were refused.
 
     Args:
-        answer: The answer of the model, whose lines `checked` has accepted.
+        answer: The answer of the model, whose lines `segment_of_answer` has accepted.
         steps: The steps that the model summarized.
     """
     return extracted(_object(answer).get("state"), steps.sources)
 
 
-def checked(answer: str, steps: SegmentSteps, *, count: Callable[[str], int], cost: Callable[[str], int]) -> Summary:
+def segment_of_answer(
+    answer: str, steps: SegmentSteps, *, count: Callable[[str], int], cost: Callable[[str], int]
+) -> Summary:
     """Return the segment with the lines of a model that pass all checks.
 
     Args:
@@ -358,7 +360,7 @@ def _in_range(line: _Line, steps: SegmentSteps) -> str:
     known = {source.ref for source in steps.sources}
     for ref in line.refs:
         if ref not in known:
-            return f"{ref} is not from these steps" if parsed(ref) else "each ref must have the form of m12/0"
+            return f"{ref} is not from these steps" if parse_ref(ref) else "each ref must have the form of m12/0"
     return ""
 
 
@@ -437,6 +439,6 @@ def _stands_in(name: str, text: str) -> bool:
     return bool(re.search(rf"(?<![\w/-]){re.escape(name)}(?!\w)", text))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text with `>` before each line, so that the model reads it as a quotation."""
     return "\n".join(f"> {line}" for line in text.splitlines() or [""])

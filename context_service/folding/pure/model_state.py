@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from context_service.packing.pure.state.task_state import Entry, key_of, per_cent_in, sentences
-from context_service.windows.pure.refs import parsed
+from context_service.windows.pure.refs import parse_ref
 
 if TYPE_CHECKING:
     from context_service.folding.pure.model_segments import StepText
@@ -62,7 +62,7 @@ def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
     if not isinstance(said, dict) or not all(isinstance(said.get(name), str) for name in names):
         return None
     section, text, source = said["section"], said["text"].strip(), sources.get(said["ref"])
-    ref = parsed(said["ref"])
+    ref = parse_ref(said["ref"])
     if source is None or ref is None or source.role not in _ROLES.get(section, ()) or len(text) < _CHARS_MIN:
         return None
     if text not in {

@@ -32,10 +32,10 @@ from context_service.packing.model import (
 )
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, limits_of
 from context_service.packing.pure.body.front import NOTE_TOKENS
-from context_service.packing.pure.state.task_state import Entry, RenderedState, StateChange, changes, shown
+from context_service.packing.pure.state.task_state import Entry, RenderedState, StateChange, changes, render_state
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
-from context_service.packing.pure.steps.forms import named, shared_roles, without_reasoning
-from context_service.packing.pure.steps.grades import fitted
+from context_service.packing.pure.steps.forms import shared_roles, with_speaker_name, without_reasoning
+from context_service.packing.pure.steps.grades import fit_step
 from context_service.packing.pure.steps.step import Step
 from context_service.packing.pure.texts.units import Unit
 from context_service.profiles.pure.profiles import Clearing, Profile
@@ -128,9 +128,9 @@ def with_cut(planned_fold: PlannedFold, step: Step, profile: Profile) -> Planned
     newest = newest_of(view)
     room = room_of_newest(view, limits_of(window), waiting=planned_fold.caught_up.waiting_tokens)
     count = TokenCounter(window.tokens_family).count
-    step = named(step, window.format) if step.turn.role in shared_roles(window.speakers) else step
+    step = with_speaker_name(step, window.format) if step.turn.role in shared_roles(window.speakers) else step
     step = without_reasoning(step) if binds_reasoning(window.model, window.format) else step
-    shortened = fitted(step, room, to=window.format, profile=profile, count=count)
+    shortened = fit_step(step, room, to=window.format, profile=profile, count=count)
     if newest is None or shortened.tokens >= newest.tokens:
         return planned_fold
     cut_step = CutStep(newest.number, shortened.pieces, shortened.tokens)
@@ -236,7 +236,7 @@ def _state_text(window: Window, inputs: FoldInputs, count: Callable[[str], int])
     # A model finds statements later than rules do, so the stored order is not the order in which they were made.
     if update.new or any(stored_entry.source == BY_MODEL for stored_entry in inputs.entries):
         entries = sorted([*entries, *update.new], key=stated_at)
-    state = shown(entries, tokens_max=limits_of(window).state, count=count)
+    state = render_state(entries, tokens_max=limits_of(window).state, count=count)
     return state, f"[State of the work after step {window.step_count}]\n{state.text}" if state.text else ""
 
 

@@ -42,7 +42,7 @@ class Prepared:
     entries: Sequence[Entry] = ()
 
 
-def prepared(before: View, fold: Fold, *, last_seq: int) -> Prepared:
+def prepare_fold(before: View, fold: Fold, *, last_seq: int) -> Prepared:
     """Return the part of a fold that is stored until the fold is committed.
 
     Args:
@@ -68,7 +68,7 @@ def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
 
     Args:
         view: The current view, of the same epoch as the prepared fold.
-        fold: The prepared fold, from `prepared`.
+        fold: The prepared fold, from `prepare_fold`.
         state_tokens: The tokens of the state text that the fold writes.
     """
     gone, masked, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}

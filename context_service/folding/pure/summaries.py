@@ -150,7 +150,7 @@ def digest(
     )
 
 
-def joined(first: Summary, second: Summary, *, count: Callable[[str], int]) -> Summary:
+def join_segments(first: Summary, second: Summary, *, count: Callable[[str], int]) -> Summary:
     """Join two consecutive segments into one. At most one of the two may have lines."""
     seqs = (min(first.seq_from, second.seq_from), max(first.seq_to, second.seq_to))
     of_lines = first if first.kept else second

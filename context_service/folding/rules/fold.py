@@ -7,7 +7,7 @@ from uuid import UUID
 
 from context_service.folding.pure.model_segments import WISH_CHARS_MAX
 from context_service.folding.pure.plan import PlannedFold, receipt_of
-from context_service.folding.pure.prepare import Prepared, committed, prepared
+from context_service.folding.pure.prepare import Prepared, committed, prepare_fold
 from context_service.folding.rules.model_segments import Writing
 from context_service.folding.rules.plan_fold import FoldPlanning
 from context_service.folding.rules.write_fold import FoldWriting
@@ -87,11 +87,11 @@ class Folding:
         if by_model:
             await self.prepare(window_id, principal=principal, instructions=instructions)
 
-        async def folded() -> Receipt:
+        async def fold_now() -> Receipt:
             caught_up = await self._catching_up.window(window_id, principal)
             prepared_fold = None
             if by_model:
-                prepared_fold, epoch = await self._views.prepared(caught_up.window, principal=principal)
+                prepared_fold, epoch = await self._views.prepared_fold(caught_up.window, principal=principal)
                 if epoch != caught_up.window.epoch:  # another call folded the window meanwhile
                     prepared_fold = None
             planned_fold = await self._planning.plan(caught_up, principal, prepared_fold, instructions=instructions)
@@ -103,7 +103,7 @@ class Folding:
             )
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
-            return await until_written(folded, what="the window")
+            return await until_written(fold_now, what="the window")
 
     async def prepare(
         self,
@@ -142,7 +142,7 @@ class Folding:
             _check_epoch(caught_up.window, expected_epoch)
             planned_fold = await self._planning.plan(caught_up, principal, instructions=instructions)
             _check_progress(planned_fold)
-            fold = prepared(planned_fold.before, planned_fold.fold, last_seq=caught_up.window.reached_seq)
+            fold = prepare_fold(planned_fold.before, planned_fold.fold, last_seq=caught_up.window.reached_seq)
             if not await self._views.prepare(caught_up.window, fold, principal=principal):
                 raise RowsChanged
             return planned_fold, fold
@@ -170,10 +170,10 @@ class Folding:
         """
         principal = principal.without_admin()
 
-        async def folded() -> Receipt:
+        async def commit_fold() -> Receipt:
             caught_up = await self._catching_up.window(window_id, principal)
             _check_epoch(caught_up.window, expected_epoch)
-            fold, epoch = await self._views.prepared(caught_up.window, principal=principal)
+            fold, epoch = await self._views.prepared_fold(caught_up.window, principal=principal)
             if epoch is None:
                 raise FoldNotPrepared("the window has no prepared fold; call PrepareFold first")
             if epoch <= caught_up.window.epoch:
@@ -184,14 +184,14 @@ class Folding:
             return await self._writing.write_prepared(planned_fold, principal, request)
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
-            return await until_written(folded, what="the window")
+            return await until_written(commit_fold, what="the window")
 
     async def _with_model_segments(
         self, planned_fold: PlannedFold, fold: Prepared, segments: Writing, instructions: str, principal: Principal
     ) -> PlannedFold:
         """Return a prepared fold with the segments that a model wrote, if it wrote any."""
         state_tokens = planned_fold.fold.view.state
-        better = await segments.written(
+        better = await segments.write_segments(
             planned_fold.caught_up.window,
             planned_fold.before,
             fold,

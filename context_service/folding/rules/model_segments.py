@@ -19,11 +19,11 @@ from context_service.folding.pure.model_segments import (
     VERDICT_CHARS_MAX,
     NotUsed,
     SegmentSteps,
-    asked,
-    checked,
     instructions,
+    segment_of_answer,
     sources_of,
     state_in,
+    user_prompt,
 )
 from context_service.folding.pure.prepare import Prepared, committed
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT, SEGMENT_TOKENS_MAX, Summary
@@ -93,7 +93,7 @@ class Writing:
         self._log = log
         self._profiles = profiles
 
-    async def written(
+    async def write_segments(
         self, window: Window, before: View, fold: Prepared, *, state_tokens: int, principal: Principal, wish: str = ""
     ) -> Prepared | None:
         """Let a model write the segments of a prepared fold; store the fold with them, and return it.
@@ -122,7 +122,7 @@ class Writing:
         )
         done = [answer.summary for answer in answers]
         for result in done:
-            self._telemetry.written(result.verdict)
+            self._telemetry.count_written_segment(result.verdict)
             failures = failures + 1 if result.method == BY_RULES else 0
             if failures >= FAILURES_MAX:
                 failures, extractive_to = 0, window.step_count + EXTRACTIVE_STEPS
@@ -192,7 +192,7 @@ class Writing:
         try:
             answer = await self._chat.text(
                 system=instructions(window.config.summarization_prompt, window.config.summarization_style, wish),
-                user=asked(what),
+                user=user_prompt(what),
                 tokens_max=ANSWER_TOKENS_MAX,
                 model=model,
             )
@@ -200,7 +200,7 @@ class Writing:
             return _Answer(replace(of, verdict=f"model: {error}"[:VERDICT_CHARS_MAX]))
 
         def check() -> _Answer:
-            return _Answer(checked(answer, what, count=count, cost=cost), *state_in(answer, what))
+            return _Answer(segment_of_answer(answer, what, count=count, cost=cost), *state_in(answer, what))
 
         try:
             source_chars = sum(len(source.text) for source in sources)

@@ -110,7 +110,7 @@ class FoldPlanning:
         with_units = prepared_fold is None or window.config.learning
         blocks = await self._views.blocks(window, principal=principal, with_units=with_units)
         summaries = await self._views.summaries(window, principal=principal)
-        entries = await self._views.held(window, principal=principal)
+        entries = await self._views.entries(window, principal=principal)
         state_text = await self._views.state_text(window, principal=principal)
         endings = await self._endings.read(window, principal=principal)
         worth = await self._scoring.worth(blocks, summaries) if self._scoring and prepared_fold is None else {}

@@ -138,12 +138,12 @@ class FoldWriting:
     async def _count(self, planned_fold: PlannedFold, reason: str, principal: Principal) -> None:
         """Count a written fold for the metrics, and its lines for windows that learn."""
         window = planned_fold.caught_up.window
-        self._telemetry.broke(reason, profile=window.profile)
+        self._telemetry.count_break(reason, profile=window.profile)
         size = _COUNTING * (
             len(planned_fold.before.blocks) + len(planned_fold.before.summaries) + len(planned_fold.fold.worth)
         )
-        await beside_the_loop(size, self._telemetry.folded, planned_fold.before, planned_fold.fold)
-        await self._learning.folded(window, planned_fold.before, planned_fold.fold, principal=principal)
+        await beside_the_loop(size, self._telemetry.count_fold, planned_fold.before, planned_fold.fold)
+        await self._learning.count_fold(window, planned_fold.before, planned_fold.fold, principal=principal)
 
 
 def _is_same(locked: Window, window: Window) -> bool:

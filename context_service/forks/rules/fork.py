@@ -27,11 +27,11 @@ from context_service.forks.store import ForkRows
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import PIN
-from context_service.packing.pure.state.task_state import Entry, shown
+from context_service.packing.pure.state.task_state import Entry, render_state
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
 from context_service.packing.rules.catch_up import CatchingUp
 from context_service.windows.model import Window, WindowInput, window_not_found
-from context_service.windows.pure.pins import pinned
+from context_service.windows.pure.pins import render_pins
 from context_service.windows.rules.heads import GOAL_BYTES_MAX, RENDERING, check_room
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.rules.windows import Opening, Windows
@@ -164,14 +164,14 @@ class Forks:
                 limit_max=DEPTH_MAX,
                 value=DEPTH_MAX + 1,
             )
-        window_input = await self._windows.prepared(_opening(window, task), principal=principal)
+        window_input = await self._windows.prepare(_opening(window, task), principal=principal)
         inherited = await self._inherited(window, task.inherits, window_input, principal)
         with self._telemetry.refusals():
-            return await self._written(
+            return await self._write(
                 window, context, task, window_input, inherited, lifetime=lifetime, principal=principal, request=request
             )
 
-    async def _written(
+    async def _write(
         self,
         window: Window,
         context: Context,
@@ -325,10 +325,10 @@ def _passed_on(entries: Sequence[Entry], window_input: WindowInput) -> Inherited
     ]
     count = TokenCounter(window_input.tokens_family).count
     holds = [entry for entry in own if entry.section != PIN]
-    state = shown(holds, tokens_max=Limits.of(window_input.token_limit, window_input.config).state, count=count)
+    state = render_state(holds, tokens_max=Limits.of(window_input.token_limit, window_input.config).state, count=count)
     text = f"[State of the work after step 0]\n{state.text}" if state.text else ""
     pieces = text_pieces(text, window_input.format) if text else []
-    front = pinned([entry for entry in own if entry.section == PIN], window_input)
+    front = render_pins([entry for entry in own if entry.section == PIN], window_input)
     return Inherited(
         entries=own,
         state_text=text,

@@ -114,7 +114,7 @@ class Merges:
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
 
-        async def merged() -> Fork:
+        async def write_result() -> Fork:
             fork = await self._fork_of(window, principal)
             if fork.merged_seq:
                 # The call that merged the fork may have been killed before it closed the contexts below.
@@ -126,11 +126,11 @@ class Merges:
                 raise window_not_found(window_id)
             worked = await self._worked(fork, parent, tokens_max, principal)
             with self._telemetry.refusals():
-                fork = await self._written(fork, parent, worked, tool_call_id, principal=principal, request=request)
+                fork = await self._write(fork, parent, worked, tool_call_id, principal=principal, request=request)
             await self._log.close_below(fork.fork_context_id, principal=principal)
             return fork
 
-        return await until_written(merged, what="the fork")
+        return await until_written(write_result, what="the fork")
 
     async def _keep(self, request: Request | None, fork: Fork, principal: Principal) -> None:
         """Store the answer of a request, also if an earlier call had merged the fork already."""
@@ -175,7 +175,7 @@ class Merges:
         )
         entries = await self._forks.newest(window, FOUND, principal=principal)
         room = min(tokens_max or TOKENS, parent.counted_limit // SHARE)
-        size = RENDERING * (sum(len(result.text) for result in entries) + (len(_said(last)) if last else 0))
+        size = RENDERING * (sum(len(result.text) for result in entries) + (len(_text_of(last)) if last else 0))
         last_seq = messages[-1].seq
         result = await beside_the_loop(size, _result, fork, window, parent, last, entries, last_seq, room)
         return _Worked(result, last_seq, last.agent_id if last else "")
@@ -195,7 +195,7 @@ class Merges:
         async with self._writer_locks.hold((principal.tenant_id, fork.fork_window_id)):
             return await until_written(current, what="the fork")
 
-    async def _written(
+    async def _write(
         self,
         fork: Fork,
         parent: Window,
@@ -252,7 +252,9 @@ class Merges:
 
         async def then(transaction: Transaction, stored_messages: Sequence[Sent]) -> None:
             nonlocal merged
-            merged = await self._forks.merged(transaction, fork, stored_messages[0], tokens=tokens, is_whole=is_whole)
+            merged = await self._forks.mark_merged(
+                transaction, fork, stored_messages[0], tokens=tokens, is_whole=is_whole
+            )
             if request:
                 await self._requests.answer(transaction, request, merged, about_id=parent.context_id)
             await transaction.turn_to(fork.fork_context_id)
@@ -270,10 +272,10 @@ class Merges:
 
 def _speaks(message: Message) -> bool:
     """Return whether a message is a reply of the assistant with a text."""
-    return message.role == "assistant" and bool(_said(message).strip())
+    return message.role == "assistant" and bool(_text_of(message).strip())
 
 
-def _said(message: Message) -> str:
+def _text_of(message: Message) -> str:
     """Return the text of a message, without calls, results and reasoning."""
     parts = [part for part in message.parts if not (part.tool_call or part.tool_result or part.reasoning)]
     return "\n\n".join(filter(None, [message.content, text_of(parts)]))
@@ -285,7 +287,7 @@ def _result(
     """Return the result of a fork as text, from its last reply and the state that it did not inherit."""
     return result_of(
         fork_ref(fork.number),
-        LastReply(_said(last), refs_between(last.seq, last.seq)) if last else None,
+        LastReply(_text_of(last), refs_between(last.seq, last.seq)) if last else None,
         [result for result in entries if result.seq],  # the parent knows the inherited entries
         step_count=window.step_count,
         last_seq=last_seq,

@@ -143,7 +143,7 @@ class _Conversation:
         elif turn := self._of_key.get(message.turn):
             turn.parts += texts
             self._go_on(turn, message)
-        elif (turn := self._joined(message)) and not turn.calls and is_only_reasoning(turn.parts):
+        elif (turn := self._turn_before(message)) and not turn.calls and is_only_reasoning(turn.parts):
             # Reasoning goes with what follows it; other reasoning does not.
             turn.parts = texts if texts[0].reasoning else [*turn.parts, *texts]
             self._go_on(turn, message)
@@ -152,7 +152,7 @@ class _Conversation:
 
     def _add_call(self, call: ToolCall, message: ChatMessage) -> None:
         """Add a call to the turn of its message, or to a new one, and remember that it waits for its result."""
-        turn = self._of_key.get(message.turn) or self._joined(message)
+        turn = self._of_key.get(message.turn) or self._turn_before(message)
         if turn is None:
             turn = Turn("assistant", message.name)
             self._begin(turn, message)
@@ -182,7 +182,7 @@ class _Conversation:
             self._joining_key = message.turn
             self._of_key[message.turn] = turn
 
-    def _joined(self, message: ChatMessage) -> Turn | None:
+    def _turn_before(self, message: ChatMessage) -> Turn | None:
         """Return the turn right before a message if the message may belong to it: agents may work at the same time."""
         turn, key = self._joining, self._joining_key
         if turn is None:

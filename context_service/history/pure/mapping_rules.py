@@ -129,7 +129,7 @@ def path_expression(field_name: str, path: str) -> str:
     expression = "entity"
     for step in path_steps(f"rules.{field_name}", path):
         plain = _IDENTIFIER.fullmatch(step) and step not in NO_IDENTIFIERS
-        expression += f".{step}" if plain else f"[{_quoted(step)}]"
+        expression += f".{step}" if plain else f"[{_cel_string(step)}]"
     return expression
 
 
@@ -143,7 +143,9 @@ def _message_rule(rules: Rules) -> MessageRule:
     if not rules.content_field:
         raise InvalidArgument("content_field is required with role_field and role_mapping", field="rules.content_field")
     content = path_expression("content_field", rules.content_field)
-    roles = "{" + ", ".join(f"{_quoted(key)}: {_quoted(role)}" for key, role in rules.role_mapping.items()) + "}"
+    roles = (
+        "{" + ", ".join(f"{_cel_string(key)}: {_cel_string(role)}" for key, role in rules.role_mapping.items()) + "}"
+    )
     if rules.role_field:
         value = path_expression("role_field", rules.role_field)
         if not rules.role_mapping:
@@ -258,6 +260,6 @@ def _is_path(text: str) -> bool:
     return bool(_PATH.fullmatch(text)) and text.split(".", maxsplit=1)[0] not in _VARIABLES
 
 
-def _quoted(text: str) -> str:
+def _cel_string(text: str) -> str:
     """Return a CEL string literal; JSON's escapes are among CEL's."""
     return orjson.dumps(text).decode()

@@ -132,7 +132,7 @@ class MappingRegistry:
             apps = [scope for scope in _scopes(principal, app_id) if scope == app_id]
         query = ("ListMappings", principal.tenant_id, apps)
         size = page_size(requested_size)
-        stored_after, fixed = ("", ""), self._fixed(apps, with_built_in=not app_id)
+        stored_after, fixed = ("", ""), self._from_files(apps, with_built_in=not app_id)
         mappings: list[Listed] = []
         more = False
         key = decode_token(query, page_token, parts=3)
@@ -185,7 +185,7 @@ class MappingRegistry:
             return self._keep(principal, stored, mapping).listed, is_changed
         return (await self._compile(principal, stored)).listed, is_changed
 
-    async def compiled(self, principal: Principal, rules: Rules) -> Mapping:
+    async def compile_rules(self, principal: Principal, rules: Rules) -> Mapping:
         """Compile rules that are not registered.
 
         Raises:
@@ -267,13 +267,13 @@ class MappingRegistry:
             if scope in rows:
                 return await self._compile(principal, rows[scope])
             if mapping := self._files.get((scope, name)):
-                return _fixed(scope, name, mapping)
+                return _found_in_file(scope, name, mapping)
         return None
 
-    def _fixed(self, apps: Sequence[str] | None, *, with_built_in: bool) -> Sequence[Listed]:
+    def _from_files(self, apps: Sequence[str] | None, *, with_built_in: bool) -> Sequence[Listed]:
         """Return mappings from files for `apps` (None for all) and built-in ones, by app and name."""
         entry = [
-            _fixed(app_id, name, mapping).listed
+            _found_in_file(app_id, name, mapping).listed
             for (app_id, name), mapping in self._files.items()
             if apps is None or app_id in apps
         ]
@@ -283,17 +283,17 @@ class MappingRegistry:
 
     async def _compile(self, principal: Principal, mapping: StoredMapping) -> _FoundMapping:
         """Return a stored mapping compiled, from the cache if another call has compiled it already."""
-        compiled_mapping = self._known(principal, mapping)
+        compiled_mapping = self._cached(principal, mapping)
         if compiled_mapping is None:
             async with self._pool.turn(principal):
-                compiled_mapping = self._known(
+                compiled_mapping = self._cached(
                     principal, mapping
                 )  # another call may have compiled it while this one waited
                 if compiled_mapping is None:
                     return await self._compile_stored(principal, mapping)
         return self._keep(principal, mapping, compiled_mapping.mapping, compiled_mapping.listed.error)
 
-    def _known(self, principal: Principal, mapping: StoredMapping) -> _FoundMapping | None:
+    def _cached(self, principal: Principal, mapping: StoredMapping) -> _FoundMapping | None:
         compiled_mapping = self._compiled.get((principal.tenant_id, mapping.app_id, mapping.name))
         return (
             compiled_mapping
@@ -389,9 +389,9 @@ def _scopes(principal: Principal, app_id: str) -> list[str]:
 def _built_in(name: str) -> _FoundMapping:
     mapping = built_in(name)
     assert mapping is not None
-    return _fixed("", name, mapping)
+    return _found_in_file("", name, mapping)
 
 
-def _fixed(app_id: str, name: str, mapping: Mapping) -> _FoundMapping:
+def _found_in_file(app_id: str, name: str, mapping: Mapping) -> _FoundMapping:
     """Return the look-up result for a mapping that is built in or from a file."""
     return _FoundMapping(listed=Listed(app_id=app_id, name=name, rules=mapping.rules), mapping=mapping)

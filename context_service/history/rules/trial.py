@@ -147,7 +147,7 @@ class MappingTrials:
         key = decode_token(query, trial.page_token, parts=2)
         if key is not None and not (is_place(*key) if trial.node_id else _is_index(key)):
             raise InvalidPageToken("page_token is malformed", field="page_token")
-        mapping = await self._mappings.compiled(principal, trial.rules)
+        mapping = await self._mappings.compile_rules(principal, trial.rules)
         with within_budget():
             if trial.node_id:
                 page = await self._of_node(trial.node_id, mapping, size, key)
@@ -174,7 +174,7 @@ class MappingTrials:
     async def _of_samples(self, trial: Trial, mapping: Mapping, size: int, key: Sequence[int] | None) -> _Page:
         """Return a page of the sample nodes, from the one after `key`, with the results of the rules."""
         # All samples are checked first, since a page would not show the fault of a sample on a later page.
-        root = await beside_the_loop(trial.documents_chars, self._checked, trial)
+        root = await beside_the_loop(trial.documents_chars, self._check_samples, trial)
         mapper = _WatchedMapper(mapping, root, Skipped(), self._limits.call_budget(), strict=False)
         page = _Page(mapper)
         first = 0 if key is None else key[1] + 1
@@ -187,7 +187,7 @@ class MappingTrials:
             page.last = None
         return page
 
-    def _checked(self, trial: Trial) -> dict[str, Any]:
+    def _check_samples(self, trial: Trial) -> dict[str, Any]:
         """Return the entity of the root, after all samples were checked.
 
         Raises:
@@ -251,7 +251,7 @@ class _WatchedMapper(NodeMapper):
         self._left_out = 0
         self._duration_ns = 0
 
-    async def tried(self, node: GraphNode) -> TriedNode:
+    async def try_node(self, node: GraphNode) -> TriedNode:
         """Return the results of the rules on a node."""
         self._evaluations, self._bytes, self._left_out, self._duration_ns = [], 0, 0, 0
         walk = self._mapping.walk
@@ -324,7 +324,7 @@ class _Page:
 
     async def add(self, node: GraphNode, place: tuple[int, int]) -> bool:
         """Add the node at a place, and return whether it fits on the page."""
-        row = await self._mapper.tried(node)
+        row = await self._mapper.try_node(node)
         row_bytes = _NODE_BYTES + sum(size_bytes(item.message) for item in row.outcome.given)
         row_bytes += self._mapper.evaluations_bytes
         if self.rows and self._bytes + row_bytes > PAGE_BYTES_MAX:

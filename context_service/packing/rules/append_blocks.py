@@ -54,7 +54,7 @@ class Appending:
             RowsChanged: another call has written to the window.
         """
         statements = [entry for step in read_messages.steps for entry in step.entries]
-        stored = await self._views.held_of(window, statements, principal=principal) if statements else []
+        stored = await self._views.entries_at(window, statements, principal=principal) if statements else []
         size = sum(MESSAGE_BYTES + sum(len(entry.text) for entry in step.entries) for step in read_messages.steps)
         blocks, update = await beside_the_loop(RENDERING * size, new_blocks, window, read_messages.steps, stored)
 
@@ -122,6 +122,6 @@ class Appending:
                 reached_seq=window.reached_seq,
                 source=BY_CALLER,
             ):
-                await self._views.told(transaction, window)
+                await self._views.clear_tell_later(transaction, window)
 
         await self._log.of(principal, window.context_id).transaction(work)

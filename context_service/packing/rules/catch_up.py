@@ -105,7 +105,7 @@ class CatchingUp:
             reached_first = snapshot.window.reached_seq if reached_first is None else reached_first
             _check_time(snapshot, reached_first)
             read_messages = await self._reading.read(snapshot, principal)
-            snapshot = await self._written(snapshot, read_messages, principal, packs=packs)
+            snapshot = await self._append(snapshot, read_messages, principal, packs=packs)
             window = snapshot.window
             high = limits_of(window).high
             if not read_messages.is_end and await self._views.tokens(window, principal=principal) <= high:
@@ -129,7 +129,7 @@ class CatchingUp:
             WindowNotFound: the window does not exist, or the principal may not see it.
             WindowClosed: the window is closed.
         """
-        snapshot = await self._rows.standing(window_id, principal=principal)
+        snapshot = await self._rows.snapshot(window_id, principal=principal)
         if snapshot is None:
             raise window_not_found(window_id)
         if snapshot.window.closed_at:
@@ -137,7 +137,7 @@ class CatchingUp:
             raise WindowClosed("the window is closed", window_id=window_id)
         return snapshot
 
-    async def _written(
+    async def _append(
         self, snapshot: WindowSnapshot, read_messages: ReadMessages, principal: Principal, *, packs: bool
     ) -> WindowSnapshot:
         """Append the steps that were read, and return the snapshot of the window with them."""

@@ -123,7 +123,7 @@ class Packing:
             async with self._writer_locks.hold(key):  # another replica may still write: `until_written` retries then
                 attempt = partial(self._attempt, window_id, principal, recalls=recalls, prefix=prefix, request=request)
                 pack = await until_written(attempt, what="the window")
-        self._telemetry.packed(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
+        self._telemetry.count_pack(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
         return pack
 
     async def _attempt(
@@ -141,7 +141,7 @@ class Packing:
             raise RowsChanged
         caught_up = await self._folded_if_due(caught_up, principal)
         if caught_up.counts_as_packed:
-            await self._rows.packed(caught_up.window, last_seq=caught_up.last_seq, principal=principal)
+            await self._rows.mark_packed(caught_up.window, last_seq=caught_up.last_seq, principal=principal)
         if recalls and (block := await self._recalling.block(caught_up, principal, request)):
             caught_up = replace(caught_up, body=await self._appending.block(caught_up, block, principal))
         pack = await beside_the_loop(HASHING * len(caught_up.body.body), pack_of, caught_up, prefix)
@@ -185,7 +185,7 @@ class Packing:
         This calls no model. A fold that only rules prepared is not used, because rules choose better now that they know
         the newest steps.
         """
-        fold, epoch = await self._views.prepared(caught_up.window, principal=principal)
+        fold, epoch = await self._views.prepared_fold(caught_up.window, principal=principal)
         if fold is None or epoch != caught_up.window.epoch or all(one.method == BY_RULES for one in fold.made):
             return None
         planned_fold = await self._planning.plan(caught_up, principal, fold)

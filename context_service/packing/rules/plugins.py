@@ -102,14 +102,14 @@ class Scoring:
             Line(line.unit.text, line.unit.kind, line.unit.weight, line.step, last, line.is_error) for line in scored
         ]
 
-        def checked(answer: Any) -> Mapping[Unit, float]:
+        def check(answer: Any) -> Mapping[Unit, float]:
             worth = [float(value) for value in answer]
             if len(worth) != len(lines) or not all(math.isfinite(value) and 0 <= value <= 1 for value in worth):
                 raise ValueError("it must be a list of one number from 0 to 1 for each line")
             return {one.unit: value for one, value in zip(scored, worth, strict=True)}
 
         with suppress(Unusable):
-            return await self._scorer(checked, lines)
+            return await self._scorer(check, lines)
         return {}
 
 
@@ -133,7 +133,7 @@ class Extracting:
         ]
         texts = [ExtractorText(one.role, one.text, one.is_error) for _, one in spoken_texts]
 
-        def checked(answer: Any) -> Mapping[int, Sequence[Entry]]:
+        def check(answer: Any) -> Mapping[int, Sequence[Entry]]:
             by_seq: dict[int, list[Entry]] = {}
             for (seq, one), several in zip(spoken_texts, answer, strict=True):
                 entries = [_entry(entry, one.role, one.text, ref_of(seq, one.part), seq) for entry in several]
@@ -141,7 +141,7 @@ class Extracting:
             return by_seq
 
         with suppress(Unusable):
-            return await self._extractor(checked, texts)
+            return await self._extractor(check, texts)
         return None
 
 
@@ -162,13 +162,13 @@ class Validating:
             NotUsed: the validator refuses the summary, or gives no usable answer.
         """
 
-        def checked(answer: Any) -> str:
+        def checked_fields(answer: Any) -> str:
             if not isinstance(answer, str):
                 raise TypeError("it must be a text")
             return answer
 
         try:
-            why = await self._validator(checked, text, list(sources))
+            why = await self._validator(checked_fields, text, list(sources))
         except Unusable as error:
             raise NotUsed("validator", str(error)) from error
         if why:
@@ -199,13 +199,13 @@ class PluggedChat:
             ChatFailed: the summarizer failed, and there is no model; or the model failed.
         """
 
-        def checked(answer: Any) -> str:
+        def check(answer: Any) -> str:
             if not isinstance(answer, str) or not answer.strip():
                 raise TypeError("it must be a text that is not blank")
             return answer
 
         try:
-            return await self._summarizer(checked, system, user)
+            return await self._summarizer(check, system, user)
         except Unusable as error:
             if self._otherwise is None:
                 raise ChatFailed(str(error)) from error
@@ -225,7 +225,7 @@ class Middleware:
     async def decided(self, pack: Packed) -> Decided:
         """Return the decision about a pack. If the answer of the middleware is unusable, the pack is left as it is."""
 
-        def checked(answer: Any) -> Decided:
+        def check(answer: Any) -> Decided:
             veto, annotations, note = answer
             texts = [veto, note, *annotations, *annotations.values()]
             if not all(isinstance(text, str) and len(text) <= _DECIDED_CHARS_MAX for text in texts):
@@ -235,7 +235,7 @@ class Middleware:
             return Decided(_plain(veto), {_plain(key): _plain(one) for key, one in annotations.items()}, _plain(note))
 
         with suppress(Unusable):
-            return await self._decide(checked, pack)
+            return await self._decide(check, pack)
         return Decided()
 
 

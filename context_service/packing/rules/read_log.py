@@ -113,7 +113,7 @@ def _steps(
         is_end=is_end,
         last_seq=last_seq,
         room=(window.counted_limit - front_tokens(window)) // 2,
-        fields=statements,
+        entries_by_seq=statements,
         speakers=window.speakers,
         bound_seq=window.broken_seq if binds_reasoning(window.model, window.format) else None,
     )

@@ -8,7 +8,7 @@ from context_service.packing.rules.costs import RENDERING
 from context_service.packing.store.views import ViewRows
 from context_service.usage.store.endings import EndingRows
 from context_service.windows.model import WindowSnapshot
-from context_service.windows.pure.pins import pinned
+from context_service.windows.pure.pins import render_pins
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from service_runtime.inputs.documents import beside_the_loop
@@ -55,9 +55,9 @@ class Rebuilding:
                 return False
             pins = [stored_entry.entry for stored_entry in await self._views.kept_pins(transaction, locked)]
             size = sum(len(pin.text) for pin in pins)
-            front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
+            front = await beside_the_loop(RENDERING * size, render_pins, pins, locked)
             retracted_count, place = await self._views.retracted(transaction, locked)
-            await self._views.begin_anew(
+            await self._views.restart(
                 transaction,
                 locked,
                 place,
@@ -81,4 +81,4 @@ class Rebuilding:
             return True
 
         if await self._log.of(principal, window.context_id).transaction(work):
-            self._telemetry.broke("retracted", profile=window.profile)
+            self._telemetry.count_break("retracted", profile=window.profile)

@@ -39,7 +39,7 @@ class WindowBodies:
         kept = self._cache.get(key, window)
         if kept and kept.block_count == window.block_count:
             return kept
-        view = await self._views.shown(window, principal=principal, number_from=kept.block_count if kept else 0)
+        view = await self._views.view(window, principal=principal, number_from=kept.block_count if kept else 0)
         if view is None or (view.epoch, view.block_count) != (window.epoch, window.block_count):
             raise RowsChanged
         size = sum(len(part.pieces_json) for part in view.parts)

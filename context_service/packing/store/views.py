@@ -29,9 +29,9 @@ from context_service.packing.model import (
 )
 from context_service.packing.pure.state.task_state import REMOVED, WHOLE, Entry, StateChange, place_of
 from context_service.packing.pure.steps.forms import shared_roles
-from context_service.packing.pure.texts.tallies import StepTally, Tallies, ToolUse, added
-from context_service.packing.pure.texts.tallies import loaded as loaded_tallies
-from context_service.packing.pure.texts.tallies import stored as stored_tallies
+from context_service.packing.pure.texts.tallies import StepTally, Tallies, ToolUse, add_tallies
+from context_service.packing.pure.texts.tallies import parse_tallies as loaded_tallies
+from context_service.packing.pure.texts.tallies import tallies_json as stored_tallies
 from context_service.packing.pure.texts.units import Unit
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import pieces_json
@@ -195,7 +195,7 @@ class ViewRows:
         )
         return bool(rows)
 
-    async def held_of(
+    async def entries_at(
         self, window: Window, entries: Sequence[Entry], *, principal: Principal, without_key: Collection[str] = ()
     ) -> list[StoredEntry]:
         """Return the current entries that new entries may replace or resolve, and callers' removals of such entries.
@@ -217,9 +217,9 @@ class ViewRows:
             "whole": TextArray(whole.union(without_key)),
         }
         rows = await tenant.query(_HELD_OF, parameters)
-        return sorted(map(_held, rows), key=lambda one: one.number)
+        return sorted(map(_stored_entry, rows), key=lambda one: one.number)
 
-    async def held(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
+    async def entries(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
         """Return the current entries of a window, in the order of the log."""
         tenant = self._log.of(principal, window.context_id)
         parameters = {"window_id": window.window_id, "whole": TextArray(WHOLE)}
@@ -231,18 +231,19 @@ class ViewRows:
     ) -> list[tuple[Entry, Entry | None]]:
         """Return the entries of some messages that no longer hold, each with its replacement or None."""
         tenant = self._log.of(principal, window.context_id)
-        ended = list(map(_held, await tenant.query(_ENDED_OF, (tenant.tenant_id, window.window_id, list(seqs)))))
+        rows = await tenant.query(_ENDED_OF, (tenant.tenant_id, window.window_id, list(seqs)))
+        ended = [_stored_entry(row) for row in rows]
         if not ended:
             return []
         keys = TextArray({entry.entry.key for entry in ended})
-        rows = map(_held, await tenant.query(_NOW, (tenant.tenant_id, window.window_id, keys)))
-        now = {(row.entry.section, row.entry.key): row.entry for row in rows}
+        current = map(_stored_entry, await tenant.query(_NOW, (tenant.tenant_id, window.window_id, keys)))
+        now = {(row.entry.section, row.entry.key): row.entry for row in current}
         return [(entry.entry, now.get((entry.entry.section, entry.entry.key))) for entry in reversed(ended)]
 
-    async def held_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[StoredEntry]:
+    async def entries_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[StoredEntry]:
         """Return the current entries of sections, oldest first."""
         parameters = transaction.tenant_id, window.window_id, TextArray(sections)
-        return list(map(_held, await transaction.query(_HELD_IN, parameters)))
+        return list(map(_stored_entry, await transaction.query(_HELD_IN, parameters)))
 
     async def end(self, transaction: Transaction, window: Window, numbers: Sequence[int]) -> None:
         """End entries, so that they no longer hold."""
@@ -261,9 +262,9 @@ class ViewRows:
     async def untold(self, window: Window, *, principal: Principal) -> list[StoredEntry]:
         """Return the entries of callers that no pack has shown to the model yet."""
         tenant = self._log.of(principal, window.context_id)
-        return list(map(_held, await tenant.query(_UNTOLD, (tenant.tenant_id, window.window_id))))
+        return list(map(_stored_entry, await tenant.query(_UNTOLD, (tenant.tenant_id, window.window_id))))
 
-    async def told(self, transaction: Transaction, window: Window) -> None:
+    async def clear_tell_later(self, transaction: Transaction, window: Window) -> None:
         """Remove the mark of `tell_later` from a locked window, because a note now shows callers' changes."""
         parameters = {"window_id": window.window_id}
         await transaction.query(_TOLD, parameters)
@@ -299,7 +300,7 @@ class ViewRows:
         parameters = {"window_id": window.window_id}
         await transaction.query(_CHANGE_PINS, {**parameters, "pieces": pieces_json(pieces), "tokens": tokens})
 
-    async def shown(self, window: Window, *, principal: Principal, number_from: int = 0) -> ShownView | None:
+    async def view(self, window: Window, *, principal: Principal, number_from: int = 0) -> ShownView | None:
         """Return the parts that a window shows, or None if the window is gone.
 
         Args:
@@ -412,7 +413,7 @@ class ViewRows:
         rows = await tenant.query(_FAILURES, (tenant.tenant_id, window.window_id))
         return (rows[0].model_failures, rows[0].extractive_to) if rows else (0, 0)
 
-    async def prepared(self, window: Window, *, principal: Principal) -> tuple[Prepared | None, int | None]:
+    async def prepared_fold(self, window: Window, *, principal: Principal) -> tuple[Prepared | None, int | None]:
         """Return the planned fold, if there is one, and the epoch of the last planned fold, if there was one."""
         tenant = self._log.of(principal, window.context_id)
         rows = await tenant.query(_PREPARED, (tenant.tenant_id, window.window_id))
@@ -549,7 +550,7 @@ class ViewRows:
         )
         return await beside_the_loop(_size_of_receipts(rows), _each, _receipt, rows)
 
-    async def held_from(
+    async def entries_from(
         self, window: Window, *, principal: Principal, number_from: int, count: int
     ) -> list[StoredEntry]:
         """Return the current entries from a number on, in order, at most `count`.
@@ -559,13 +560,13 @@ class ViewRows:
         tenant = self._log.of(principal, window.context_id)
         parameters = tenant.tenant_id, window.window_id, number_from, window.entry_count, count
         rows = await tenant.query(_HELD_FROM, parameters)
-        return await beside_the_loop(_ROW_BYTES * len(rows), _each, _held, rows)
+        return await beside_the_loop(_ROW_BYTES * len(rows), _each, _stored_entry, rows)
 
     async def kept_pins(self, transaction: Transaction, window: Window) -> list[StoredEntry]:
         """Delete the pins of retracted messages in a locked window, and return the remaining pins."""
         parameters = {"context_id": window.context_id, "window_id": window.window_id}
         await transaction.query(_FORGET_PINS, parameters)
-        return await self.held_in(transaction, window, [PIN])
+        return await self.entries_in(transaction, window, [PIN])
 
     async def retracted(self, transaction: Transaction, window: Window) -> tuple[int, Rewound | None]:
         """Return the number of retracted messages of the log, and the place to which a locked window goes back.
@@ -589,7 +590,7 @@ class ViewRows:
         )
         return count, place
 
-    async def begin_anew(
+    async def restart(
         self,
         transaction: Transaction,
         window: Window,
@@ -685,7 +686,7 @@ def _tallies(kept: str, rows: Sequence[Row]) -> Tallies:
         for row in rows
         if row.kind == STEP
     ]
-    return added(loaded_tallies(kept), steps)
+    return add_tallies(loaded_tallies(kept), steps)
 
 
 def _json(value: Any) -> str:
@@ -708,10 +709,10 @@ def _scored_row(scored: Scored) -> tuple[Any, ...]:
 
 
 def _standings(rows: Sequence[Row]) -> list[FoldableBlock]:
-    return list(map(_standing, rows))
+    return list(map(_foldable_block, rows))
 
 
-def _standing(row: Row) -> FoldableBlock:
+def _foldable_block(row: Row) -> FoldableBlock:
     """Return a row as a block with the fields that folds need."""
     return copied(
         FoldableBlock,
@@ -725,10 +726,10 @@ def _standing(row: Row) -> FoldableBlock:
 
 
 def _summary(row: Row) -> Summary:
-    return copied(Summary, row, kept=_kept(orjson.loads(row.kept)))
+    return copied(Summary, row, kept=_scored(orjson.loads(row.kept)))
 
 
-def _kept(rows: Sequence[Sequence[Any]]) -> tuple[Scored, ...]:
+def _scored(rows: Sequence[Sequence[Any]]) -> tuple[Scored, ...]:
     return tuple(Scored(unit=_unit(row[:6]), step=row[6], is_error=row[7]) for row in rows)
 
 
@@ -749,7 +750,7 @@ def _prepared_of(text: str) -> Prepared:
     fields["gone"] = [(level, step_from) for level, step_from in fields["gone"]]
     fields["entries"] = [Entry(**entry) for entry in fields.get("entries", ())]
     fields["worth"] = [(worth, is_shown) for worth, is_shown in fields["worth"]]
-    fields["made"] = [Summary(**summary | {"kept": _kept(summary["kept"])}) for summary in fields["made"]]
+    fields["made"] = [Summary(**summary | {"kept": _scored(summary["kept"])}) for summary in fields["made"]]
     return Prepared(**fields)
 
 
@@ -763,9 +764,9 @@ def _receipt(row: Row) -> Receipt:
 
 
 def _all_held(rows: Sequence[Row]) -> list[StoredEntry]:
-    return list(map(_held, rows))
+    return list(map(_stored_entry, rows))
 
 
-def _held(row: Row) -> StoredEntry:
+def _stored_entry(row: Row) -> StoredEntry:
     entry = copied(Entry, row)
     return copied(StoredEntry, row, entry=entry)

@@ -26,11 +26,11 @@ class Count(NamedTuple):
     """How many lines or results of one kind folds removed, and how many of these were looked up."""
 
     seen: int = 0  # how many were removed from the packs
-    asked: int = 0  # how many of these were looked up
+    looked_up: int = 0  # how many of these were looked up
 
     def plus(self, other: Count) -> Count:
         """Return the sum of both counts."""
-        return Count(self.seen + other.seen, self.asked + other.asked)
+        return Count(self.seen + other.seen, self.looked_up + other.looked_up)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Learned(NamedTuple):
         return bool(self.lines or self.results)
 
 
-def folded(before: View, fold: Fold, tools: Iterable[Iterable[str]], profile: Profile) -> Counts:
+def count_removed(before: View, fold: Fold, tools: Iterable[Iterable[str]], profile: Profile) -> Counts:
     """Count the lines and results that a fold removes from view.
 
     Args:
@@ -83,7 +83,7 @@ def folded(before: View, fold: Fold, tools: Iterable[Iterable[str]], profile: Pr
     return Counts(lines=lines, results=results)
 
 
-def asked(kinds: Iterable[str], tools: Iterable[str], profile: Profile) -> Counts:
+def count_lookup(kinds: Iterable[str], tools: Iterable[str], profile: Profile) -> Counts:
     """Return the counts of one lookup of text that the pack does not show.
 
     Args:
@@ -94,8 +94,8 @@ def asked(kinds: Iterable[str], tools: Iterable[str], profile: Profile) -> Count
     """
     rules = {rule_of(name, profile) for name in tools}
     return Counts(
-        lines={kind: Count(asked=1) for kind in kinds},
-        results={rule: Count(asked=1) for rule in rules} if len(rules) == 1 else {},
+        lines={kind: Count(looked_up=1) for kind in kinds},
+        results={rule: Count(looked_up=1) for rule in rules} if len(rules) == 1 else {},
     )
 
 
@@ -127,7 +127,7 @@ def applied(profile: Profile, what: Learned) -> Profile:
 
 
 def counts_of(fields: Mapping[str, Any]) -> Counts:
-    """Return the counts that `stored` wrote."""
+    """Return the counts that `counts_json` wrote."""
     return Counts(
         **{name: {kind: Count(*one) for kind, one in fields.get(name, {}).items()} for name in ("lines", "results")}
     )
@@ -158,7 +158,7 @@ def check_counts(value: object) -> None:
     """Check stored counts.
 
     Raises:
-        ValueError: the document does not have the form that `stored` writes.
+        ValueError: the document does not have the form that `counts_json` writes.
     """
     _check(value, lambda one: isinstance(one, list) and len(one) == len(Count._fields) and all(map(_is_count, one)))
 
@@ -184,7 +184,7 @@ def _check(value: object, is_good: Callable[[object], bool]) -> None:
                 raise ValueError(f"{name}.{kind[:100]} is not a value that was counted or learned")
 
 
-def stored(counts: Counts) -> dict[str, Any]:
+def counts_json(counts: Counts) -> dict[str, Any]:
     """Return counts in their stored form."""
     return {
         "lines": {kind: list(one) for kind, one in counts.lines.items()},
@@ -208,11 +208,12 @@ def _factors(counts: Mapping[str, Count]) -> Mapping[str, float]:
     Kinds with few removed lines, and factors of 1, are left out.
     """
     enough = {kind: one for kind, one in counts.items() if one.seen >= SEEN_MIN}
-    together = sum(count.asked for count in enough.values())
+    together = sum(count.looked_up for count in enough.values())
     if not together:
         return {}
     mean = together / sum(count.seen for count in enough.values())
     moved = {
-        kind: round(1 + BOUND * min(max(one.asked / one.seen / mean - 1, -1.0), 1.0), 3) for kind, one in enough.items()
+        kind: round(1 + BOUND * min(max(one.looked_up / one.seen / mean - 1, -1.0), 1.0), 3)
+        for kind, one in enough.items()
     }
     return {kind: factor for kind, factor in sorted(moved.items()) if factor != 1}

@@ -254,7 +254,7 @@ def profile(name: str) -> Profile:
         KeyError: no such profile comes with the service.
         BadProfile: the profile's file is malformed.
     """
-    return parsed(name, text_of(name))
+    return parse_profile(name, text_of(name))
 
 
 @cache
@@ -279,7 +279,7 @@ def _installed() -> dict[str, str]:
             text = own() if own else ""
             if name in _shipped() or not _OWN_NAME.fullmatch(name):
                 raise BadProfile("the name is malformed, or that of a profile that comes with the service")
-            parsed(name, text)
+            parse_profile(name, text)
         except Exception as error:
             _log.warning("profile skipped: it is not valid", extra={"profile": name, "why": str(error)})
         else:
@@ -300,7 +300,7 @@ def text_of(name: str) -> str:
     return (_FOLDER / f"{name}.yaml").read_text("utf-8")
 
 
-def parsed(name: str, text: str, *, is_own: bool = False) -> Profile:
+def parse_profile(name: str, text: str, *, is_own: bool = False) -> Profile:
     """Parse the YAML of a profile.
 
     Args:

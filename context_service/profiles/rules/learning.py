@@ -65,7 +65,7 @@ class Learning:
         version = await self._rows.version(self._own(principal), kept, app_id)
         return f"{kept.partition('@')[0]}@{version}" if version else kept
 
-    async def folded(self, window: Window, before: View, fold: Fold, *, principal: Principal) -> None:
+    async def count_fold(self, window: Window, before: View, fold: Fold, *, principal: Principal) -> None:
         """Count the lines and results that a fold removed from view, if the window learns."""
         if not window.config.learning or principal.context_id:
             return
@@ -74,12 +74,12 @@ class Learning:
         tools = await self._rows.tools(window.context_id, window.window_id, masked, principal=principal)
         size = sum(len(name) for names in tools for name in names)
         counts = await self._profiles.beside(
-            profile, principal, _SEARCHING * size, lookups.folded, before, fold, tools, profile
+            profile, principal, _SEARCHING * size, lookups.count_removed, before, fold, tools, profile
         )
         app_id = await self._rows.app_of(window.context_id, principal=principal)
         await self._add(profile.base or window.profile, app_id, counts, principal=principal)
 
-    async def looked_up(
+    async def count_lookup(
         self, context_id: UUID, window_id: UUID, seq: int, texts: Collection[SpokenText], *, principal: Principal
     ) -> None:
         """Count a lookup of a message, if the window learns and no longer shows the message in full."""
@@ -90,11 +90,11 @@ class Learning:
             return
         profile = await self._profiles.of(place.profile, principal=principal)
 
-        def counted() -> Counts:
-            return lookups.asked(kinds_in(texts, profile), place.tools, profile)
+        def count_texts() -> Counts:
+            return lookups.count_lookup(kinds_in(texts, profile), place.tools, profile)
 
         size = sum(len(text.text) for text in texts)
-        counts = await self._profiles.beside(profile, principal, _SEARCHING * size, counted)
+        counts = await self._profiles.beside(profile, principal, _SEARCHING * size, count_texts)
         if not counts:
             return
         is_first = await self._rows.teach(context_id, window_id, most=LOOKS_MAX, principal=principal)
@@ -131,7 +131,7 @@ class Learning:
         tenant = self._database.of(principal)
         check_text("app_id", app_id, chars_max=APP_CHARS_MAX)
         check_text("profile", text, chars_max=2 * APP_CHARS_MAX, required=True)
-        profile_name = await self._profiles.named(text, principal=principal, field="profile")
+        profile_name = await self._profiles.stored_name(text, principal=principal, field="profile")
         base = (await self._profiles.of(profile_name, principal=principal)).base or profile_name
 
         async def work(transaction: Transaction) -> LearningState:

@@ -22,7 +22,15 @@ from uuid import UUID
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.profiles.model import StoredProfile
 from context_service.profiles.pure.lookups import applied
-from context_service.profiles.pure.profiles import DEFAULT, BadProfile, Profile, parsed, profile, profile_names, text_of
+from context_service.profiles.pure.profiles import (
+    DEFAULT,
+    BadProfile,
+    Profile,
+    parse_profile,
+    profile,
+    profile_names,
+    text_of,
+)
 from context_service.profiles.store.profiles import ProfileRows
 from contextkeep.errors import InvalidArgument
 from service_runtime.inputs import pages
@@ -85,7 +93,7 @@ class OwnProfiles:
         check_long_text("text", text, size_bytes_max=PROFILE_BYTES_MAX, required=True)
         tenant = self._database.of(principal)
         try:
-            await self._apart(principal.tenant_id, parsed, name, text, is_own=True)
+            await self._apart(principal.tenant_id, parse_profile, name, text, is_own=True)
         except BadProfile as error:
             raise InvalidArgument(str(error), field="text") from None
 
@@ -96,7 +104,7 @@ class OwnProfiles:
                 ("profile_versions", VERSIONS_MAX, put.versions),
             ):
                 check_stored(limit, value, most)
-            return await self._rows.stored(transaction, name, put.version)
+            return await self._rows.get(transaction, name, put.version)
 
         return await tenant.transaction(self._requests.once(request, work))
 
@@ -133,7 +141,7 @@ class OwnProfiles:
             profiles.sort(key=lambda one: one.name)
         return pages.cut(query, profiles, count, key=lambda stored: (stored.version if name else stored.name,))
 
-    async def named(self, text: str, *, principal: Principal, field: str = "compression_profile") -> str:
+    async def stored_name(self, text: str, *, principal: Principal, field: str = "compression_profile") -> str:
         """Return the name that a window stores for a profile: of a built-in profile its name, else `name@version`.
 
         Raises:
@@ -156,7 +164,7 @@ class OwnProfiles:
         )
 
     async def of(self, kept: str, *, principal: Principal) -> Profile:
-        """Return the profile of a window, by the name that `named` returned."""
+        """Return the profile of a window, by the name that `stored_name` returned."""
         if kept in profile_names():
             if kept not in self._shipped:  # its patterns are compiled once, in 50 ms
                 self._shipped[kept] = await in_stoppable_thread(self._threads, profile, kept)
@@ -173,7 +181,9 @@ class OwnProfiles:
                 base = await self.of(stored_profile.base, principal=principal)
                 profile_in_use = replace(applied(base, stored_profile.learned), name=kept, base=stored_profile.base)
             else:
-                profile_in_use = await self._apart(principal.tenant_id, parsed, kept, stored_profile.text, is_own=True)
+                profile_in_use = await self._apart(
+                    principal.tenant_id, parse_profile, kept, stored_profile.text, is_own=True
+                )
         except BadProfile as error:  # an older release of the service accepted it
             _log.warning("profile is no longer valid", extra={"profile": kept, "why": str(error)})
             profile_in_use = profile(DEFAULT)

@@ -11,7 +11,7 @@ from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.contexts.room import Log
 from context_service.packing.pure.texts.tallies import ToolUse
 from context_service.profiles.model import LEARNINGS_MAX, LearningState, LookedUpMessage
-from context_service.profiles.pure.lookups import counts_of, stored
+from context_service.profiles.pure.lookups import counts_json, counts_of
 from service_runtime.postgres import Row, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
@@ -46,11 +46,11 @@ class LearningRows:
             parameters = {"profile": profile, "app_id": app_id}
             await transaction.query(_BEGIN, parameters)
             rows = await transaction.query(_LOCK, key)
-        return _known(rows[0]) if rows else None
+        return _learning_state(rows[0]) if rows else None
 
     async def write(self, transaction: Transaction, now: LearningState) -> None:
         """Write the state of learning of a locked row."""
-        parameters = (Jsonb(stored(now.counts)), now.context_count, now.is_frozen, now.version, now.learned_count)
+        parameters = (Jsonb(counts_json(now.counts)), now.context_count, now.is_frozen, now.version, now.learned_count)
         await transaction.query(_WRITE, (*parameters, transaction.tenant_id, now.profile, now.app_id))
 
     async def version(self, tenant: Tenant, profile: str, app_id: str) -> int:
@@ -74,7 +74,7 @@ class LearningRows:
         tenant = self._log.of(principal, context_id)
         parameters = {"context_id": context_id, "window_id": window_id, "seq": seq}
         rows = await tenant.query(_PLACE, parameters)
-        if not rows or rows[0].is_masked is False or seq in LeftOut.parsed(rows[0].left_out):
+        if not rows or rows[0].is_masked is False or seq in LeftOut.parse(rows[0].left_out):
             return None
         return LookedUpMessage(rows[0].profile, rows[0].app_id, _names(rows[0].tools) if rows[0].tools else [])
 
@@ -103,7 +103,7 @@ class LearningRows:
         return await self._log.of(principal, context_id).transaction(work)
 
 
-def _known(row: Row) -> LearningState:
+def _learning_state(row: Row) -> LearningState:
     return copied(LearningState, row, counts=counts_of(row.counts))
 
 

@@ -12,7 +12,7 @@ import orjson
 from psycopg.types.json import Jsonb
 
 from context_service.profiles.model import PutVersion, StoredProfile
-from context_service.profiles.pure.lookups import Counts, Learned, counts_of, learned_of, stored
+from context_service.profiles.pure.lookups import Counts, Learned, counts_json, counts_of, learned_of
 from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
@@ -45,24 +45,24 @@ class ProfileRows:
 
     async def current(self, tenant_id: UUID, name: str) -> int | None:
         """Return the version that a name means, or None if the tenant has no profile of that name."""
-        rows = await self._door(tenant_id).query(_CURRENT, (tenant_id, name))
+        rows = await self._tenant(tenant_id).query(_CURRENT, (tenant_id, name))
         return rows[0].version if rows else None
 
     async def read(self, tenant_id: UUID, name: str, version: int) -> StoredProfile | None:
         """Return a version with its text, or None if the tenant has no such version."""
-        rows = await self._door(tenant_id).query(_READ, (tenant_id, name, version))
-        return _stored(rows[0]) if rows else None
+        rows = await self._tenant(tenant_id).query(_READ, (tenant_id, name, version))
+        return _profile_of(rows[0]) if rows else None
 
-    async def stored(self, transaction: Transaction, name: str, version: int) -> StoredProfile:
+    async def get(self, transaction: Transaction, name: str, version: int) -> StoredProfile:
         """Return a version with its text; the version must exist."""
         (row,) = await transaction.query(_READ, (transaction.tenant_id, name, version))
-        return _stored(row)
+        return _profile_of(row)
 
     async def names(self, principal: Principal, *, after: str, count: int, with_text: bool) -> list[StoredProfile]:
         """Return the newest version of each profile of a tenant, by name, after `after`."""
         tenant = self._database.of(principal)
         parameters = {"after": after, "count": count, "with_text": with_text}
-        return [_stored(row) for row in await tenant.query(_LIST, parameters)]
+        return [_profile_of(row) for row in await tenant.query(_LIST, parameters)]
 
     async def versions(
         self, principal: Principal, name: str, *, before: int, count: int, with_text: bool
@@ -70,9 +70,9 @@ class ProfileRows:
         """Return the versions of a profile that are older than `before`, newest first; 0 begins with the newest."""
         tenant = self._database.of(principal)
         parameters = {"name": name, "before": before, "count": count, "with_text": with_text}
-        return [_stored(row) for row in await tenant.query(_VERSIONS, parameters)]
+        return [_profile_of(row) for row in await tenant.query(_VERSIONS, parameters)]
 
-    def _door(self, tenant_id: UUID) -> Tenant:
+    def _tenant(self, tenant_id: UUID) -> Tenant:
         """Return the connection for the whole tenant: even a caller bound to a context needs its window's profile."""
         return self._database.of(Principal(tenant_id=tenant_id, subject="profiles"))
 
@@ -101,7 +101,7 @@ class ProfileRows:
         key = (transaction.tenant_id, name)
         await transaction.query(_NAME, key)
         (current,) = await transaction.query(_LOCK, key)
-        fingerprint = orjson.dumps([base, app_id, context_count, what._asdict(), stored(evidence)])
+        fingerprint = orjson.dumps([base, app_id, context_count, what._asdict(), counts_json(evidence)])
         sha256 = hashlib.sha256(fingerprint).digest()
         if same := await transaction.query(_SAME, (*key, sha256)):
             return int(same[0].version)
@@ -109,13 +109,13 @@ class ProfileRows:
         if count.versions >= LEARNED_MAX:
             return None
         version: int = current.version_count + 1
-        numbers = Jsonb(what._asdict()), Jsonb(stored(evidence))
+        numbers = Jsonb(what._asdict()), Jsonb(counts_json(evidence))
         await transaction.query(_INSERT_LEARNED, (*key, version, sha256, base, app_id, context_count, *numbers))
         await transaction.query(_COUNT_LEARNED, (version, *key))
         return version
 
 
-def _stored(row: Row) -> StoredProfile:
+def _profile_of(row: Row) -> StoredProfile:
     return copied(
         StoredProfile,
         row,

@@ -33,7 +33,7 @@ class Cost(NamedTuple):
         """The number of tokens without a cache that would cost the same, at the default prices."""
         return self.read * DEFAULT.cache_read + self.written * DEFAULT.cache_write
 
-    def priced(self, prices: Prices) -> float:
+    def price(self, prices: Prices) -> float:
         """Return the cost in money, at prices of a million tokens."""
         return (self.read * prices.cache_read + self.written * prices.cache_write) / MILLION
 

@@ -44,7 +44,7 @@ class Endings:
                 others.append(span._replace(step_to=min(span.step_to, ending.step_from - 1)))
             if span.step_to > ending.step_to:
                 others.append(span._replace(step_from=max(span.step_from, ending.step_to + 1)))
-        return Endings(tuple(_joined(sorted([*others, ending]))[-RANGES_MAX:]))
+        return Endings(tuple(_join(sorted([*others, ending]))[-RANGES_MAX:]))
 
     def up_to(self, step: int) -> Endings:
         """Return only the outcomes up to a step, because later steps were rolled back or are read again."""
@@ -55,18 +55,18 @@ class Endings:
 NOTHING = Endings()
 
 
-def stored(endings: Endings) -> str:
+def endings_json(endings: Endings) -> str:
     """Return outcomes in their stored form."""
     return orjson.dumps([tuple(span) for span in endings.ranges]).decode()
 
 
 @lru_cache(maxsize=256)
-def loaded(text: str) -> Endings:
-    """Return the outcomes that `stored` wrote."""
+def parse_endings(text: str) -> Endings:
+    """Return the outcomes that `endings_json` wrote."""
     return Endings(tuple(Ending(*row) for row in orjson.loads(text)))
 
 
-def _joined(ranges: Sequence[Ending]) -> list[Ending]:
+def _join(ranges: Sequence[Ending]) -> list[Ending]:
     """Join adjacent ranges that have the same score."""
     found: list[Ending] = []
     for span in ranges:

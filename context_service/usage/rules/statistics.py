@@ -134,7 +134,7 @@ class Statistics:
             ],
             breaks=Counter(change.reason for change in breaks),
             predicted=predicted,
-            usage=await self._usage.billed(window, principal=principal),
+            usage=await self._usage.total(window, principal=principal),
             calibration=await self._usage.calibration(window, principal=principal),
         )
 

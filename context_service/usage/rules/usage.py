@@ -105,7 +105,7 @@ class Billing:
 
         write = self._requests.once(request, work, about_id=context_id, values=asdict)
         learned = await self._log.of(principal, context_id).transaction(write)
-        self._telemetry.billed(usage)
+        self._telemetry.count_bill(usage)
         return learned
 
 

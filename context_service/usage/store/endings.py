@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_service.contexts.room import Log
-from context_service.usage.pure.endings import Endings, loaded, stored
+from context_service.usage.pure.endings import Endings, endings_json, parse_endings
 from context_service.windows.model import Window
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.rpc.principal import Principal
@@ -31,11 +31,11 @@ class EndingRows:
     async def read_in(self, connection: Tenant | Transaction, window: Window) -> Endings:
         """Return the outcomes of a window's steps, read within a transaction."""
         rows = await connection.query(_READ, (connection.tenant_id, window.window_id))
-        return loaded(rows[0].outcomes) if rows else Endings()
+        return parse_endings(rows[0].outcomes) if rows else Endings()
 
     async def write(self, transaction: Transaction, window: Window, endings: Endings) -> None:
         """Write the outcomes of the steps of a locked window."""
-        await transaction.query(_WRITE, (stored(endings), transaction.tenant_id, window.window_id))
+        await transaction.query(_WRITE, (endings_json(endings), transaction.tenant_id, window.window_id))
 
     async def forget(self, transaction: Transaction, window: Window, *, step_to: int) -> None:
         """Delete the outcomes of a locked window for all steps after `step_to`, because other steps replace these."""

@@ -50,7 +50,7 @@ class StatisticsRows:
             "seqs_from": [0, *(level.seq_from for level in of_log.values())],
             "seqs_to": [window.reached_seq, *(level.seq_to for level in of_log.values())],
         }
-        parameters = {"context_id": window.context_id, "left_out": window.left_out.stored}
+        parameters = {"context_id": window.context_id, "left_out": window.left_out.multirange}
         rows = await tenant.query(_LOG_TOKENS, parameters | ranges)
         all_of_it, *each = [row.tokens for row in rows]
         return all_of_it, dict(zip(of_log, each, strict=True))
@@ -60,7 +60,7 @@ class StatisticsRows:
         tenant = self._log.of(principal, window.context_id)
         rows = await tenant.query(_BREAKS, (tenant.tenant_id, window.window_id))
 
-        def made() -> list[Break]:
+        def compute() -> list[Break]:
             return [
                 Break(
                     reason=row.reason,
@@ -73,4 +73,4 @@ class StatisticsRows:
                 for row in reversed(rows)
             ]
 
-        return await beside_the_loop(_ROW_BYTES * len(rows), made)
+        return await beside_the_loop(_ROW_BYTES * len(rows), compute)

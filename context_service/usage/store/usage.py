@@ -76,7 +76,7 @@ class UsageRows:
         await transaction.query(_TAKE_FACTOR, (calibration.factor, *of_window))
         return calibration
 
-    async def billed(self, window: Window, *, principal: Principal) -> Usage:
+    async def total(self, window: Window, *, principal: Principal) -> Usage:
         """Return the sum of the bills of a window, over all its epochs."""
         tenant = self._database.of(principal, context_id=window.context_id)
         (row,) = await tenant.query(_BILLED, (tenant.tenant_id, window.window_id))

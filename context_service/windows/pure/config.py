@@ -232,7 +232,7 @@ def updated(text: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a stored config with changes. In a group such as the weights, only named fields change.
 
     Args:
-        text: The stored config, as `stored` wrote it.
+        text: The stored config, as `config_json` wrote it.
         fields: The changed fields; None resets a field to its default.
     """
     now = orjson.loads(text)
@@ -241,14 +241,14 @@ def updated(text: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in now.items() if value is not None}
 
 
-def stored(fields: Mapping[str, Any]) -> str:
+def config_json(fields: Mapping[str, Any]) -> str:
     """Return the given fields as JSON."""
     return orjson.dumps(dict(fields), option=orjson.OPT_SORT_KEYS).decode()
 
 
 @lru_cache(maxsize=1024)
-def loaded(text: str) -> Config:
-    """Return the config that `stored` wrote."""
+def parse_config(text: str) -> Config:
+    """Return the config that `config_json` wrote."""
     return config_of(orjson.loads(text))
 
 

@@ -58,13 +58,13 @@ def binds_reasoning(name: str, to: Format) -> bool:
 
 def model(name: str) -> Model:
     """Return the known values of a model, such as its context size. An unknown model gets the defaults of `Model`."""
-    all_models = _known()
+    all_models = _read_models()
     found = max((item for item in all_models if name.startswith(item)), key=len, default=None)
     return all_models[found] if found else Model()
 
 
 @cache
-def _known() -> dict[str, Model]:
+def _read_models() -> dict[str, Model]:
     """Read `models.yaml`, and return the values of each model by its name, with the values of its vendor."""
     table = yaml.safe_load(files("context_service.windows.pure").joinpath("models.yaml").read_text())
     results = {}

@@ -12,7 +12,7 @@ from context_service.kernel.rendering.turns import part_text, result_text
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.state.task_state import Entry
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
-from context_service.packing.pure.texts.quotation import is_quoted, quoted, speaker_of, trust_of, with_notice
+from context_service.packing.pure.texts.quotation import is_quoted, quotation, speaker_of, trust_of, with_notice
 from context_service.packing.pure.texts.sources import CALLER
 from context_service.windows.model import WindowInput
 
@@ -27,13 +27,13 @@ class Pinned(NamedTuple):
     tokens: int
 
 
-def pinned(pins: Iterable[Entry], window: WindowInput) -> Pinned:
+def render_pins(pins: Iterable[Entry], window: WindowInput) -> Pinned:
     """Return the rendered pins, oldest first."""
     to = window.format
     seen = [
         piece._replace(sources=(Source(pin.speaker or CALLER, pin.ref, trust_of(pin.speaker).value),))
         for pin in pins
-        for piece in text_pieces(_shown(pin), to)
+        for piece in text_pieces(_pin_text(pin), to)
     ]
     return Pinned(seen, tokens_of(seen, to, TokenCounter(window.tokens_family).count))
 
@@ -67,10 +67,10 @@ def speaker_in(message: Message, part: int | None) -> str:
     return speaker_of("tool")
 
 
-def _shown(pin: Entry) -> str:
+def _pin_text(pin: Entry) -> str:
     """Return a pin as a model reads it: a heading with its ref and speaker, then its text, quoted if it is data."""
     head_words = [name for name in ("Pinned", pin.ref, pin.speaker if pin.speaker != "user" else "") if name]
-    text = with_notice(quoted(pin.text, "", trust_of(pin.speaker))) if is_quoted(pin.speaker) else pin.text
+    text = with_notice(quotation(pin.text, "", trust_of(pin.speaker))) if is_quoted(pin.speaker) else pin.text
     return f"[{', '.join(head_words)}]\n{text}"
 
 

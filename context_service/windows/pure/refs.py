@@ -68,7 +68,7 @@ def path_of(text: str) -> tuple[list[int], str]:
     return ([int(fork[1:]) for fork in forks], ref) if all(map(is_fork, forks)) else ([], text)
 
 
-def parsed(text: str) -> Ref | None:
+def parse_ref(text: str) -> Ref | None:
     """Return the place that a ref names, or None if the text is not a ref. The text must not name a fork."""
     if match := _MADE.fullmatch(text):
         return Ref(-int(match["place"]), -int(match["place"]), passage=int(match["passage"]))

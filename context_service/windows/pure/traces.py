@@ -219,7 +219,7 @@ def shown_lines(originals: Sequence[Original], form: Form) -> tuple[list[ShownLi
     for original in originals:
         for line in filter(str.strip, original.text.split("\n")):
             check_wanted()
-            kept = _kept(line, whole, view_lines)
+            kept = _visible_part(line, whole, view_lines)
             is_whole &= kept == line
             if kept:
                 found.append(ShownLine(form.zone, original.ref, kept[:LINE_CHARS_MAX]))
@@ -236,7 +236,7 @@ def entry_lines(entries: Sequence[ShownEntry], state_text: str) -> list[ShownLin
     ]
 
 
-def _kept(line: str, whole: str, view_lines: set[str]) -> str:
+def _visible_part(line: str, whole: str, view_lines: set[str]) -> str:
     """Return a line if a text shows it, its beginning if the text shows only that, or else an empty text."""
     line_text = folded_text(line)
     if line_text in view_lines or (len(line_text) >= _ANYWHERE_CHARS_MIN and line_text in whole):
@@ -265,7 +265,7 @@ def _names_of_line(line: str, seq: int) -> bool:
 
 def _names(ref: str, seq: int) -> bool:
     """Return whether a ref names a message, alone or in a range."""
-    target = refs.parsed(ref)
+    target = refs.parse_ref(ref)
     return target is not None and target.seq <= seq <= target.last_seq
 
 

@@ -75,7 +75,7 @@ class Accounts:
         """
         principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
-        view = await self._views.shown(window, principal=principal)
+        view = await self._views.view(window, principal=principal)
         if view is None:
             raise window_not_found(window_id)
         zones = await beside_the_loop(_PART_BYTES * len(view.parts), zones_of, window, view.parts)
@@ -130,7 +130,9 @@ class Accounts:
         query = ("GetState", principal.tenant_id, window_id, *sorted(wanted_sections))
         number, count = pages.decode_number(query, page.token), pages.page_size(page.size)
         behind = -1 if number is None else number
-        stored_entries = await self._views.held(window, principal=principal) if wanted_sections & ENTRY_SECTIONS else []
+        stored_entries = (
+            await self._views.entries(window, principal=principal) if wanted_sections & ENTRY_SECTIONS else []
+        )
         following = [
             stored_entry
             for stored_entry in stored_entries

@@ -43,7 +43,7 @@ def check_head(window: WindowInput, *, nesting_max: int) -> None:
             raise InvalidArgument("tools_json must be a JSON list", field="tools_json")
 
 
-def counted(window: _Head) -> _Head:
+def count_head(window: _Head) -> _Head:
     """Return the window with the counted tokens of its head."""
     count = TokenCounter(window.tokens_family).count
     return replace(window, head_tokens=count(body_of(window, []).decode()))

@@ -113,11 +113,11 @@ class Originals:
             Erased: the message was retracted, or the fork that has it is erased.
         """
         principal = principal.without_admin()
-        context_id, learns = await self._rows.meant(window_id, principal=principal)
+        context_id, learns = await self._rows.window_context(window_id, principal=principal)
         self._telemetry.looked_up("expand")
         forks, last_ref = refs.path_of(ref)
         learns = learns and not forks
-        target = refs.parsed(last_ref)
+        target = refs.parse_ref(last_ref)
         if target is None:
             raise InvalidArgument("ref must be like m37, m37/2, m37.0, m37..m58, a2.0 or f3:m37", field="ref")
         for number in forks:
@@ -134,7 +134,9 @@ class Originals:
             if place in texts:
                 if learns:  # a passage does not have its speaker, so it counts for all roles
                     spoken_texts = [SpokenText(role, texts[place], 0) for role in ROLES]
-                    await self._learning.looked_up(context_id, window_id, target.seq, spoken_texts, principal=principal)
+                    await self._learning.count_lookup(
+                        context_id, window_id, target.seq, spoken_texts, principal=principal
+                    )
                 return _original(texts[place])
         if not 0 < target.seq <= target.last_seq <= context.last_seq:
             raise _no_ref(ref)
@@ -155,7 +157,7 @@ class Originals:
             spoken_texts = [
                 spoken_text for spoken_text in said_in(messages[0]) if target.part in (None, spoken_text.part)
             ]
-            await self._learning.looked_up(context_id, window_id, target.seq, spoken_texts, principal=principal)
+            await self._learning.count_lookup(context_id, window_id, target.seq, spoken_texts, principal=principal)
         if original:
             return original
         last = messages[-1].seq
@@ -175,7 +177,7 @@ class Originals:
         principal = principal.without_admin()
         context_id = await self._rows.context_of(window_id, principal=principal)
         window = await self._rows.read(context_id, window_id, principal=principal)
-        view = await self._views.shown(window, principal=principal) if window else None
+        view = await self._views.view(window, principal=principal) if window else None
         if window is None or view is None:
             raise window_not_found(window_id)
         if steps.first or steps.last:
@@ -189,7 +191,7 @@ class Originals:
         if window.config.learning and hits and hits[0].zone not in ("", "verbatim"):
             best = hits[0].item
             spoken_texts = [SpokenText(best.role, best.text, 0)]
-            await self._learning.looked_up(context_id, window_id, best.seq, spoken_texts, principal=principal)
+            await self._learning.count_lookup(context_id, window_id, best.seq, spoken_texts, principal=principal)
         return hits, found.meaning
 
 

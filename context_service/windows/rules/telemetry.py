@@ -98,7 +98,7 @@ class Telemetry:
             reason=[error.reason for error in _REFUSALS],
         )
 
-    def packed(self, key: _Key, epoch: int, zones: Mapping[str, int], *, profile: str) -> None:
+    def count_pack(self, key: _Key, epoch: int, zones: Mapping[str, int], *, profile: str) -> None:
         """Count a pack.
 
         The tokens are counted as repeated (in the vendor's cache) or as written. A pack of the same epoch repeats the
@@ -124,22 +124,22 @@ class Telemetry:
                 if before[zone] != tokens:
                     break
                 cached_tokens += tokens
-        self._packs(profile=_known(profile))
+        self._packs(profile=_profile_label(profile))
         for zone, tokens in zones.items():
             self._pack_tokens(tokens, zone=zone)
         self._prefix_tokens(cached_tokens, part="read")
         self._prefix_tokens(total - cached_tokens, part="written")
 
-    def broke(self, reason: str, *, profile: str) -> None:
+    def count_break(self, reason: str, *, profile: str) -> None:
         """Count a break of a prefix.
 
         Args:
             reason: The reason of the break, one of those of `Receipt`.
             profile: The name of the window's compression profile.
         """
-        self._breaks(reason=reason, profile=_known(profile))
+        self._breaks(reason=reason, profile=_profile_label(profile))
 
-    def folded(self, before: View, fold: Fold) -> None:
+    def count_fold(self, before: View, fold: Fold) -> None:
         """Count the tokens and steps that a fold removed, and those that replace them."""
         masked_blocks = [block for block in before.blocks if block.number in fold.masked]
         self._folded(sum(block.tokens for block in masked_blocks), level="masked", side="before")
@@ -169,7 +169,7 @@ class Telemetry:
         for (tenth, is_shown), count in Counter((_tenth(worth), is_shown) for worth, is_shown in fold.worth).items():
             self._units(count, importance=tenth, fate="shown" if is_shown else "left_out")
 
-    def written(self, verdict: str) -> None:
+    def count_written_segment(self, verdict: str) -> None:
         """Count a segment that a model wrote or failed to write."""
         self._asked(verdict=verdict.partition(":")[0])
 
@@ -179,9 +179,9 @@ class Telemetry:
 
     def learned(self, profile: str) -> None:
         """Count a version of a profile that was learned."""
-        self._learned(profile=_known(profile))
+        self._learned(profile=_profile_label(profile))
 
-    def billed(self, usage: Usage) -> None:
+    def count_bill(self, usage: Usage) -> None:
         """Count the tokens that a vendor billed for a call of a model."""
         plain = usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens
         for part, tokens in (
@@ -202,7 +202,7 @@ class Telemetry:
             raise
 
 
-def _known(profile: str) -> str:
+def _profile_label(profile: str) -> str:
     """Return the name of a profile as a label: `OWN` if it does not come with the service."""
     name = profile.partition("@")[0]  # a learned version has its base before the @
     return name if name in profile_names() else OWN

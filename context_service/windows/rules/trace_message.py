@@ -137,7 +137,7 @@ class Tracing:
         """
         principal = principal.without_admin()
         check_text("text", text, chars_max=TEXT_CHARS_MAX)
-        target = refs.parsed(ref)
+        target = refs.parse_ref(ref)
         if target is None or target.seq < 0:
             raise InvalidArgument("ref must be like m37, m37/2 or m37..m58, a message of this context", field="ref")
         window = await self._rows.find(window_id, principal=principal)
@@ -304,7 +304,7 @@ def _cleared_of(
     if not around:
         return 0, None
     at = max(around, key=lambda at: caught.steps[at].block.seq_from)
-    masked = caught.steps[at].masked
+    masked = caught.steps[at].mask
     return segment.step_from + at, traces.texts_in(pieces_json(masked.pieces)) if masked else None
 
 

@@ -18,16 +18,16 @@ from context_service.folding.rules.fold import Folding
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import BY_CALLER, PIN, FoldAccount, Receipt
-from context_service.packing.pure.state.task_state import WHOLE, Entry, shown
+from context_service.packing.pure.state.task_state import WHOLE, Entry, render_state
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
 from context_service.packing.store.views import ViewRows
 from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.pure import config, refs
 from context_service.windows.pure.patches import ENTRIES_MAX, StateStatement, entries_said, patched
-from context_service.windows.pure.pins import PIN_BYTES_MAX, PINS_MAX, pinned, said_in, speaker_in
+from context_service.windows.pure.pins import PIN_BYTES_MAX, PINS_MAX, render_pins, said_in, speaker_in
 from context_service.windows.pure.refs import Ref
-from context_service.windows.rules.heads import RENDERING, check_head, check_room, counted
+from context_service.windows.rules.heads import RENDERING, check_head, check_room, count_head
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import (
@@ -141,7 +141,7 @@ class Editing:
         is_new_goal = breaks = False
         settings = {**change.config, **config.budget_of(change.token_budget, change.output_reservation)}
 
-        async def prepared(snapshot: WindowSnapshot) -> _Write:
+        async def prepare(snapshot: WindowSnapshot) -> _Write:
             """Check the change against a snapshot of the window; return the function that writes it under the lock."""
             nonlocal breaks
             window = snapshot.window
@@ -154,7 +154,7 @@ class Editing:
             config.check_model(new_window.config, self._models)
             if changed:
                 size = len(new_window.system_prompt + new_window.tools_json + new_window.goal)
-                new_window = await beside_the_loop(RENDERING * size, self._checked, new_window)
+                new_window = await beside_the_loop(RENDERING * size, self._count_head, new_window)
             if new_window.head_tokens > window.head_tokens or new_window.token_limit < window.token_limit:
                 room = await self._room(window, principal)
                 check_room(replace(new_window, token_factor=room.token_factor), state_tokens=room.state_tokens)
@@ -180,9 +180,9 @@ class Editing:
             return write
 
         principal = principal.without_admin()
-        updated: Window = await self._edited(
+        updated: Window = await self._edit(
             window_id,
-            prepared,
+            prepare,
             principal=principal,
             request=request,
             reason=lambda: "updated" if breaks else "",
@@ -210,22 +210,22 @@ class Editing:
         """
         if bool(text.strip()) == bool(ref):
             raise InvalidArgument("give either text or ref", field="text")
-        target = refs.parsed(ref) if ref else None
+        target = refs.parse_ref(ref) if ref else None
         if ref and (target is None or target.passage is not None or target.seq != target.last_seq):
             raise InvalidArgument("ref must be like m37 or m37/2", field="ref")
         check_long_text("text", text, size_bytes_max=PIN_BYTES_MAX)
         pin_id = new_id()
 
-        async def prepared(snapshot: WindowSnapshot) -> _Write:
+        async def prepare(snapshot: WindowSnapshot) -> _Write:
             """Read the text of the pin and the room for it; return the function that writes the pin under the lock."""
-            said, speaker = await self._said(snapshot, target, ref, principal) if target else (text, "")
+            said, speaker = await self._text_of(snapshot, target, ref, principal) if target else (text, "")
             room = await self._room(snapshot.window, principal)
             seq = target.seq if target else 0
             new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=seq, speaker=speaker)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 """Write the pin, and the rendered pins with it; refuse it if the window has too many pins."""
-                pins = [stored_entry.entry for stored_entry in await self._views.held_in(transaction, locked, [PIN])]
+                pins = [stored_entry.entry for stored_entry in await self._views.entries_in(transaction, locked, [PIN])]
                 if len(pins) >= PINS_MAX:
                     raise LimitExceeded(
                         f"the window has {len(pins)} pins; the limit is {PINS_MAX}: remove one",
@@ -248,7 +248,7 @@ class Editing:
             return write
 
         principal = principal.without_admin()
-        result = await self._edited(window_id, prepared, principal=principal, request=request, reason=lambda: "pinned")
+        result = await self._edit(window_id, prepare, principal=principal, request=request, reason=lambda: "pinned")
         return UUID(result["pin_id"]), result["pins_tokens"]
 
     async def unpin(self, window_id: UUID, pin_id: UUID, *, principal: Principal, request: Request | None) -> int:
@@ -262,9 +262,9 @@ class Editing:
             Aborted: other calls changed the same rows at the same time, and no attempt succeeded.
         """
 
-        async def prepared(snapshot: WindowSnapshot) -> _Write:
+        async def prepare(snapshot: WindowSnapshot) -> _Write:
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
-                pins = await self._views.held_in(transaction, locked, [PIN])
+                pins = await self._views.entries_in(transaction, locked, [PIN])
                 removed_numbers = [pin.number for pin in pins if pin.entry.key == str(pin_id)]
                 if not removed_numbers:
                     raise PinNotFound(f"the window has no pin {pin_id}", pin_id=pin_id)
@@ -275,9 +275,7 @@ class Editing:
             return write
 
         principal = principal.without_admin()
-        result = await self._edited(
-            window_id, prepared, principal=principal, request=request, reason=lambda: "unpinned"
-        )
+        result = await self._edit(window_id, prepare, principal=principal, request=request, reason=lambda: "unpinned")
         tokens: int = result["pins_tokens"]
         return tokens
 
@@ -303,11 +301,11 @@ class Editing:
         """
         entries_said(statements, removals, last_seq=0)  # refuse a malformed request before anything is read
 
-        async def prepared(snapshot: WindowSnapshot) -> _Write:
+        async def prepare(snapshot: WindowSnapshot) -> _Write:
             """Compare the patch with the current entries; return the function that writes the changes."""
             window = snapshot.window
             entries, gone = entries_said(statements, removals, last_seq=snapshot.last_seq)
-            stored_entries = await self._views.held_of(
+            stored_entries = await self._views.entries_at(
                 window,
                 [*entries, *gone],
                 principal=principal,
@@ -318,7 +316,7 @@ class Editing:
             if not (patch.entries or patch.ended):
                 return _nothing_patched
             if any(entry.section in WHOLE for entry in patch.entries):
-                stored_entries = await self._views.held(window, principal=principal)
+                stored_entries = await self._views.entries(window, principal=principal)
                 now = [
                     stored_entry.entry for stored_entry in stored_entries if stored_entry.number not in patch.ended
                 ] + list(patch.entries)
@@ -352,11 +350,11 @@ class Editing:
             return write
 
         principal = principal.without_admin()
-        result = await self._edited(window_id, prepared, principal=principal, request=request)
+        result = await self._edit(window_id, prepare, principal=principal, request=request)
         count: int = result["changed_count"]
         return count
 
-    async def _edited(
+    async def _edit(
         self,
         window_id: UUID,
         prepare: Callable[[WindowSnapshot], Awaitable[_Write]],
@@ -377,20 +375,20 @@ class Editing:
         """
 
         async def edited() -> Any:
-            snapshot = await self._standing(window_id, principal)
+            snapshot = await self._snapshot(window_id, principal)
             if snapshot.window.closed_at:
                 raise WindowClosed("the window is closed", window_id=window_id)
             with self._telemetry.refusals():
                 write = await prepare(snapshot)
-                result = await self._written(snapshot.window, write, principal=principal, request=request)
+                result = await self._write(snapshot.window, write, principal=principal, request=request)
             if broke := reason():
-                self._telemetry.broke(broke, profile=snapshot.window.profile)
+                self._telemetry.count_break(broke, profile=snapshot.window.profile)
             return result
 
         async with self._writer_locks.hold((principal.tenant_id, window_id)):
             return await until_written(edited, what="the window")
 
-    async def _written(self, window: Window, write: _Write, *, principal: Principal, request: Request | None) -> Any:
+    async def _write(self, window: Window, write: _Write, *, principal: Principal, request: Request | None) -> Any:
         """Write a change under the lock of its window, and return the change's answer.
 
         Raises:
@@ -408,29 +406,29 @@ class Editing:
         once = self._requests.once(request, work, about_id=window.context_id)
         return await self._log.of(principal, window.context_id).transaction(once)
 
-    async def _standing(self, window_id: UUID, principal: Principal) -> WindowSnapshot:
+    async def _snapshot(self, window_id: UUID, principal: Principal) -> WindowSnapshot:
         """Return a snapshot of a window.
 
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
         """
-        snapshot = await self._rows.standing(window_id, principal=principal)
+        snapshot = await self._rows.snapshot(window_id, principal=principal)
         if snapshot is None:
             raise window_not_found(window_id)
         return snapshot
 
-    def _checked(self, new_window: Window) -> Window:
+    def _count_head(self, new_window: Window) -> Window:
         """Check the head of a changed window, and return the window with the counted tokens of the head."""
         check_head(new_window, nesting_max=self._nesting_max)
-        return counted(new_window)
+        return count_head(new_window)
 
     async def _room(self, window: Window, principal: Principal) -> _Room:
         """Return the numbers that decide whether a change fits: those that the next fold would use."""
-        stored_entries = [stored_entry.entry for stored_entry in await self._views.held(window, principal=principal)]
+        stored_entries = [stored_entry.entry for stored_entry in await self._views.entries(window, principal=principal)]
         tokens = await beside_the_loop(_size_of(stored_entries), _tokens_needed, window, stored_entries)
         return _Room(await self._usage.factor(window, principal=principal), tokens)
 
-    async def _said(self, snapshot: WindowSnapshot, target: Ref, ref: str, principal: Principal) -> tuple[str, str]:
+    async def _text_of(self, snapshot: WindowSnapshot, target: Ref, ref: str, principal: Principal) -> tuple[str, str]:
         """Return the text that a ref names, and its speaker.
 
         The pin keeps the ref, so that the next pack removes the pin if the message is retracted later.
@@ -463,7 +461,7 @@ class Editing:
         The pins must fit into `room`; without `room`, the caller has checked that they fit.
         """
         size = sum(len(pin.text) for pin in pins)
-        front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
+        front = await beside_the_loop(RENDERING * size, render_pins, pins, locked)
         if room:
             new_window = replace(locked, pins_tokens=front.tokens, token_factor=room.token_factor)
             check_room(new_window, state_tokens=room.state_tokens)
@@ -518,7 +516,7 @@ def _configured(window: Window, settings: Mapping[str, Any]) -> Window:
     """
     fields = config.updated(window.config_json, settings)
     limit = config.limit_of(window.context_tokens, config.config_of(fields)) if settings else window.token_limit
-    return replace(window, config_json=config.stored(fields), token_limit=limit)
+    return replace(window, config_json=config.config_json(fields), token_limit=limit)
 
 
 def _size_of(entries: Sequence[Entry]) -> int:
@@ -528,7 +526,7 @@ def _size_of(entries: Sequence[Entry]) -> int:
 
 def _tokens_needed(window: Window, entries: Sequence[Entry]) -> int:
     """Return the tokens of the part of the state that each pack must have."""
-    state = shown([entry for entry in entries if entry.section in WHOLE], tokens_max=0, count=len)
+    state = render_state([entry for entry in entries if entry.section in WHOLE], tokens_max=0, count=len)
     pieces = text_pieces(state.text, window.format) if state.text else []
     return tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
 

@@ -149,7 +149,7 @@ class WindowWatching:
             if len(receipts) < _RECEIPTS:
                 break
         while place.entry_from < window.entry_count:
-            stored_entries = await self._views.held_from(
+            stored_entries = await self._views.entries_from(
                 window, principal=principal, number_from=place.entry_from, count=_ENTRIES
             )
             last = stored_entries[-1].number if len(stored_entries) == _ENTRIES else window.entry_count - 1

@@ -15,7 +15,7 @@ from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.windows.model import Window, WindowInput, window_not_found
 from context_service.windows.pure import config
 from context_service.windows.pure.models import model
-from context_service.windows.rules.heads import RENDERING, check_head, check_room, counted
+from context_service.windows.rules.heads import RENDERING, check_head, check_room, count_head
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, InvalidArgument, LimitExceeded
@@ -112,20 +112,20 @@ class Windows:
             token_limit=config.limit_of(context_tokens, config.config_of(settings)),
             head_tokens=0,
             profile=opening.compression_profile,
-            config_json=config.stored(settings),
+            config_json=config.config_json(settings),
         )
         config.check_model(window_input.config, self._models)
         check_head(window_input, nesting_max=self._nesting_max)
-        return counted(window_input)
+        return count_head(window_input)
 
-    async def prepared(self, opening: Opening, *, principal: Principal) -> WindowInput:
+    async def prepare(self, opening: Opening, *, principal: Principal) -> WindowInput:
         """Check the input for a new window, and return it with the counted tokens of its head.
 
         Raises:
             InvalidArgument: the input is malformed.
             LimitExceeded: the input is too large.
         """
-        profile_name = await self._profiles.named(opening.compression_profile, principal=principal)
+        profile_name = await self._profiles.stored_name(opening.compression_profile, principal=principal)
         size = RENDERING * len(opening.system_prompt + opening.tools_json + opening.goal)
         return await beside_the_loop(size, self._input, replace(opening, compression_profile=profile_name))
 
@@ -142,7 +142,7 @@ class Windows:
             LimitExceeded: a field of the request is too large, or a limit of stored objects is reached.
             RequestIdReused: the request id was used before, for another request.
         """
-        window_input = await self.prepared(opening, principal=principal)
+        window_input = await self.prepare(opening, principal=principal)
         if window_input.config.learning:
             learned = await self._learning.profile_of(window_input.profile, context_id, principal=principal)
             window_input = replace(window_input, profile=learned)

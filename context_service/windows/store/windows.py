@@ -72,9 +72,9 @@ class WindowRows:
         Raises:
             WindowNotFound: the principal sees no such window.
         """
-        return (await self.meant(window_id, principal=principal)).context_id
+        return (await self.window_context(window_id, principal=principal)).context_id
 
-    async def meant(self, window_id: UUID, *, principal: Principal) -> WindowContext:
+    async def window_context(self, window_id: UUID, *, principal: Principal) -> WindowContext:
         """Return the context of a window that the principal may see, and whether the window learns.
 
         Raises:
@@ -135,7 +135,7 @@ class WindowRows:
         rows = await tenant.query(_HEADER, (tenant.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
-    async def standing(self, window_id: UUID, *, principal: Principal) -> WindowSnapshot | None:
+    async def snapshot(self, window_id: UUID, *, principal: Principal) -> WindowSnapshot | None:
         """Return a window that the principal itself may see, with the end of its log; None if there is none."""
         tenant = self._database.of(principal)
         rows = await tenant.query(_STANDING, {"window_id": window_id})
@@ -162,7 +162,7 @@ class WindowRows:
         }
         await transaction.query(_CONFIGURE, parameters)
 
-    async def packed(self, window: Window, *, last_seq: int, principal: Principal) -> None:
+    async def mark_packed(self, window: Window, *, last_seq: int, principal: Principal) -> None:
         """Store that a window is packed now for a model, with its log up to `last_seq`."""
         tenant = self._log.of(principal, window.context_id)
         await tenant.query(_PACKED, (last_seq, tenant.tenant_id, window.context_id, window.window_id))
@@ -231,6 +231,6 @@ def _window(row: Row) -> Window:
         tools_json=row.tools_json or "",
         state_pieces=tuple(parsed_pieces(row.state_pieces)),
         pins_pieces=tuple(parsed_pieces(row.pins_pieces)),
-        left_out=LeftOut.parsed(row.left_out),
+        left_out=LeftOut.parse(row.left_out),
         speakers=tuple(row.speakers.splitlines()),
     )

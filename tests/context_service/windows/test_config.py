@@ -10,7 +10,7 @@ import pytest
 
 from context_service.folding.pure.folds import Limits
 from context_service.folding.rules.write_fold import FoldWriting
-from context_service.windows.pure.config import DEFAULT, config_of, loaded, stored, updated
+from context_service.windows.pure.config import DEFAULT, config_json, config_of, parse_config, updated
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import BudgetTooSmall, InvalidArgument, RequestIdReused, TokensSpent
 from tests.context_service.contexts.callers import Caller, an_id
@@ -78,7 +78,7 @@ def test_what_is_not_said_is_the_default_and_what_is_stored_is_read_again():
     assert config_of({}) == DEFAULT
     said = {"tier_ratios": {"hot": 0.5}, "keep_last_steps": 3}
 
-    assert loaded(stored(said)) == config_of(said)
+    assert parse_config(config_json(said)) == config_of(said)
     limits = Limits.of(10_000, config_of(said))
     assert (limits.hot, limits.segments, limits.keep_last, limits.segment_steps) == (5_000, 900, 3, 20)
 
@@ -152,10 +152,10 @@ async def changed(caller: Caller, window: windows_pb.Window, **fields: Any) -> w
 
 def test_what_is_said_later_is_put_to_what_was_said_before():
     """By name, also within a group; what is taken back is as if it had never been said."""
-    text = stored({"tier_ratios": {"hot": 0.5, "state": 0.1}, "keep_last_steps": 3, "token_budget": 0.5})
+    text = config_json({"tier_ratios": {"hot": 0.5, "state": 0.1}, "keep_last_steps": 3, "token_budget": 0.5})
     now = updated(text, {"tier_ratios": {"hot": 0.3}, "high_mark": 0.9, "token_budget": None})
     assert now == {"tier_ratios": {"hot": 0.3, "state": 0.1}, "keep_last_steps": 3, "high_mark": 0.9}
-    assert stored(updated(text, {})) == text
+    assert config_json(updated(text, {})) == text
 
 
 async def test_another_config_breaks_no_prefix_and_holds_from_the_next_fold_on(caller: Caller, other_replica: Caller):

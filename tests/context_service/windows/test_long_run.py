@@ -20,7 +20,7 @@ from context_service.contexts.model import Message
 from context_service.folding.pure.summaries import Summary
 from context_service.kernel.rendering.turns import result_text
 from context_service.kernel.tokens import TokenCounter
-from context_service.windows.pure.refs import parsed
+from context_service.windows.pure.refs import parse_ref
 
 STEPS, LIMIT, EVERY = {Coding: 1_000, Operations: 500}, 24_000, 50
 KINDS = pytest.mark.parametrize("kind", [Coding, Operations])
@@ -189,7 +189,7 @@ def test_every_ref_that_was_ever_printed_is_of_something_in_the_log(kind: type[L
 
     assert len(printed) > 200
     for text in printed:
-        ref = parsed(text)
+        ref = parse_ref(text)
         assert ref
         assert 1 <= ref.seq <= ref.last_seq <= len(run.ready.workload.messages)
         assert ref.part is None or any(source(run, text))
@@ -197,7 +197,7 @@ def test_every_ref_that_was_ever_printed_is_of_something_in_the_log(kind: type[L
 
 def source(run: Ran, text: str) -> Iterator[str]:
     """Yield what a ref is of: a content, a text, a result, or a call with the values that it is called with."""
-    ref = parsed(text)
+    ref = parse_ref(text)
     assert ref
     message = run.message(ref.seq)
     if not ref.part:

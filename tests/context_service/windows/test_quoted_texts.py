@@ -18,7 +18,7 @@ from context_service.folding.pure.folds import FoldableBlock, Limits, View, fold
 from context_service.folding.pure.importance import Weights
 from context_service.kernel.parts import Part, ToolCall, ToolResult
 from context_service.kernel.rendering import Format, Rendered, empty
-from context_service.packing.pure.state.task_state import Entry, after, shown
+from context_service.packing.pure.state.task_state import Entry, after, render_state
 from context_service.packing.pure.steps.blocks import text_pieces
 from context_service.packing.pure.steps.catch_up import PreparedStep, caught_up
 from context_service.packing.pure.texts.quotation import NOTICE, Trust
@@ -132,7 +132,7 @@ def test_words_of_a_tool_stay_quoted_through_masks_folds_and_digests(
         view = replace(view, blocks=(*view.blocks, foldable(number, step)))
         entries, _ = after(entries, step.entries)
         if view.tokens > limits.high:
-            state = shown(entries, tokens_max=limits.state, count=count).text
+            state = render_state(entries, tokens_max=limits.state, count=count).text
             done = fold(view, limits, state_tokens=0, goal="", count=count, cost=count, weights=Weights())
             view = done.view
     pieces: list[Rendered] = [piece for part in view.summaries for piece in text_pieces(part.text, to)]

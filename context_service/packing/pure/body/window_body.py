@@ -103,7 +103,7 @@ class WindowBody:
         turns = [pieces for _, pieces in blocks]
         steps = [pieces for part, pieces in blocks if part.kind == STEP]
         first = next((pieces for pieces in turns if pieces), [])  # empty blocks add nothing to the request
-        body, note_tokens = self._begun(first)
+        body, note_tokens = self._body_before(first)
         last = max((number for number, (part, _) in enumerate(blocks) if part.kind == STEP), default=None)
         last_from, last_pieces = self.last_from, self.last_pieces
         if last is not None:
@@ -128,10 +128,10 @@ class WindowBody:
         """Return the body with the step that waits for results, if there is one, and the tokens of the note in it."""
         if waiting is None:
             return self.body, self.note_tokens
-        body, note_tokens = self._begun(waiting.pieces)
+        body, note_tokens = self._body_before(waiting.pieces)
         return body.with_pieces(waiting.pieces), note_tokens
 
-    def _begun(self, first: Sequence[Rendered]) -> tuple[Body, int]:
+    def _body_before(self, first: Sequence[Rendered]) -> tuple[Body, int]:
         """Return the body to which the pieces `first` can be added, and the tokens of the note at its beginning.
 
         If the body has only system prompts and the pieces do not begin with a user's message, the note is added.

@@ -253,7 +253,7 @@ def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry],
     return list(now.values()), superseded
 
 
-def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], int]) -> RenderedState:
+def render_state(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], int]) -> RenderedState:
     """Render the state as text: the sections of `WHOLE` in full, and the newest entries of the sections of `SHARES`.
 
     Args:
@@ -299,8 +299,8 @@ def note_of(superseded: Sequence[tuple[Entry, Entry | None]]) -> str:
     """Return the note that tells a model which entries no longer hold, and which ones replace them."""
     lines = []
     for old, new in superseded:
-        now = f"now: {_said(new)}; " if new else ""
-        lines.append(f"- {now}no longer: {_said(old)}")
+        now = f"now: {_quotation_of(new)}; " if new else ""
+        lines.append(f"- {now}no longer: {_quotation_of(old)}")
     return "\n".join(["[What has changed]", *lines])
 
 
@@ -432,7 +432,7 @@ def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
             del now[place_of(current)]
             lines = entry.text.split("\n")
             said = next((line for line in lines if names_error(line, current.text)), lines[0])
-            both = f"{_said(current)} -> {attributed(said, entry.speaker)}"  # the error and the solution name speakers
+            both = f"{_quotation_of(current)} -> {attributed(said, entry.speaker)}"  # both parts name their speakers
             helped = replace(current, text=both, value=said, ref=entry.ref, seq=entry.seq, speaker="")
             now[place_of(helped)] = helped
             return
@@ -514,7 +514,7 @@ def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
 
 def _put_contested(now: dict[tuple[str, str], Entry], current: Entry, newer: str, reply: Entry) -> None:
     """Replace an entry by a contested one: the newer statement, then the last one before. Each names its speaker."""
-    before = current.text.split(_BEFORE)[0] if current.section == CONTESTED else _said(current)
+    before = current.text.split(_BEFORE)[0] if current.section == CONTESTED else _quotation_of(current)
     text = f"{attributed(newer, reply.speaker)} ({reply.ref}){_BEFORE}{before}"
     now.pop(place_of(current), None)
     contested = replace(current, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
@@ -543,10 +543,10 @@ def _newer_rule(current: Entry, terms: Mapping[str, frozenset[str]]) -> str:
 def _line(entry: Entry) -> str:
     """Return an entry as a line of the state's text."""
     status = f"[{entry.value}] " if entry.section == SUB_GOAL else ""
-    return f"- {status}{_said(entry)}"
+    return f"- {status}{_quotation_of(entry)}"
 
 
-def _said(entry: Entry) -> str:
+def _quotation_of(entry: Entry) -> str:
     """Return the text of an entry with its speaker and its ref. The text of a contested rule has both already."""
     text = attributed(entry.text, entry.speaker)
     return f"{text} ({entry.ref})" if entry.ref and entry.section != CONTESTED else text

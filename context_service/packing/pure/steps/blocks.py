@@ -51,7 +51,7 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
     """
     turn = in_place(step.turn, to)
     if step.speaker:  # the text is quoted after all shortening, so that no cut can remove the quotation marks
-        turn = replace(turn, parts=[replace(part, text=_quoted(part.text or "", step)) for part in turn.parts])
+        turn = replace(turn, parts=[replace(part, text=_quotation(part.text or "", step)) for part in turn.parts])
     elif step.is_open:
         results = list(takewhile(lambda call: call.result is not None, turn.calls))
         calls = results + [replace(call, result=None) for call in turn.calls[len(results) :]]
@@ -65,7 +65,7 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
     )
 
 
-def _quoted(text: str, step: Step) -> str:
+def _quotation(text: str, step: Step) -> str:
     """Return a text of a step as a quotation of the step's speaker, below the step's note if it has one."""
     said = with_notice(attributed(text, step.speaker))
     return f"{step.note}\n{said}" if step.note else said

@@ -21,12 +21,12 @@ from context_service.packing.pure.steps.blocks import Block, block_of
 from context_service.packing.pure.steps.forms import (
     LaterForm,
     later_form,
-    named,
     shared_roles,
+    with_speaker_name,
     with_step,
     without_reasoning,
 )
-from context_service.packing.pure.steps.grades import fitted, masked
+from context_service.packing.pure.steps.grades import fit_step, mask_step
 from context_service.packing.pure.steps.step import Step, cut
 from context_service.packing.pure.texts.conversation import closing_of
 from context_service.packing.pure.texts.quotation import speaker_of
@@ -60,7 +60,7 @@ class PreparedStep:
     """
 
     block: Block
-    masked: Block | None
+    mask: Block | None
     units: tuple[Unit, ...]
     names: frozenset[str]
     tools: Sequence[ToolUse]
@@ -98,7 +98,7 @@ def caught_up(
     is_end: bool,
     last_seq: int,
     room: int = sys.maxsize,
-    fields: Mapping[int, Sequence[Entry]] | None = None,
+    entries_by_seq: Mapping[int, Sequence[Entry]] | None = None,
     speakers: Sequence[str] = (),
     bound_seq: int | None = None,
 ) -> CaughtUp:
@@ -112,7 +112,7 @@ def caught_up(
         is_end: No more messages follow these in the log.
         last_seq: The `seq` of the last message of the log.
         room: The most tokens of a step that waits for results.
-        fields: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
+        entries_by_seq: The entries that an extractor found, by the messages' `seq`; None if rules read the messages.
         speakers: The first speakers of each role that the window has read.
         bound_seq: For a model that refuses reasoning if anything before it has changed, the last message before the
             last change; None for other models.
@@ -125,9 +125,9 @@ def caught_up(
         of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
         speakers = with_step(speakers, step)
         sent_step = _as_sent(step, to, speakers, bound_seq)
-        prepared_step = _made(sent_step, of_step, to, profile, count, fields, is_bound=bound_seq is not None)
+        prepared_step = _prepare(sent_step, of_step, to, profile, count, entries_by_seq, is_bound=bound_seq is not None)
         prepared_step = replace(
-            prepared_step, said=_said(step, prepared_step.speaker)
+            prepared_step, said=_words_of(step, prepared_step.speaker)
         )  # from `step`: `sent` may begin with the speaker's name
         steps.append(
             _with_later(prepared_step, sent_step, to, count, speakers=speakers, is_bound=bound_seq is not None)
@@ -151,7 +151,7 @@ def _as_sent(step: Step, to: Format, speakers: Sequence[str], bound_seq: int | N
     """
     if bound_seq is not None and step.seqs[0] <= bound_seq:
         step = without_reasoning(step)
-    return named(step, to) if step.turn.role in shared_roles(speakers) else step
+    return with_speaker_name(step, to) if step.turn.role in shared_roles(speakers) else step
 
 
 def _with_later(
@@ -187,23 +187,23 @@ def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], in
     bare = [replace(call, result=None) for call in step.turn.calls]
     used_tokens = block_of(replace(step, turn=replace(step.turn, calls=bare)), to, count).tokens + around
     if used_tokens > room:  # the step has no room even without any result, so all of its texts are shortened
-        return replace(fitted(step, room, to=to, profile=profile, count=count), is_cut=True)
+        return replace(fit_step(step, room, to=to, profile=profile, count=count), is_cut=True)
     later = set()
     for call in step.turn.calls:
         used_tokens += count(orjson.dumps(call.result.text).decode()) if call.result else 0
         if used_tokens > room:
             later.add(call.id)
-    shortened = fitted(step, room, to=to, profile=profile, count=count, only=later)
+    shortened = fit_step(step, room, to=to, profile=profile, count=count, only=later)
     return replace(shortened, is_cut=shortened.pieces != block.pieces)
 
 
-def _made(
+def _prepare(
     step: Step,
     messages: Sequence[Message],
     to: Format,
     profile: Profile,
     count: Callable[[str], int],
-    fields: Mapping[int, Sequence[Entry]] | None,
+    entries_by_seq: Mapping[int, Sequence[Entry]] | None,
     *,
     is_bound: bool,
 ) -> PreparedStep:
@@ -215,7 +215,7 @@ def _made(
         to: The message format of the window's packs.
         profile: The compression profile of the window.
         count: Returns the number of tokens of a text.
-        fields: The entries of the state that an extractor found, by the messages' `seq`; None if rules read them.
+        entries_by_seq: The entries that an extractor found, by the messages' `seq`; None if rules read the messages.
         is_bound: The model refuses the reasoning of a step that is masked, because earlier messages have changed.
     """
     tools = _tools_of(step)
@@ -224,15 +224,17 @@ def _made(
         entry
         for message in messages
         for entry in _attributed(
-            entries_of(message, profile) if fields is None else fields.get(message.seq, ()), message, tools
+            entries_of(message, profile) if entries_by_seq is None else entries_by_seq.get(message.seq, ()),
+            message,
+            tools,
         )
     ]
     block = block_of(step, to, count)
-    turn = masked(without_reasoning(step) if is_bound else step, units, profile, count)
+    turn = mask_step(without_reasoning(step) if is_bound else step, units, profile, count)
     as_masked = block_of(replace(step, turn=turn), to, count) if turn else None
     return PreparedStep(
         block=block,
-        masked=as_masked if as_masked and as_masked.tokens < block.tokens else None,
+        mask=as_masked if as_masked and as_masked.tokens < block.tokens else None,
         units=tuple(_summarized(units, entries, messages)),
         names=frozenset(name for message in messages for name in names_in(message) | nodes_in(message)),
         tools=uses_of(step.turn.calls),
@@ -261,7 +263,7 @@ def _attributed(entries: Sequence[Entry], message: Message, tools: Mapping[str, 
     return [replace(entry, speaker=speakers.get(entry.ref, otherwise)) for entry in entries]
 
 
-def _said(step: Step, speaker: str) -> str:
+def _words_of(step: Step, speaker: str) -> str:
     """Return the words of a step that the conversation zone needs later.
 
     For a user this is the whole text, with a note in place of each inline file. For an assistant it is the end of the

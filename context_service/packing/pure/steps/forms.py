@@ -57,7 +57,7 @@ def shared_roles(speakers: Sequence[str]) -> list[str]:
     return sorted(role for role in set(roles) if roles.count(role) > 1)
 
 
-def named(step: Step, to: Format) -> Step:
+def with_speaker_name(step: Step, to: Format) -> Step:
     """Return a step whose text begins with the name of its speaker, if the vendor has no field for it."""
     if step.speaker or step.turn.role not in _ROLES:
         return step
@@ -96,7 +96,7 @@ def later_form(
         return LaterForm(block_of(bare, to, count))
     if step.turn.role in shared_roles(speakers) or not step.turn.name:
         return None
-    with_name = block_of(named(step, to), to, count)
+    with_name = block_of(with_speaker_name(step, to), to, count)
     return LaterForm(with_name, step.turn.role) if with_name.pieces != block.pieces else None
 
 

@@ -1,7 +1,7 @@
 """Grades: shortened forms of a step. Each text that is not shown whole has a ref, with which a model can expand it.
 
-There are two grades. `masked` is for older steps: it reduces tool results to their head, the lines that the profile
-keeps whole (such as those of a diff), and the most important units (lines that the profile's rules find). `fitted` is
+There are two grades. `mask_step` is for older steps: it reduces tool results to their head, the lines that the profile
+keeps whole (such as those of a diff), and the most important units (lines that the profile's rules find). `fit_step` is
 for the newest step: if the whole step does not fit, its results, arguments and texts share the room, each with its
 head, its tail and its important lines. Names of tools, ids of calls and reasoning stay as they are.
 """
@@ -38,7 +38,7 @@ _FILLED_SHARE, _AIMED_SHARE = 0.97, 0.985
 _ALL = "arguments"  # the member that holds arguments as a text, when their values alone cannot be cut enough
 
 
-def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str], int]) -> Turn | None:
+def mask_step(step: Step, units: list[Unit], profile: Profile, count: Callable[[str], int]) -> Turn | None:
     """Return the masked turn of a step, or None if a mask would save too little.
 
     Args:
@@ -53,14 +53,19 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
     for call in turn.calls:
         clearing, chars = profile.clearing_of(call.call.name), profile.trim_of(call.call.name)
         place, result = step.result_refs.get(call.id), call.result
-        if result and place and not clearing.never_clear and (kept := _cut(result.text, place, of_tools, chars, count)):
-            result = Result(kept, result.is_error)
-        arguments_kept = _cleared(call, step.call_refs[call.id], chars, profile) if clearing.clear_inputs else call.call
-        calls.append(replace(call, call=arguments_kept, result=result))
+        if (
+            result
+            and place
+            and not clearing.never_clear
+            and (text := _mask_text(result.text, place, of_tools, chars, count))
+        ):
+            result = Result(text, result.is_error)
+        kept_call = _cleared(call, step.call_refs[call.id], chars, profile) if clearing.clear_inputs else call.call
+        calls.append(replace(call, call=kept_call, result=result))
     parts = []
     for part, place in zip(turn.parts, step.said_refs, strict=True):
         is_long = part.text is not None and len(part.text) > SAID_CHARS_MAX
-        kept = _cut(part.text or "", place, of_turn, _SAID_CHARS_KEPT, count) if is_long else ""
+        kept = _mask_text(part.text or "", place, of_turn, _SAID_CHARS_KEPT, count) if is_long else ""
         parts.append(replace(part, text=kept) if kept else part)
     if calls == turn.calls and parts == turn.parts:
         return None
@@ -69,11 +74,11 @@ def masked(step: Step, units: list[Unit], profile: Profile, count: Callable[[str
 
 def _cleared(call: Call, ref: str, chars: int, profile: Profile) -> ToolCall:
     """Return a call of a tool whose arguments have each text shortened to about `chars` characters."""
-    arguments_kept = arguments(call.call)
-    texts = [LongText(text, ref, "tool", profile).shortened(chars) for text in _texts_in(arguments_kept)]
-    if texts == list(_texts_in(arguments_kept)):
+    kept_call = arguments(call.call)
+    texts = [LongText(text, ref, "tool", profile).shorten(chars) for text in _texts_in(kept_call)]
+    if texts == list(_texts_in(kept_call)):
         return call.call
-    return replace(call.call, arguments_json=orjson.dumps(_with_texts(arguments_kept, iter(texts))).decode())
+    return replace(call.call, arguments_json=orjson.dumps(_with_texts(kept_call, iter(texts))).decode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ class _Lines:
         return lines
 
 
-def _cut(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[str], int]) -> str:
+def _mask_text(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[str], int]) -> str:
     """Return the mask of a text: its beginning, its important lines, and the ref of the whole.
 
     The mask is empty if it would save too few tokens.
@@ -136,7 +141,7 @@ def _whole_words(head: str) -> str:
     return shorter if len(shorter) > len(head) // 2 else head
 
 
-def fitted(
+def fit_step(
     step: Step,
     room: int,
     *,
@@ -239,7 +244,7 @@ class _Grades:
 
         A text that `levels` does not name is replaced by a note with its ref.
         """
-        shown = {place: long.shortened(levels.get(place, 0)) for place, long in self._texts.items()}
+        shown = {place: long.shorten(levels.get(place, 0)) for place, long in self._texts.items()}
         turn = self._step.turn
         parts = [
             replace(part, text=shown["said", "", number], data_json=None) if ("said", "", number) in shown else part
@@ -268,8 +273,8 @@ class _Grades:
         """Return a call with other texts in its arguments, in the order of `_arguments_of`."""
         if not texts or texts == list(self._arguments_of(call)):
             return call.call
-        arguments_kept = _with_texts(arguments(call.call), iter(texts)) if self._splits_arguments else {_ALL: texts[0]}
-        return replace(call.call, arguments_json=orjson.dumps(arguments_kept).decode())
+        kept_call = _with_texts(arguments(call.call), iter(texts)) if self._splits_arguments else {_ALL: texts[0]}
+        return replace(call.call, arguments_json=orjson.dumps(kept_call).decode())
 
 
 def _texts_in(value: Any) -> Iterator[str]:

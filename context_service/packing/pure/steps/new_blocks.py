@@ -51,7 +51,7 @@ def new_blocks(
 
 def _step_block(step: int, prepared: PreparedStep) -> NewBlock:
     """Return the block that stores a step with its mask and with the lines, names and tools that folds need."""
-    block, masked = prepared.block, prepared.masked
+    block, masked = prepared.block, prepared.mask
     return NewBlock(
         kind=STEP,
         step=step,

@@ -41,7 +41,7 @@ class LongText:
     role: str
     profile: Profile
 
-    def shortened(self, chars: int) -> str:
+    def shorten(self, chars: int) -> str:
         """Return the text in about `chars` characters, with a note on what is left out.
 
         The text is returned whole if the note would be longer than the part that it replaces. If there is room only
@@ -53,9 +53,9 @@ class LongText:
         if chars <= len(note):
             return note
         room = math.floor(_LINES_SHARE * chars)
-        used_tokens = self._used(self._chosen(*self._ends(chars - room), room))
+        used_tokens = self._room_of(self._best_lines(*self._ends(chars - room), room))
         head, tail = self._ends(chars - used_tokens)
-        lines = self._shown(self._chosen(head, tail, used_tokens))
+        lines = self._with_gaps(self._best_lines(head, tail, used_tokens))
         left_out = _note(len(self.text) - len(head) - len(tail), self.ref)
         return "\n".join(filter(None, [head.rstrip("\r\n"), *lines, left_out, tail.lstrip("\r\n")]))
 
@@ -73,7 +73,7 @@ class LongText:
             tail = tail[border + 1 :]
         return head, tail
 
-    def _chosen(self, head: str, tail: str, room: int) -> list[_Span]:
+    def _best_lines(self, head: str, tail: str, room: int) -> list[_Span]:
         """Return lines between head and tail, in the order of the text.
 
         The most important lines are chosen first, as long as there is room.
@@ -86,16 +86,16 @@ class LongText:
                 for start, stop in _with_neighbours(self._data, span)
                 if begin <= start and stop <= end and stop - start <= _LINE_BYTES_MAX
             }
-            if span in more and self._used([*spans, *more]) <= room:
+            if span in more and self._room_of([*spans, *more]) <= room:
                 spans |= more
         return sorted(spans)
 
     @staticmethod
-    def _used(spans: Sequence[_Span]) -> int:
+    def _room_of(spans: Sequence[_Span]) -> int:
         """Return the room that lines take at most: each with a line break and a mark for a gap."""
         return sum(stop - start + len(_GAP) + 2 for start, stop in set(spans))
 
-    def _shown(self, spans: Sequence[_Span]) -> list[str]:
+    def _with_gaps(self, spans: Sequence[_Span]) -> list[str]:
         """Return lines as they are shown, with a mark for each gap between them."""
         lines, last = [], -1
         for start, stop in spans:

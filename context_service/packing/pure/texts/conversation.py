@@ -127,7 +127,7 @@ def with_messages(
         text="",
         kept=tuple(kept),
     )
-    return *zone, _rendered(block, is_first=not zone, cost=cost)
+    return *zone, _render(block, is_first=not zone, cost=cost)
 
 
 def message_in(text: str, seq: int) -> str:
@@ -194,7 +194,7 @@ class _Cutting:
         for number, messages in units_by_step.items():
             block, is_first = self._before[number], not summaries
             if tuple(messages) != block.kept or is_first != (number == 0):
-                block = _rendered(replace(block, kept=tuple(messages)), is_first=is_first, cost=cost)
+                block = _render(replace(block, kept=tuple(messages)), is_first=is_first, cost=cost)
             summaries.append(block)
         return tuple(summaries)
 
@@ -337,7 +337,7 @@ def _body_of(unit: Unit) -> str:
     return unit.text.partition("\n")[2]
 
 
-def _rendered(block: Summary, *, is_first: bool, cost: Callable[[str], int]) -> Summary:
+def _render(block: Summary, *, is_first: bool, cost: Callable[[str], int]) -> Summary:
     """Return a block with its text, which begins with the title in the first block of the zone."""
     text = "\n".join([*([TITLE] if is_first else []), *(message.unit.text for message in block.kept)])
     return replace(block, text=text, tokens=cost(text))

@@ -1,7 +1,7 @@
 """Quotation: each text shows its speaker, and text that neither a user nor the assistant wrote is marked as data.
 
 A model takes a tool's sentence for the user's if it is not quoted. So all code that inserts a text into a text of the
-service uses `quoted`. Text of one line stands between « and », and both signs within it are replaced. Each line of a
+service uses `quotation`. Text of one line stands between « and », and both signs within it are replaced. Each line of a
 longer text begins with `>`. So nothing in a text can end its quotation.
 """
 
@@ -52,7 +52,7 @@ def is_quoted(speaker: str) -> bool:
     return trust_of(speaker) in _QUOTED
 
 
-def quoted(text: str, speaker: str, trust: Trust) -> str:
+def quotation(text: str, speaker: str, trust: Trust) -> str:
     """Return a text with its speaker before it, quoted if the trust says that it is data.
 
     Args:
@@ -70,7 +70,7 @@ def quoted(text: str, speaker: str, trust: Trust) -> str:
 
 def attributed(text: str, speaker: str) -> str:
     """Return a text with its speaker before it, quoted if texts of this speaker are data."""
-    return quoted(text, speaker, trust_of(speaker))
+    return quotation(text, speaker, trust_of(speaker))
 
 
 def with_notice(text: str) -> str:

@@ -14,7 +14,7 @@ from context_service.kernel.rendering import Rendered, Source
 from context_service.packing.pure.steps.step import Step
 from context_service.packing.pure.texts.conversation import HEADING
 from context_service.packing.pure.texts.quotation import Trust, speaker_of, trust_of
-from context_service.windows.pure.refs import parsed as refs_of
+from context_service.windows.pure.refs import parse_ref as refs_of
 from context_service.windows.pure.refs import refs_between
 
 CALLER = "caller"  # the speaker of entries, pins and goals that a caller set

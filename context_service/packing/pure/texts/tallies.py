@@ -123,7 +123,7 @@ def nodes_in(message: Message) -> set[str]:
     return set(list(ids)[:_NODES_OF_MESSAGE_MAX])
 
 
-def added(before: Tallies, steps: Iterable[StepTally]) -> Tallies:
+def add_tallies(before: Tallies, steps: Iterable[StepTally]) -> Tallies:
     """Return tallies to which those of more steps were added."""
     tools, entities = dict(before.tools), dict(before.entities)
     for step in steps:
@@ -142,8 +142,8 @@ def kind_of(name: str) -> str:
     return "path" if _FILE.search(name) else "name"
 
 
-def loaded(text: str) -> Tallies:
-    """Return the tallies that `stored` wrote."""
+def parse_tallies(text: str) -> Tallies:
+    """Return the tallies that `tallies_json` wrote."""
     fields = orjson.loads(text)
     tools, entities = (
         {name: Tally(*counts) for name, counts in fields.get(section, {}).items()} for section in (TOOL, ENTITY)
@@ -151,7 +151,7 @@ def loaded(text: str) -> Tallies:
     return Tallies(tools=tools, entities=entities)
 
 
-def stored(tallies: Tallies) -> str:
+def tallies_json(tallies: Tallies) -> str:
     """Return tallies as JSON, at most `TOOLS_MAX` tools and `ENTITIES_MAX` things, the most frequent."""
     kept = {TOOL: (tallies.tools, TOOLS_MAX), ENTITY: (tallies.entities, ENTITIES_MAX)}
     parameters = {

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service.folding.pure.folds import Limits, View
-from context_service.folding.pure.prepare import committed, prepared
+from context_service.folding.pure.prepare import committed, prepare_fold
 from context_service.folding.rules.write_fold import FoldWriting
 from context_service.packing.store.views import ViewRows, _prepared_of, _prepared_text
 from context_service.windows.pure.config import Config
@@ -100,7 +100,7 @@ def test_what_is_prepared_and_committed_is_the_fold_with_what_came_since_behind_
     limits = Limits.of(limit, config)
     for before in (view, _longer(folded(view, limits, state=state).view, [900, 800, 700] * 8)):
         done = folded(before, limits, state=state)
-        fold = prepared(before, done, last_seq=7)
+        fold = prepare_fold(before, done, last_seq=7)
         fold = _prepared_of(_prepared_text(fold))
 
         assert committed(before, fold, state_tokens=state) == done

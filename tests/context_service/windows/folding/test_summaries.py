@@ -17,7 +17,7 @@ from context_service.folding.pure.summaries import (
     Scored,
     Summary,
     is_noise,
-    joined,
+    join_segments,
     summary,
 )
 from context_service.kernel.rendering import Format
@@ -200,8 +200,8 @@ def test_two_segments_of_which_one_has_no_line_become_one():
 
     decided, empty = segment((1, 4), [unit(DECISION)]), segment((5, 8), [])
 
-    first = joined(decided, empty, count=count)
-    second = joined(segment((1, 4), []), segment((5, 8), [unit(DECISION)]), count=count)
+    first = join_segments(decided, empty, count=count)
+    second = join_segments(segment((1, 4), []), segment((5, 8), [unit(DECISION)]), count=count)
 
     for both in (first, second):
         assert (both.step_from, both.step_to, both.seq_from, both.seq_to) == (1, 8, 1, 8)

@@ -16,9 +16,9 @@ from context_service.folding.pure.model_segments import (
     CHECKS,
     NotUsed,
     SegmentSteps,
-    asked,
-    checked,
+    segment_of_answer,
     sources_of,
+    user_prompt,
 )
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT, Scored, Summary
 from context_service.packing.pure.state.task_state import Entry
@@ -68,7 +68,7 @@ def count(text: str) -> int:
 
 def written(lines: Any, of: SegmentSteps | None = None) -> Summary:
     answer = lines if isinstance(lines, str) else orjson.dumps({"lines": lines}).decode()
-    return checked(answer, of or steps(), count=count, cost=lambda text: count(text) + 4)
+    return segment_of_answer(answer, of or steps(), count=count, cost=lambda text: count(text) + 4)
 
 
 def test_what_passes_every_check_is_the_segment():
@@ -234,7 +234,7 @@ def test_a_rule_of_a_user_may_be_told_as_his():
 def test_a_model_is_asked_with_all_sources_quoted_and_what_must_be_covered():
     of = steps(sources=sources_of([*LOG, message("user", "x\n\nMust be covered:\n- nothing", seq=9)], []))
 
-    text = asked(of)
+    text = user_prompt(of)
 
     assert f"Must be covered:\n- {DECIDED} (m4/0)\n\nSources:" in text
     for ref in (

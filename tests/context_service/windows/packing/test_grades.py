@@ -15,11 +15,11 @@ from context_service.kernel.parts import Part, Reasoning
 from context_service.kernel.rendering import Format, Turn
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.steps.blocks import Block, block_of
-from context_service.packing.pure.steps.grades import SAID_CHARS_MAX, fitted, masked
+from context_service.packing.pure.steps.grades import SAID_CHARS_MAX, fit_step, mask_step
 from context_service.packing.pure.steps.step import Step, cut
 from context_service.packing.pure.texts.units import units_of
-from context_service.profiles.pure.profiles import Profile, parsed, profile, profile_names
-from context_service.windows.pure.refs import parsed as ref
+from context_service.profiles.pure.profiles import Profile, parse_profile, profile, profile_names
+from context_service.windows.pure.refs import parse_ref as ref
 from tests.context_service.windows.messages import answered, called, message
 
 GENERAL, CODING = profile("general"), profile("coding")
@@ -31,7 +31,7 @@ def count(text: str) -> int:
 
 def mask(messages: list[Message], of: Profile = GENERAL) -> Turn | None:
     (step,) = cut(messages, is_end=True).closed
-    return masked(step, [unit for one in messages for unit in units_of(one, of)], of, count)
+    return mask_step(step, [unit for one in messages for unit in units_of(one, of)], of, count)
 
 
 def result(text: str, of: Profile = GENERAL, *, tool: str = "look") -> str:
@@ -90,7 +90,8 @@ def test_what_saves_less_than_a_hundred_tokens_is_no_mask(words: int):
 
 def test_what_saves_less_than_half_is_no_mask():
     """Four hundred characters that matter, of eight hundred."""
-    profile = parsed("test", "high_importance: [{kind: a, of: tool, line: error}]\ntool_output_trim: {default: 600}")
+    text = "high_importance: [{kind: a, of: tool, line: error}]\ntool_output_trim: {default: 600}"
+    profile = parse_profile("test", text)
 
     assert result("word " * 200 + "\n" + "\n".join(f"error {n} {'x' * 80}" for n in range(4)), profile) == ""
 
@@ -207,7 +208,7 @@ def step_of(*messages: Message) -> Step:
 
 
 def fit(step: Step, room: int, to: Format = Format.OPENAI, of: Profile = GENERAL) -> Block:
-    return fitted(step, room, to=to, profile=of, count=EXACTLY)
+    return fit_step(step, room, to=to, profile=of, count=EXACTLY)
 
 
 def shown_result(block: Block) -> str:
@@ -331,7 +332,7 @@ tool_clearing:
 
 
 def test_results_of_a_tool_that_is_never_cleared_stay_whole_in_a_mask():
-    of = parsed("test", CLEARING)
+    of = parse_profile("test", CLEARING)
     parts = [*called("notes", call_id="c1").parts, *called("look", call_id="c2").parts]
     results = [*answered(LOG, call_id="c1").parts, *answered(LOG, call_id="c2").parts]
 
@@ -344,7 +345,7 @@ def test_results_of_a_tool_that_is_never_cleared_stay_whole_in_a_mask():
 
 
 def test_inputs_are_cleared_only_for_tools_that_say_so():
-    of = parsed("test", CLEARING)
+    of = parse_profile("test", CLEARING)
     arguments = {"path": "a.py", "content": LOG}
 
     turn = mask([called("write_file", arguments), answered("written")], of)

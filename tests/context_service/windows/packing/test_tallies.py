@@ -20,11 +20,11 @@ from context_service.packing.pure.texts.tallies import (
     StepTally,
     Tally,
     ToolUse,
-    added,
+    add_tallies,
     kind_of,
-    loaded,
     nodes_in,
-    stored,
+    parse_tallies,
+    tallies_json,
     uses_of,
 )
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -94,22 +94,23 @@ def test_what_a_thing_is_its_name_says():
 
 def test_counts_of_several_steps_add_up_wherever_they_are_parted():
     steps = [step(n, "a.py", *(["b.py"] * (n % 2)), tools=(ToolUse("look", 2, n % 2),)) for n in range(1, 8)]
-    assert added(NO_TALLIES, [step(1, "a.py", "a.py.")]).entities == {"a.py": Tally(1, 0, 1, 10)}
-    whole = added(NO_TALLIES, steps)
+    assert add_tallies(NO_TALLIES, [step(1, "a.py", "a.py.")]).entities == {"a.py": Tally(1, 0, 1, 10)}
+    whole = add_tallies(NO_TALLIES, steps)
     assert whole.tools == {"look": Tally(14, 4, 7, 70)}
     assert list(whole.entities.items()) == [("a.py", Tally(7, 0, 7, 70)), ("b.py", Tally(4, 0, 7, 70))]
     for at in range(8):
-        parted = added(loaded(stored(added(NO_TALLIES, steps[:at]))), steps[at:])
+        parted = add_tallies(parse_tallies(tallies_json(add_tallies(NO_TALLIES, steps[:at]))), steps[at:])
         assert parted == whole
-    assert added(whole, []) == whole == loaded(stored(whole))
+    assert add_tallies(whole, []) == whole == parse_tallies(tallies_json(whole))
 
 
 def test_of_very_many_names_the_most_frequent_are_kept_and_then_the_latest():
     steps = [step(n, f"n{n}", tools=(ToolUse(f"t{n}", 1, 0),)) for n in range(1, 2_001)]
-    kept = loaded(stored(added(added(NO_TALLIES, [step(1, "often"), step(2, "often")]), steps)))
+    before = add_tallies(NO_TALLIES, [step(1, "often"), step(2, "often")])
+    kept = parse_tallies(tallies_json(add_tallies(before, steps)))
     assert (len(kept.tools), len(kept.entities)) == (TOOLS_MAX, ENTITIES_MAX)
     assert list(kept.entities)[:3] == ["often", "n2000", "n1999"]
-    assert len(stored(kept)) < 64 * 1024
+    assert len(tallies_json(kept)) < 64 * 1024
 
 
 def worked(n: int) -> list[dict[str, Any]]:

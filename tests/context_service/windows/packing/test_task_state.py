@@ -22,7 +22,7 @@ from context_service.packing.pure.state.task_state import (
     entries_of,
     note_of,
     per_cent_in,
-    shown,
+    render_state,
 )
 from context_service.profiles.pure.profiles import profile
 from tests import cpu
@@ -139,7 +139,7 @@ def test_a_sentence_may_set_several_values():
     entries, _ = state(*users("HOST=db-7 PORT=5433"))
 
     assert {one.key: one.value for one in entries} == {"host": "db-7", "port": "5433"}
-    assert shown(entries, tokens_max=100, count=len).text.count("HOST=db-7") == 1
+    assert render_state(entries, tokens_max=100, count=len).text.count("HOST=db-7") == 1
 
 
 def test_a_sentence_that_is_broken_at_a_margin_is_whole():
@@ -509,7 +509,7 @@ def test_what_holds_is_shown_word_for_word_whatever_room_there_is():
     rules = [f"Never touch the file number {number}." for number in range(300)]
     entries, _ = state(message("user", "\n".join(rules[:150])), message("system", "\n".join(rules[150:]), seq=2))
 
-    text, left_out = shown(entries, tokens_max=0, count=len)
+    text, left_out = render_state(entries, tokens_max=0, count=len)
 
     assert text.splitlines()[1:] == [f"- {rule} (m{1 if number < 150 else 2}/0)" for number, rule in enumerate(rules)]
     assert left_out == 0
@@ -518,7 +518,7 @@ def test_what_holds_is_shown_word_for_word_whatever_room_there_is():
 def test_of_the_rest_the_newest_are_shown_and_what_is_left_out_is_counted():
     entries, _ = state(*[message("assistant", f"We decided on plan {n}.", seq=n) for n in range(1, 101)])
 
-    text, left_out = shown(entries, tokens_max=400, count=len)
+    text, left_out = render_state(entries, tokens_max=400, count=len)
 
     assert "plan 100." in text
     assert left_out == 100 - text.count("We decided")
@@ -602,7 +602,7 @@ ENTRIES = st.lists(
 @given(before=ENTRIES, now=ENTRIES)
 def test_the_difference_of_two_states_is_what_only_one_of_them_shows(before: list[Entry], now: list[Entry]):
     def text(entries: list[Entry]) -> str:
-        return shown(entries, tokens_max=10**6, count=len).text
+        return render_state(entries, tokens_max=10**6, count=len).text
 
     def lines(entries: list[Entry]) -> set[tuple[str, str, str]]:
         return {(one.section, one.ref, one.text) for one in entries}

@@ -13,8 +13,8 @@ from context_service.kernel.rendering import Format
 from context_service.kernel.tokens.counting import TokenCounter
 from context_service.packing.pure.steps.catch_up import caught_up
 from context_service.packing.pure.texts.units import NAMES_MAX, UNIT_CHARS_MAX, UNITS_OF_MESSAGE_MAX, names_of, units_of
-from context_service.profiles.pure.profiles import Profile, parsed, profile, profile_names
-from context_service.windows.pure.refs import parsed as ref
+from context_service.profiles.pure.profiles import Profile, parse_profile, profile, profile_names
+from context_service.windows.pure.refs import parse_ref as ref
 from tests import cpu
 from tests.context_service.windows.messages import answered, called, message
 
@@ -25,7 +25,7 @@ MIB = 2**20
 def lines(*rules: str, low: str = "") -> Profile:
     """Return a profile of patterns of lines, each its own kind, the first the heaviest."""
     high = ", ".join(f"{{kind: k{n}, of: tool, line: '{rule}', weight: {1 - n / 10}}}" for n, rule in enumerate(rules))
-    return parsed("test", f"high_importance: [{high}]\nlow_importance: [{low}]")
+    return parse_profile("test", f"high_importance: [{high}]\nlow_importance: [{low}]")
 
 
 def test_a_unit_is_a_line_with_its_kind_and_its_part():

@@ -13,11 +13,11 @@ from context_service.profiles.pure.lookups import (
     Counts,
     Learned,
     applied,
-    asked,
+    count_lookup,
+    counts_json,
     counts_of,
     is_due,
     learned,
-    stored,
 )
 from context_service.profiles.pure.profiles import profile, profile_names
 
@@ -45,7 +45,7 @@ def test_weights_and_caps_move_within_their_bounds(counts: Counts, name: str):
 @given(BOTH, BOTH)
 def test_counts_add_up_in_any_order_and_are_kept(one: Counts, other: Counts):
     assert one.plus(other) == other.plus(one)
-    assert counts_of(stored(one)) == one
+    assert counts_of(counts_json(one)) == one
 
 
 def test_what_is_asked_for_more_than_the_rest_weighs_more():
@@ -70,9 +70,10 @@ def test_it_is_due_at_twenty_contexts_and_at_twice_as_many_again():
 
 def test_of_a_step_with_several_tools_no_rule_of_results_is_asked_for():
     coding = profile("coding")
-    assert list(asked(["path"], ["bash"], coding).results) != []
-    assert asked(["path"], ["bash", "read_file"], coding).results == {}
-    assert asked(["path"], ["read_file", "read_file"], coding).results == asked([], ["read_file"], coding).results
+    assert list(count_lookup(["path"], ["bash"], coding).results) != []
+    assert count_lookup(["path"], ["bash", "read_file"], coding).results == {}
+    once = count_lookup([], ["read_file"], coding)
+    assert count_lookup(["path"], ["read_file", "read_file"], coding).results == once.results
 
 
 def test_kinds_of_a_text_are_those_of_its_units():

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from context_service.contexts.model import Message
-from context_service.packing.pure.steps.grades import masked
+from context_service.packing.pure.steps.grades import mask
 from context_service.packing.pure.steps.step import cut
 from context_service.packing.pure.texts.units import units_of
-from context_service.profiles.pure.profiles import BadProfile, Profile, parsed, profile, profile_names
+from context_service.profiles.pure.profiles import BadProfile, Profile, parse_profile, profile, profile_names
 from tests import cpu
 from tests.case_files import FOLDER
 from tests.context_service.windows.messages import answered, called, message
@@ -40,7 +40,7 @@ def kept_by(of: Profile, messages: list[Message]) -> str:
     units = [unit for one in messages for unit in units_of(one, of)]
     texts = [unit.text for unit in units]
     for step in cut(messages, is_end=True).closed:
-        turn = masked(step, units, of, lambda text: len(text) // 4)
+        turn = mask(step, units, of, lambda text: len(text) // 4)
         texts += [call.result.text for call in turn.calls if call.result] if turn else []
     return "\n".join(texts)
 
@@ -95,7 +95,7 @@ def test_an_unknown_profile_is_a_key_error():
 def test_a_profile_adds_to_the_one_that_it_extends():
     text = "{extends: general, high_importance: [{kind: error, of: tool, line: bad, weight: 1}]}"
 
-    made = parsed("mine", text)
+    made = parse_profile("mine", text)
 
     assert [rule.weight for rule in made.high if rule.kind == "error"] == [1.0]
     assert {rule.kind for rule in made.high} == {rule.kind for rule in profile("general").high}
@@ -168,14 +168,14 @@ STATE = "state: [{section: value, of: user, sentence: %s}]"
 )
 def test_a_file_that_is_not_of_the_form_is_refused_with_the_place(text: str, place: str):
     with pytest.raises(BadProfile) as refused:
-        parsed("mine", text)
+        parse_profile("mine", text)
 
     assert str(refused.value).startswith(place)
 
 
 def test_no_pattern_takes_more_than_time_that_is_linear_in_the_text():
     """`(a+)+$` doubles the time of a backtracking engine with each letter."""
-    rule = parsed("mine", "high_importance: [{kind: a, of: tool, line: '(a+)+$|(a|aa)+b'}]").high[0]
+    rule = parse_profile("mine", "high_importance: [{kind: a, of: tool, line: '(a+)+$|(a|aa)+b'}]").high[0]
     few, many = b"a" * 20_000 + b"!", b"a" * 200_000 + b"!"
 
     assert cpu.units(lambda: rule.lines.spans(many, count_max=10)) < 25 * cpu.units(
@@ -217,7 +217,7 @@ LAUGHS = (
 def test_what_a_tenant_writes_is_plain_and_bounded_and_refused_at_once(text: str, place: str):
     def read() -> str:
         try:
-            parsed("mine", text, is_own=True)
+            parse_profile("mine", text, is_own=True)
         except BadProfile as error:
             return str(error)
         return ""
@@ -227,7 +227,7 @@ def test_what_a_tenant_writes_is_plain_and_bounded_and_refused_at_once(text: str
 
 
 def test_json_is_a_profile_too_and_numbers_are_numbers():
-    made = parsed(
+    made = parse_profile(
         "mine",
         '{"extends": "general", "tool_output_trim": {"read": 7}, "high_importance": '
         '[{"kind": "a", "of": "tool", "line": "b", "weight": 0.25}]}',

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, importance
 from context_service.packing.pure.texts.units import Unit
-from context_service.usage.pure.endings import RANGES_MAX, Ending, Endings, loaded, stored
+from context_service.usage.pure.endings import RANGES_MAX, Ending, Endings, endings_json, parse_endings
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.errors import LimitExceeded, SubjectRequired
 from tests.context_service.contexts.callers import Caller, an_id
@@ -30,7 +30,7 @@ def test_of_each_step_holds_what_was_said_last(said: list[tuple[int, int, float]
         endings = endings.with_one(Ending(first, end, score))
         model |= dict.fromkeys(range(first, end + 1), score)
     assert all(endings.of(one) == model.get(one) for one in range(32))
-    assert loaded(stored(endings)) == endings
+    assert parse_endings(endings_json(endings)) == endings
     kept = endings.up_to(last)
     assert all(kept.of(one) == (model.get(one) if one <= last else None) for one in range(32))
     assert all(a.step_to < b.step_from for a, b in zip(endings.ranges, endings.ranges[1:], strict=False))
