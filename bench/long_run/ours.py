@@ -12,7 +12,7 @@ from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock,
 from context_service.folding.pure.importance import Weights
 from context_service.packing.pure.state.task_state import Entry, after, note_of, render_state
 from context_service.packing.pure.steps.blocks import Block
-from context_service.packing.pure.steps.grades import fit
+from context_service.packing.pure.steps.grades import fit_step
 from context_service.packing.rules.recall_after_step import RECALLED_SHARE, RECALLED_TOKENS
 
 RECALL_EVERY = 10  # steps, unless a user or an error calls for it before
@@ -65,7 +65,7 @@ class Folding(Strategy):
         self._add(
             Shown(("step", step.number), made.block.tokens, made.block),
             step,
-            masked=Shown(("masked", step.number), made.masked.tokens, made.masked) if made.masked else None,
+            masked=Shown(("masked", step.number), made.mask.tokens, made.mask) if made.masked else None,
         )
         self._said += made.entries
         if any(entry.section in ("goal", "value") for entry in made.entries) and (superseded := self._caught_up()):
@@ -161,7 +161,7 @@ class Folding(Strategy):
             return
         without = replace(self.view, blocks=blocks[: place + 1])
         room = room_of_newest(without, self.limits, waiting=self.view.tokens - without.tokens)
-        block = fit(step.whole, room, to=FORMAT, profile=self.prepared.profile, count=self.count)
+        block = fit_step(step.whole, room, to=FORMAT, profile=self.prepared.profile, count=self.count)
         if block.tokens >= blocks[place].tokens:
             return
         shorter = replace(blocks[place], tokens=block.tokens)

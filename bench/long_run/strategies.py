@@ -107,9 +107,9 @@ class Masking(Sliding):
         if len(self._seen) > self.keep_last:
             old = self._seen[-self.keep_last - 1]
             made = self.prepared.steps[old.key - 1].made if isinstance(old.key, int) else None
-            if made and made.masked:
-                self._tokens += made.masked.tokens - old.tokens
-                self._seen[-self.keep_last - 1] = Shown(("masked", old.key), made.masked.tokens, made.masked)
+            if made and made.mask:
+                self._tokens += made.mask.tokens - old.tokens
+                self._seen[-self.keep_last - 1] = Shown(("masked", old.key), made.mask.tokens, made.mask)
         self.slide(self.limit)
         return [self.head, *self._seen]
 

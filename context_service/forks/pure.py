@@ -83,9 +83,9 @@ def _within(
         entries = [result for result in entries if result.text not in whole]
     lines = _lines(fork, entries, max(int(room * _FOUND_SHARE), room - said_tokens - 2), count)
     behind = with_notice("\n".join([_HEAD, *lines])) if lines else ""
-    said = _shorten(whole, answer, fork, room - count(behind), count)
-    text = "\n\n".join(filter(None, [head, said, behind]))
-    return ForkResult(text, said == whole and len(lines) == len(entries))
+    last_part = _shorten(whole, answer, fork, room - count(behind), count)
+    text = "\n\n".join(filter(None, [head, last_part, behind]))
+    return ForkResult(text, last_part == whole and len(lines) == len(entries))
 
 
 def _lines(fork: str, entries: Sequence[Entry], room: int, count: Callable[[str], int]) -> list[str]:
@@ -93,7 +93,7 @@ def _lines(fork: str, entries: Sequence[Entry], room: int, count: Callable[[str]
     lines: list[str] = []
     room -= count(_HEAD) + 1
     for entry in reversed(entries):
-        text = _REF.sub(lambda said: f"({within(fork, said[1])})", entry.text)
+        text = _REF.sub(lambda entry_text: f"({within(fork, entry_text[1])})", entry.text)
         line = f"- {entry.section}: {attributed(text, entry.speaker)}"
         line += f" ({within(fork, entry.ref)})" if entry.ref else ""
         room -= count(line) + 1

@@ -96,10 +96,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
                     response = pb.StreamChatHistoryResponse()
                     add = response.messages.add
                     rows = response_bytes = 0
-                added = add()
-                messages.fill(added, message)
+                next_message = add()
+                messages.fill(next_message, message)
                 if message_bytes > ANSWER_BYTES_MAX:
-                    _check_fits(added)
+                    _check_fits(next_message)
                 rows += 1
                 response_bytes += message_bytes
         response.nodes_failed = rest.skipped.nodes_failed
@@ -173,10 +173,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
 
     async def ListMappings(self, request: pb.ListMappingsRequest, context: object) -> pb.ListMappingsResponse:
         """Return a page of mappings."""
-        listed, next_page_token = await self._registry.list(
+        rows, next_page_token = await self._registry.list(
             calls.principal(), request.app_id, requested_size=request.page_size, page_token=request.page_token
         )
-        return pb.ListMappingsResponse(mappings=map(mappings.mapping, listed), next_page_token=next_page_token)
+        return pb.ListMappingsResponse(mappings=map(mappings.mapping, rows), next_page_token=next_page_token)
 
     async def DeleteMapping(self, request: pb.DeleteMappingRequest, context: object) -> pb.DeleteMappingResponse:
         """Remove a mapping."""

@@ -132,12 +132,12 @@ class MappingStore:
             current = _mapping_of(row)
             if not _supersedes(rules, rules_version, current, replace=replace):
                 return current, False
-            changed = rules != current.rules
+            is_changed = rules != current.rules
             # An app that registers its older rules at its next start must not undo what replaced them.
             version = rules_version or (current.rules_version + 1 if current.rules_version else 0)
-            (row,) = await transaction.query(_UPDATE, {**parameters, "rules_version": version, "changed": changed})
+            (row,) = await transaction.query(_UPDATE, {**parameters, "rules_version": version, "changed": is_changed})
             await transaction.query(_BUMP)
-            return _mapping_of(row), changed
+            return _mapping_of(row), is_changed
 
         return await self._database.of(principal).transaction(write)
 

@@ -54,15 +54,15 @@ class PackingServicer(context_windows_pb2_grpc.PackingServicer):
 
     async def GetLineage(self, request: pb.GetLineageRequest, context: object) -> pb.GetLineageResponse:
         """List the breaks of a window's prefix."""
-        found, next_page_token = await self._accounts.lineage(
+        rows, next_page_token = await self._accounts.lineage(
             parse_id("window_id", request.window_id),
             PageRequest(size=request.page_size, token=request.page_token),
             principal=principal_of(request.subject_user_id),
         )
         size = sum(
-            20 * len(result.account.masked_steps) + _PART_BYTES * len(result.account.summaries) for result in found
+            20 * len(result.account.masked_steps) + _PART_BYTES * len(result.account.summaries) for result in rows
         )
-        receipts = await beside_the_loop(size, receipt_messages, found)
+        receipts = await beside_the_loop(size, receipt_messages, rows)
         return pb.GetLineageResponse(receipts=receipts, next_page_token=next_page_token)
 
     async def TraceMessage(self, request: pb.TraceMessageRequest, context: object) -> pb.TraceMessageResponse:

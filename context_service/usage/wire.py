@@ -14,8 +14,8 @@ from service_runtime.values.copying import copied
 def estimate_response(estimate: Estimate) -> pb.EstimateCostResponse:
     """Return the protobuf answer of `EstimateCost`."""
 
-    def cost(counted: Cost) -> pb.PackCost:
-        return _cost(counted, estimate.prices, estimate.factor)
+    def cost(counted_cost: Cost) -> pb.PackCost:
+        return _cost(counted_cost, estimate.prices, estimate.factor)
 
     return pb.EstimateCostResponse(
         warm=cost(estimate.warm),
@@ -60,12 +60,12 @@ def statistics_response(statistics: WindowStatistics, *, zones: pb.PackZones) ->
 
 def _cost(cost: Cost, prices: Prices, factor: float) -> pb.PackCost:
     """Return a cost in counted tokens as a protobuf message in billed tokens; `factor` converts them."""
-    billed = Cost(round(cost.read * factor), round(cost.written * factor))
+    billed_cost = Cost(round(cost.read * factor), round(cost.written * factor))
     return pb.PackCost(
-        read_tokens=billed.read,
-        written_tokens=billed.written,
-        base_tokens=billed.base_tokens,
-        price=billed.price(prices),
+        read_tokens=billed_cost.read,
+        written_tokens=billed_cost.written,
+        base_tokens=billed_cost.base_tokens,
+        price=billed_cost.price(prices),
     )
 
 

@@ -439,11 +439,11 @@ def _receipt(
     tokens_before, tokens_after = tokens
     # Without a break of the prefix since the checkpoint, the current pack begins with the pack of the checkpoint.
     if checkpoint.epoch == before.epoch:
-        zone, kept = "verbatim", tokens_after
+        zone, kept_tokens = "verbatim", tokens_after
     elif before.pins_pieces == now.pins_pieces:
-        zone, kept = "conversation", before.head_tokens + before.pins_tokens
+        zone, kept_tokens = "conversation", before.head_tokens + before.pins_tokens
     else:
-        zone, kept = "pins", before.head_tokens
+        zone, kept_tokens = "pins", before.head_tokens
     added, removed = changes(*states)
     return Receipt(
         epoch=now.epoch,
@@ -461,8 +461,8 @@ def _receipt(
             state_added=added,
             state_removed=removed,
             first_change=zone,
-            tokens_kept=kept,
-            written_again=tokens_after - kept,
+            tokens_kept=kept_tokens,
+            written_again=tokens_after - kept_tokens,
             checkpoint=checkpoint.number,
             block_count=now.block_count,
             left_out=undone.left_out.ranges,

@@ -140,11 +140,11 @@ class Recovery:
             async def choose(window: Window) -> Way:
                 if _is_done(window, pack):
                     raise _DoneBefore
-                found = await self._rows_of_checkpoints.newest(
+                checkpoint = await self._rows_of_checkpoints.newest(
                     window, epoch=pack.epoch, seq=pack.last_seq, principal=principal
                 )
-                rereads = found is None or window.config.recovery_strategy == REREAD
-                return Way(found.number if found else None, keep_to=pack.last_seq if rereads else 0)
+                rereads = checkpoint is None or window.config.recovery_strategy == REREAD
+                return Way(checkpoint.number if checkpoint else None, keep_to=pack.last_seq if rereads else 0)
 
             with suppress(_DoneBefore):
                 result = await self._checkpoints.go_back(

@@ -25,17 +25,17 @@ def kept_steps(blocks: Sequence[FoldableBlock], clearing_of: Callable[[str], Cle
         limit: The tokens that a request may have.
     """
     room = math.floor(KEPT_SHARE * limit)
-    seen: Counter[str] = Counter()
+    counts_by_tool: Counter[str] = Counter()
     whole: set[int] = set()
-    masked: set[int] = set()
+    masked_steps: set[int] = set()
     for block in reversed(blocks):
         rules = {tool: clearing_of(tool) for tool in block.tools}
-        is_newest = any(seen[tool] < rule.keep_last for tool, rule in rules.items())
-        seen.update(rules.keys())
+        is_newest = any(counts_by_tool[tool] < rule.keep_last for tool, rule in rules.items())
+        counts_by_tool.update(rules.keys())
         if not (is_newest or any(rule.never_clear for rule in rules.values())):
             continue
         size = block.tokens if is_newest else block.masked_tokens
         if size <= room:
             room -= size
-            (whole if is_newest else masked).add(block.number)
-    return KeptSteps(frozenset(whole), frozenset(masked))
+            (whole if is_newest else masked_steps).add(block.number)
+    return KeptSteps(frozenset(whole), frozenset(masked_steps))

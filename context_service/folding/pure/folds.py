@@ -375,8 +375,10 @@ class _Folding:
     @property
     def tokens(self) -> int:
         """The tokens of the window so far, including a last step that waits for results."""
-        shown = _tokens(self._conversation) + _tokens(self._summaries) + self._blocks_tokens + self.tokens_aside
-        return self._head + self._state + shown + self._waiting
+        tokens_in_view = (
+            _tokens(self._conversation) + _tokens(self._summaries) + self._blocks_tokens + self.tokens_aside
+        )
+        return self._head + self._state + tokens_in_view + self._waiting
 
     @property
     def tokens_aside(self) -> int:
@@ -467,16 +469,16 @@ class _Folding:
         """
         check_wanted()
         able = max(self._step_count - (1 if is_last_resort else len(self._newest_whole())), 0)
-        taken = self._oldest(min(able, self._limits.segment_steps))
-        if not taken:
+        oldest = self._oldest(min(able, self._limits.segment_steps))
+        if not oldest:
             return self._merge_summaries(force=is_last_resort)
-        others = [block for block in taken if not block.is_of_user]
+        others = [block for block in oldest if not block.is_of_user]
         before = _tokens(others)
         worth: list[tuple[float, bool]] = []
         segment = summary(
             SEGMENT,
-            steps=(taken[0].step, taken[-1].step),
-            seqs=(min(block.seq_from for block in taken), max(block.seq_to for block in taken)),
+            steps=(oldest[0].step, oldest[-1].step),
+            seqs=(min(block.seq_from for block in oldest), max(block.seq_to for block in oldest)),
             units=[
                 Scored(unit=unit, step=block.step, is_error=block.is_error) for block in others for unit in block.units
             ],
@@ -489,16 +491,16 @@ class _Folding:
         segment = replace(segment, tokens=self._cost(segment.text))
         saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
         # Users' messages move to the conversation zone whole, so they save tokens only later, when the zone is cut.
-        is_mostly_of_users = before < _tokens(taken) - before
+        is_mostly_of_users = before < _tokens(oldest) - before
         if not (saves or is_mostly_of_users) and self.tokens <= self._limits.high:
             return self._merge_summaries(force=False)
-        self._converse(taken)
-        gone = list(takewhile(lambda one: one.step <= taken[-1].step, self._unmerged()))
-        self._first += len(gone)
-        self._blocks_tokens -= _tokens(gone)
-        self._step_count -= len(taken)
-        self._dropped |= {block.number for block in gone if block.is_appended}
-        numbers = {block.number for block in taken}
+        self._converse(oldest)
+        removed_blocks = list(takewhile(lambda one: one.step <= oldest[-1].step, self._unmerged()))
+        self._first += len(removed_blocks)
+        self._blocks_tokens -= _tokens(removed_blocks)
+        self._step_count -= len(oldest)
+        self._dropped |= {block.number for block in removed_blocks if block.is_appended}
+        numbers = {block.number for block in oldest}
         self._merged |= numbers
         self._masked -= numbers
         self._worth += worth
@@ -523,24 +525,24 @@ class _Folding:
         merged together later.
         """
         steps = list(islice((block for block in self._unmerged() if not block.is_appended), count + 1))
-        taken, following = steps[:count], steps[count:]
-        if len(taken) > 1 and following and following[0].is_of_user and taken[-1].said and not taken[-1].is_of_user:
-            taken.pop()
-        return taken
+        oldest, following = steps[:count], steps[count:]
+        if len(oldest) > 1 and following and following[0].is_of_user and oldest[-1].said and not oldest[-1].is_of_user:
+            oldest.pop()
+        return oldest
 
-    def _converse(self, taken: Sequence[FoldableBlock]) -> None:
+    def _converse(self, oldest: Sequence[FoldableBlock]) -> None:
         """Move the messages of users in merged steps to the conversation zone, and cut the zone if it is too large."""
-        statements = ["", *("" if block.is_of_user else block.said for block in taken)]
-        said = [
+        statements = ["", *("" if block.is_of_user else block.said for block in oldest)]
+        messages = [
             Said(step=block.step, seq=block.seq_from, speaker=block.speaker, text=block.said, answers=statement)
-            for block, statement in zip(taken, statements, strict=False)
+            for block, statement in zip(oldest, statements, strict=False)
             if block.is_of_user
         ]
         zone = conversation.with_messages(
-            self._conversation, said, steps=(taken[0].step, taken[-1].step), cost=self._cost
+            self._conversation, messages, steps=(oldest[0].step, oldest[-1].step), cost=self._cost
         )
-        if moved := sum(len(block.kept) for block in zone[len(self._conversation) :]):
-            self._rules.append(f"{moved} messages of users move to the conversation")
+        if unit_count := sum(len(block.kept) for block in zone[len(self._conversation) :]):
+            self._rules.append(f"{unit_count} messages of users move to the conversation")
         share = self._limits.conversation
         if _tokens(zone) > share:
             before, zone = _tokens(zone), conversation.cut(zone, share // 2, count=self._count, cost=self._cost)
@@ -624,17 +626,17 @@ class _Folding:
         the tokens of its digests, because otherwise even the longest past would shrink to a few lines.
         """
         before = _tokens(several)
-        kept = math.floor(DIGESTED_SHARE * before)
-        most = DIGEST_TOKENS_MAX if several[0].level == SEGMENT else max(DIGEST_TOKENS_MAX, kept)
+        tokens_max = math.floor(DIGESTED_SHARE * before)
+        most = DIGEST_TOKENS_MAX if several[0].level == SEGMENT else max(DIGEST_TOKENS_MAX, tokens_max)
         room = min(most, self._limits.digests // 2, max(before - 1, _HEAD_TOKENS))
-        made = digest(
+        result = digest(
             several,
             tokens_max=max(room, _HEAD_TOKENS),
             inputs=self._seen,
             weights=self._weights,
             count=self._count,
         )
-        return replace(made, tokens=self._cost(made.text))
+        return replace(result, tokens=self._cost(result.text))
 
     def _mask(self, blocks: Sequence[FoldableBlock]) -> None:
         """Mask those of the blocks that are not masked yet and become smaller."""

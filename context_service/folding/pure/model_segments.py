@@ -128,8 +128,8 @@ class SegmentSteps:
     @property
     def mandatory(self) -> list[Unit]:
         """The lines that the model's text must cover: the lines of the most important kinds that rules chose."""
-        chosen = [item.unit for item in self.summary.kept if line_of(item.unit) in self.summary.text]
-        return [unit for unit in chosen if unit.weight >= _MANDATORY_WEIGHT][:_MANDATORY_MAX]
+        units = [item.unit for item in self.summary.kept if line_of(item.unit) in self.summary.text]
+        return [unit for unit in units if unit.weight >= _MANDATORY_WEIGHT][:_MANDATORY_MAX]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +157,14 @@ def sources_of(messages: Sequence[Message], units: Sequence[Scored]) -> list[Ste
     best: dict[str, list[str]] = {}
     for item in units:
         best.setdefault(item.unit.ref, []).append(item.unit.text)
-    found, room = [], 2 * _ASKED_CHARS  # the best lines may add much: sources that exceed this are left out
+    sources, room = [], 2 * _ASKED_CHARS  # the best lines may add much: sources that exceed this are left out
     for ref, role, text in texts:
         head = text[:chars]
-        shown = "\n".join([head, *(line for line in best.get(ref, ()) if line not in head)])
-        room -= len(shown)
+        source_text = "\n".join([head, *(line for line in best.get(ref, ()) if line not in head)])
+        room -= len(source_text)
         if room >= 0:
-            found.append(StepText(ref, role, shown))
-    return found
+            sources.append(StepText(ref, role, source_text))
+    return sources
 
 
 def user_prompt(steps: SegmentSteps) -> str:
@@ -184,8 +184,8 @@ def instructions(prompt: str, style: str, wish: str = "") -> str:
         style: The style of the lines, from the window's profile.
         wish: The instructions of the caller for this fold, such as "keep everything about invoices".
     """
-    wanted = f"{prompt or _WANTED} For this summary the caller asks: {wish}\n" if wish else prompt or _WANTED
-    return f"{wanted} {_STYLES[style]} {_FORM}"
+    request = f"{prompt or _WANTED} For this summary the caller asks: {wish}\n" if wish else prompt or _WANTED
+    return f"{request} {_STYLES[style]} {_FORM}"
 
 
 def state_in(answer: str, steps: SegmentSteps) -> tuple[list[Entry], int]:
@@ -296,14 +296,14 @@ def _text(lines: Sequence[_Line], stand_ins: Sequence[str], steps: SegmentSteps)
         steps: The steps of the segment.
     """
     of = steps.summary
-    shown = [f"[Steps {of.step_from} to {of.step_to}, {refs_between(of.seq_from, of.seq_to)}, summarized]"]
+    text_lines = [f"[Steps {of.step_from} to {of.step_to}, {refs_between(of.seq_from, of.seq_to)}, summarized]"]
     if any("«" in str(line) for line in [*lines, *stand_ins]):
-        shown.append(NOTICE)
-    shown += [str(line) for line in lines if line.section not in SECTIONS]
+        text_lines.append(NOTICE)
+    text_lines += [str(line) for line in lines if line.section not in SECTIONS]
     for section, (title, _) in SECTIONS.items():
         of_section = [str(line) for line in lines if line.section == section]
-        shown += [f"{title}:", *of_section] if of_section else []
-    return "\n".join([*shown, *(["In excerpts:", *stand_ins] if stand_ins else [])])
+        text_lines += [f"{title}:", *of_section] if of_section else []
+    return "\n".join([*text_lines, *(["In excerpts:", *stand_ins] if stand_ins else [])])
 
 
 def _check_and_why(refusal: str) -> tuple[str, str]:
@@ -357,22 +357,22 @@ def _line(value: object) -> _Line:
 
 def _in_range(line: _Line, steps: SegmentSteps) -> str:
     """Check that each ref of a line is one of the given sources; return the fault, or an empty text."""
-    known = {source.ref for source in steps.sources}
+    refs = {source.ref for source in steps.sources}
     for ref in line.refs:
-        if ref not in known:
+        if ref not in refs:
             return f"{ref} is not from these steps" if parse_ref(ref) else "each ref must have the form of m12/0"
     return ""
 
 
 def _grounded(line: _Line, steps: SegmentSteps) -> str:
     """Check that each name, number and quotation is in a source of the line; return the fault, or an empty text."""
-    said = "\n".join(source.text for source in steps.sources if source.ref in line.refs)
-    numbers = set(_NUMBER.findall(said))
-    quotes = ["".join(found) for found in _QUOTED.findall(line.text)]
+    source_text = "\n".join(source.text for source in steps.sources if source.ref in line.refs)
+    numbers = set(_NUMBER.findall(source_text))
+    quotes = ["".join(groups) for groups in _QUOTED.findall(line.text)]
     invented = [
         *(number for number in _NUMBER.findall(line.text) if number not in numbers),
-        *(name for name in _names(line.text) if not _stands_in(name, said)),
-        *(quote for quote in quotes if quote not in said),
+        *(name for name in _names(line.text) if not _stands_in(name, source_text)),
+        *(quote for quote in quotes if quote not in source_text),
     ]
     return f"{invented[0]} is not in the sources of its line" if invented else ""
 
@@ -396,8 +396,8 @@ def _missing(lines: Sequence[_Line], steps: SegmentSteps) -> list[tuple[Unit, st
 def _current(line: _Line, steps: SegmentSteps) -> str:
     """Check that a line presents no outdated statement as current; return the fault, or an empty text."""
     for old, new in steps.superseded:
-        said = f"{old.key} {old.value}" if old.section == "value" else old.text
-        terms = set(terms_of(said))
+        old_text = f"{old.key} {old.value}" if old.section == "value" else old.text
+        terms = set(terms_of(old_text))
         now = (new.value or new.text) if new else ""
         if terms and terms <= set(terms_of(line.text)) and not (now and now in line.text):
             return f"the line presents {old.ref} as current, but it is superseded"

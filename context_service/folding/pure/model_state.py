@@ -42,8 +42,8 @@ def extracted(value: object, sources: Sequence[StepText]) -> tuple[list[Entry], 
     if not isinstance(value, list):
         return [], 0
     texts = {source.ref: source for source in sources}
-    found = [entry for statement in value[:FOUND_MAX] if (entry := _entry(statement, texts))]
-    return list(dict.fromkeys(found)), len(value) - len(found)
+    entries = [entry for statement in value[:FOUND_MAX] if (entry := _entry(statement, texts))]
+    return list(dict.fromkeys(entries)), len(value) - len(entries)
 
 
 def not_known(entries: Sequence[Entry], current: Sequence[Entry]) -> list[Entry]:
@@ -52,17 +52,17 @@ def not_known(entries: Sequence[Entry], current: Sequence[Entry]) -> list[Entry]
     return [result for result in entries if not {(result.section, result.ref), (result.section, result.text)} & places]
 
 
-def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
+def _entry(fields: Any, sources: dict[str, StepText]) -> Entry | None:
     """Return the entry for one statement of a model; None if it is refused.
 
     A statement must name a section, and copy a whole sentence from a source whose author may make such a statement. A
     value must be in the sentence; a question must end with a question mark.
     """
     names = ("section", "text", "ref")
-    if not isinstance(said, dict) or not all(isinstance(said.get(name), str) for name in names):
+    if not isinstance(fields, dict) or not all(isinstance(fields.get(name), str) for name in names):
         return None
-    section, text, source = said["section"], said["text"].strip(), sources.get(said["ref"])
-    ref = parse_ref(said["ref"])
+    section, text, source = fields["section"], fields["text"].strip(), sources.get(fields["ref"])
+    ref = parse_ref(fields["ref"])
     if source is None or ref is None or source.role not in _ROLES.get(section, ()) or len(text) < _CHARS_MIN:
         return None
     if text not in {
@@ -71,7 +71,7 @@ def _entry(said: Any, sources: dict[str, StepText]) -> Entry | None:
         return None
     key = value = ""
     if section == "value":
-        key, value = _set_in(text, said.get("key"), said.get("value"))
+        key, value = _set_in(text, fields.get("key"), fields.get("value"))
         if not value:
             return None
     elif section == "progress":

@@ -130,10 +130,10 @@ def with_cut(planned_fold: PlannedFold, step: Step, profile: Profile) -> Planned
     count = TokenCounter(window.tokens_family).count
     step = with_speaker_name(step, window.format) if step.turn.role in shared_roles(window.speakers) else step
     step = without_reasoning(step) if binds_reasoning(window.model, window.format) else step
-    shortened = fit_step(step, room, to=window.format, profile=profile, count=count)
-    if newest is None or shortened.tokens >= newest.tokens:
+    short_block = fit_step(step, room, to=window.format, profile=profile, count=count)
+    if newest is None or short_block.tokens >= newest.tokens:
         return planned_fold
-    cut_step = CutStep(newest.number, shortened.pieces, shortened.tokens)
+    cut_step = CutStep(newest.number, short_block.pieces, short_block.tokens)
     return replace(planned_fold, fold=planned_fold.fold.with_cut(cut_step, number=window.block_count))
 
 
@@ -190,11 +190,11 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
 def receipt_of(planned_fold: PlannedFold, reason: str) -> Receipt:
     """Return the receipt of a fold."""
     window, now = planned_fold.caught_up.window, planned_fold.fold.view
-    removed = planned_fold.before.tokens - now.tokens
-    zone, kept = _first_change(planned_fold.before, now)
-    after = planned_fold.before.tokens - kept
+    removed_tokens = planned_fold.before.tokens - now.tokens
+    zone, kept_tokens = _first_change(planned_fold.before, now)
+    after = planned_fold.before.tokens - kept_tokens
     # If the vendor has no cached prompt, all of it is sent again anyway, and it is shorter after the fold.
-    pays_after_steps = 0 if reason == "cache_cold" else pays_after(after, removed, window.config.prices)
+    pays_after_steps = 0 if reason == "cache_cold" else pays_after(after, removed_tokens, window.config.prices)
     return Receipt(
         epoch=window.epoch + 1,
         reason=reason,
@@ -215,8 +215,8 @@ def receipt_of(planned_fold: PlannedFold, reason: str) -> Receipt:
             state_added=planned_fold.state_added,
             state_removed=planned_fold.state_removed,
             first_change=zone,
-            tokens_kept=kept,
-            written_again=max(after - removed, 0),
+            tokens_kept=kept_tokens,
+            written_again=max(after - removed_tokens, 0),
             pays_after_steps=pays_after_steps,
             token_factor=window.token_factor,
             prepared_seq=planned_fold.prepared_seq,

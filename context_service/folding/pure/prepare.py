@@ -71,11 +71,11 @@ def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
         fold: The prepared fold, from `prepare_fold`.
         state_tokens: The tokens of the state text that the fold writes.
     """
-    gone, masked, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}
-    rows = [*(summary for summary in view.rows if _place(summary) not in gone), *fold.made]
+    removed_ranges, masked_numbers, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}
+    rows = [*(summary for summary in view.rows if _place(summary) not in removed_ranges), *fold.made]
     rows.sort(key=lambda one: one.step_from)
     blocks = [
-        replace(block, tokens=block.masked_tokens, is_masked=True) if block.number in masked else block
+        replace(block, tokens=block.masked_tokens, is_masked=True) if block.number in masked_numbers else block
         for block in view.blocks
         if block.number not in unseen
     ]
@@ -88,7 +88,7 @@ def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
     )
     return Fold(
         view=now,
-        masked=masked,
+        masked=masked_numbers,
         dropped=frozenset(fold.dropped),
         merged=frozenset(fold.merged),
         rules=tuple(fold.rules),

@@ -195,15 +195,15 @@ def _different(worth: Sequence[float], units: Sequence[Scored], inputs: Importan
     """
     texts: set[str] = set()
     often: dict[str, int] = {}
-    found = []
+    units_kept = []
     for one in sorted(range(len(units)), key=lambda one: (-worth[one], one)):
         text = units[one].unit.text.casefold()
         if text not in texts:
             texts.add(text)
             form = form_of(text)
             often[form] = often.get(form, 0) + 1
-            found.append((-worth[one] / (often[form] * (1 + math.log(max(inputs.forms.get(form, 1), 1)))), one))
-    return [one for _, one in sorted(found)]
+            units_kept.append((-worth[one] / (often[form] * (1 + math.log(max(inputs.forms.get(form, 1), 1)))), one))
+    return [one for _, one in sorted(units_kept)]
 
 
 def line_of(unit: Unit) -> str:

@@ -120,18 +120,18 @@ class Writing:
         answers = await asyncio.gather(
             *(self._segment(window, before, limits, segment, (model, wish), principal) for segment in segments)
         )
-        done = [answer.summary for answer in answers]
-        for result in done:
+        summaries = [answer.summary for answer in answers]
+        for result in summaries:
             self._telemetry.count_written_segment(result.verdict)
             failures = failures + 1 if result.method == BY_RULES else 0
             if failures >= FAILURES_MAX:
                 failures, extractive_to = 0, window.step_count + EXTRACTIVE_STEPS
-        instead = {(old.level, old.step_from): new for old, new in zip(segments, done, strict=True)}
-        count = sum(result.method != BY_RULES for result in done)
+        instead = {(old.level, old.step_from): new for old, new in zip(segments, summaries, strict=True)}
+        count = sum(result.method != BY_RULES for result in summaries)
         entries = [entry for answer in answers for entry in answer.entries]
-        rules = [*fold.rules, f"a model wrote {count} of {len(done)} segments"]
-        if found := len(entries) + sum(answer.refused for answer in answers):
-            rules.append(f"it found {found} statements of the state, and {len(entries)} are kept")
+        rules = [*fold.rules, f"a model wrote {count} of {len(summaries)} segments"]
+        if line_count := len(entries) + sum(answer.refused for answer in answers):
+            rules.append(f"it found {line_count} statements of the state, and {len(entries)} are kept")
         better = replace(
             fold,
             made=[instead.get((summary.level, summary.step_from), summary) for summary in fold.made],

@@ -114,8 +114,8 @@ class FoldPlanning:
         state_text = await self._views.state_text(window, principal=principal)
         endings = await self._endings.read(window, principal=principal)
         worth = await self._scoring.worth(blocks, summaries) if self._scoring and prepared_fold is None else {}
-        found = prepared_fold.entries if prepared_fold else ()
-        update = await self._update(window, entries, found, principal) if found else NO_STATE_UPDATE
+        new_entries = prepared_fold.entries if prepared_fold else ()
+        update = await self._update(window, entries, new_entries, principal) if new_entries else NO_STATE_UPDATE
         profile = await self._profiles.of(window.profile, principal=principal)
         return FoldInputs(
             blocks=blocks,
@@ -133,9 +133,9 @@ class FoldPlanning:
         self, window: Window, stored_entries: Sequence[StoredEntry], entries: Sequence[Entry], principal: Principal
     ) -> StateUpdate:
         """Return the entries that a model found and the state does not have, and the entries that they end."""
-        ended = await self._views.superseded(window, {entry.seq for entry in entries}, principal=principal)
+        superseded_entries = await self._views.superseded(window, {entry.seq for entry in entries}, principal=principal)
         current = [entry.entry for entry in stored_entries]
-        new = not_known(entries, [*current, *(old for old, _ in ended)])
+        new = not_known(entries, [*current, *(old for old, _ in superseded_entries)])
         now, superseded = after(sorted(current, key=stated_at), new)
         holds = {id(entry) for entry in now}
         new = [entry for entry in new if id(entry) in holds]  # without those that a later statement has replaced

@@ -101,8 +101,8 @@ class FoldWriting:
 
     async def _write(self, transaction: Transaction, planned_fold: PlannedFold, receipt: Receipt) -> None:
         """Write the fold of a locked window."""
-        window, done = planned_fold.caught_up.window, planned_fold.fold
-        before, now = planned_fold.before.rows, done.view.rows
+        window, fold = planned_fold.caught_up.window, planned_fold.fold
+        before, now = planned_fold.before.rows, fold.view.rows
         to = window.format
         if window.config.checkpoint_steps:
             await self._checkpoints.make(transaction, window, reason=BY_FOLD)
@@ -119,17 +119,17 @@ class FoldWriting:
         await self._views.write_fold(
             transaction,
             window,
-            masked=sorted(done.masked),
-            removed=sorted(done.merged | done.dropped),
-            cut_step=done.cut,
-            merged=len(done.merged),
-            merged_tokens=sum(block.tokens for block in planned_fold.before.blocks if block.number in done.merged),
-            gone=[summary for summary in before if summary not in now],
-            made=[(summary, text_pieces(summary.text, to)) for summary in now if summary not in before],
+            masked_numbers=sorted(fold.masked),
+            removed_numbers=sorted(fold.merged | fold.dropped),
+            cut_step=fold.cut,
+            merged_to=len(fold.merged),
+            merged_tokens=sum(block.tokens for block in planned_fold.before.blocks if block.number in fold.merged),
+            removed_summaries=[summary for summary in before if summary not in now],
+            new_summaries=[(summary, text_pieces(summary.text, to)) for summary in now if summary not in before],
             state=(
                 planned_fold.state,
                 text_pieces(planned_fold.state, to) if planned_fold.state else [],
-                done.view.state,
+                fold.view.state,
             ),
             receipt=receipt,
         )

@@ -185,7 +185,7 @@ class Forks:
     ) -> Forked:
         """Write a fork with its context, window and key. A repeated request gets the first answer."""
         first = await self._messaging.prepared(MessageInput(message_id="", role="user", content=task.text), path="task")
-        context_id, made, number = new_id(), None, 0
+        context_id, result, number = new_id(), None, 0
 
         async def hold(transaction: Transaction) -> None:
             nonlocal number
@@ -196,16 +196,16 @@ class Forks:
             await transaction.turn_to(context_id)
 
         async def then(transaction: Transaction, stored_messages: Sequence[Sent]) -> None:
-            nonlocal made
+            nonlocal result
             fork = await self._rows.open(transaction, context_id, new_id(), window_input, created_by=principal.subject)
             fork = await self._forks.inherit(transaction, window, fork, inherited)
             check_room(fork, state_tokens=fork.state_tokens)
             key = None
             if principal.context_id is None:
                 key = await make_context_key(transaction, principal, context_id, scopes=(), lifetime=lifetime)
-            made = Forked(fork, number, key)
+            result = Forked(fork, number, key)
             if request:
-                await self._requests.answer(transaction, request, made, about_id=context_id)
+                await self._requests.answer(transaction, request, result, about_id=context_id)
             await transaction.turn_to(context.context_id)
             await self._forks.add(transaction, window, number, fork)
 
@@ -220,8 +220,8 @@ class Forks:
             await self._log.begin(
                 context_id, header, [first], principal=principal, parent=context, hold=hold, then=then, request=None
             )
-        assert made, "it was written"
-        return made
+        assert result, "it was written"
+        return result
 
     async def _number(self, transaction: Transaction, window: Window) -> int:
         """Return the number of the next fork of a window, and lock the context of the window.

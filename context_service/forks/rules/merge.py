@@ -221,7 +221,7 @@ class Merges:
         )
         message = await self._messaging.prepared(message_input, path="tool_call_id")
         tokens = TokenCounter(parent.tokens_family).count(text)
-        merged = fork
+        merged_fork = fork
 
         async def hold(transaction: Transaction) -> None:
             """Claim the request, lock both contexts and the fork, and refuse the merge if one of them changed.
@@ -251,12 +251,12 @@ class Merges:
             await transaction.turn_to(fork.context_id)
 
         async def then(transaction: Transaction, stored_messages: Sequence[Sent]) -> None:
-            nonlocal merged
-            merged = await self._forks.mark_merged(
+            nonlocal merged_fork
+            merged_fork = await self._forks.mark_merged(
                 transaction, fork, stored_messages[0], tokens=tokens, is_whole=is_whole
             )
             if request:
-                await self._requests.answer(transaction, request, merged, about_id=parent.context_id)
+                await self._requests.answer(transaction, request, merged_fork, about_id=parent.context_id)
             await transaction.turn_to(fork.fork_context_id)
             await self._log.close(transaction, fork.fork_context_id)
             await self._rows.lock(transaction, fork.fork_context_id, fork.fork_window_id)
@@ -267,7 +267,7 @@ class Merges:
             await self._log.append(
                 fork.context_id, [message], known=(), hold=hold, then=then, principal=principal, request=None
             )
-        return merged
+        return merged_fork
 
 
 def _speaks(message: Message) -> bool:

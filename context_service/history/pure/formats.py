@@ -159,13 +159,13 @@ class _Conversation:
         else:
             self._go_on(turn, message)
         self._calling = turn
-        added = Call(call, self._own_id(call.id))
-        turn.calls.append(added)
-        self._last[call.id] = added
+        new_call = Call(call, self._own_id(call.id))
+        turn.calls.append(new_call)
+        self._last[call.id] = new_call
         of_turn, waiting = self._open.get(call.id, (turn, deque()))
         if of_turn is not turn:
             waiting = deque()
-        waiting.append(added)
+        waiting.append(new_call)
         self._open[call.id] = turn, waiting
 
     def _begin(self, turn: Turn, message: ChatMessage) -> None:

@@ -72,7 +72,7 @@ def check_evident(mapping: CompiledMapping, budget: CompileBudget) -> None:
 
 def _check(
     rule: Rule,
-    seen: Callable[[Node], Iterator[Node]],
+    elements: Callable[[Node], Iterator[Node]],
     fault_of: Callable[[Node], CelError | None],
     budget: CompileBudget,
 ) -> None:
@@ -80,14 +80,14 @@ def _check(
 
     Args:
         rule: The compiled expression.
-        seen: Yields the parts of the tree to check.
+        elements: Yields the parts of the tree to check.
         fault_of: Returns the fault of a part, or None.
         budget: The budget with which the expression was compiled.
 
     Raises:
         InvalidArgument: a part has a fault.
     """
-    for node in seen(budget.trees[rule.expression.source]):
+    for node in elements(budget.trees[rule.expression.source]):
         budget.look()
         if fault := fault_of(node):
             raise expression_fault(rule.place, fault)
@@ -118,20 +118,20 @@ def _part_fault(part: Node) -> CelError | None:
     elif not types and complete:
         kind = "text"
     forms = [PART_FIELDS[kind]] if kind else PART_FIELDS.values()
-    known = [name for form in forms for name in (*form.required, *form.optional)] + [*PART_FIELDS_COMMON]
+    field_names = [name for form in forms for name in (*form.required, *form.optional)] + [*PART_FIELDS_COMMON]
     whose = f"a part of type {kind}" if kind else "a part"
     for key, _ in part.entries:
-        if isinstance(key, Literal) and key.value not in known:
-            hint = _hint(key.value, known, _FIELDS_MEANT)
-            return CelError(f"{whose} has no field {_shown(key.value)}, only {', '.join(known)}{hint}", *key.at)
+        if isinstance(key, Literal) and key.value not in field_names:
+            hint = _hint(key.value, field_names, _FIELDS_MEANT)
+            return CelError(f"{whose} has no field {_shown(key.value)}, only {', '.join(field_names)}{hint}", *key.at)
     missing = [name for name in PART_FIELDS[kind].required if name not in values] if kind and complete else []
     return CelError(f"{whose} needs {' and '.join(missing)}", *part.at) if missing else None
 
 
 def _hint(text: object, names: Collection[str], elsewhere: Mapping[str, str]) -> str:
     """Return a hint with the name that was probably meant; empty if none is similar."""
-    known = elsewhere.get(str(text).lower())
-    return f"; is it {known}?" if known in names else meant(text, names)
+    right_place = elsewhere.get(str(text).lower())
+    return f"; is it {right_place}?" if right_place in names else meant(text, names)
 
 
 def _shown(text: object) -> str:

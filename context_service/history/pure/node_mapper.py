@@ -134,8 +134,8 @@ class NodeMapper:
             try:
                 # The same as `_results`, but without a generator for each node, which is slower.
                 for _, elements, result_of in self._readers if self._filter is None or self._keeps(variables) else ():
-                    for seen in (variables,) if elements is None else elements(variables):
-                        result = result_of(seen, node)
+                    for scope in (variables,) if elements is None else elements(variables):
+                        result = result_of(scope, node)
                         if isinstance(result, ChatMessage):
                             messages.append(result)
                         elif result.reason is _ROLE_UNKNOWN:
@@ -245,9 +245,9 @@ class NodeMapper:
             return
         for rule, elements, result_of in self._readers:
             empty = True
-            for seen in (variables,) if elements is None else elements(variables):
+            for scope in (variables,) if elements is None else elements(variables):
                 empty = False
-                yield rule.place, result_of(seen, node)
+                yield rule.place, result_of(scope, node)
             if empty:
                 yield rule.place, Skip(SkipReason.EMPTY, _place(rule.for_each))
 

@@ -278,8 +278,8 @@ def _decoded(principal: Principal, question: AssemblyQuestion) -> _Start | None:
     key = decode_token(_query(principal, question), question.page_token, parts=4)
     if key is None:
         return None
-    created_at_us, seq, index, left = key
-    counts = type(index) is int and index >= 0 and type(left) is int and left >= -1
+    created_at_us, seq, index, message_count = key
+    counts = type(index) is int and index >= 0 and type(message_count) is int and message_count >= -1
     if not counts or not is_place(created_at_us, seq):
         raise InvalidPageToken("page_token is malformed", field="page_token")
-    return _Start(created_at_us, seq, index, left)
+    return _Start(created_at_us, seq, index, message_count)

@@ -61,15 +61,15 @@ class Newest:
         """
         if not self._tokens_max:
             return [message for message, _ in reversed(self._taken)], 0
-        kept = list(_whole(self._taken[::-1]))
-        return [message for message, _ in kept], sum(tokens for _, tokens in kept)
+        newest = list(_whole(self._taken[::-1]))
+        return [message for message, _ in newest], sum(tokens for _, tokens in newest)
 
 
-def _whole(taken: Sequence[tuple[ChatMessage, int]]) -> Iterator[tuple[ChatMessage, int]]:
+def _whole(messages: Sequence[tuple[ChatMessage, int]]) -> Iterator[tuple[ChatMessage, int]]:
     """Yield messages without the results of calls that came before the first message."""
-    called = {part.tool_call.id for message, _ in taken for part in message.parts if part.tool_call}
+    called = {part.tool_call.id for message, _ in messages for part in message.parts if part.tool_call}
     has_called = False
-    for message, tokens in taken:
+    for message, tokens in messages:
         results = [part.tool_result for part in message.parts if part.tool_result]
         has_called = has_called or any(part.tool_call for part in message.parts)
         # A tool message without a call id answers a call before it.
@@ -79,7 +79,7 @@ def _whole(taken: Sequence[tuple[ChatMessage, int]]) -> Iterator[tuple[ChatMessa
 
 
 async def read_back(
-    graph: EntityGraph, reading: HistoryRead, expected: int, read: Callable[[GraphNode], Awaitable[bool]]
+    graph: EntityGraph, reading: HistoryRead, expected: int, read_node: Callable[[GraphNode], Awaitable[bool]]
 ) -> None:
     """Read nodes from the end of the mapping's order until there are enough messages, or no more nodes.
 
@@ -87,8 +87,8 @@ async def read_back(
         graph: The Entity Service, read as the caller.
         reading: The mapping, and the walk that it uses.
         expected: An estimate of how many nodes must be read, if each gives one message; at least 1.
-        read: Reads a node, and returns whether there are enough messages now. After it has returned True, it is not
-            called again.
+        read_node: Reads a node, and returns whether there are enough messages now. It is not called again after it
+            has returned True.
     """
     page_token, limit, is_enough = "", max(expected, _LIMIT_MIN), False
     if reading.walk.depth_max > 1 and limit < _FEW:
@@ -105,7 +105,7 @@ async def read_back(
                 page_token = page.next_page_token
                 for node in page.nodes:
                     if not is_enough:  # the rest is passed over: a stream cut short would count as cancelled
-                        is_enough = await read(node)
+                        is_enough = await read_node(node)
         if not page_token:
             return
         limit *= 2  # the mapping skips most nodes: fewer, larger pages

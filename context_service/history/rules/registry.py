@@ -132,7 +132,7 @@ class MappingRegistry:
             apps = [scope for scope in _scopes(principal, app_id) if scope == app_id]
         query = ("ListMappings", principal.tenant_id, apps)
         size = page_size(requested_size)
-        stored_after, fixed = ("", ""), self._from_files(apps, with_built_in=not app_id)
+        stored_after, from_files = ("", ""), self._from_files(apps, with_built_in=not app_id)
         mappings: list[Listed] = []
         more = False
         key = decode_token(query, page_token, parts=3)
@@ -145,11 +145,11 @@ class MappingRegistry:
             )
             mappings = [(await self._compile(principal, row)).listed for row in rows]
         else:
-            fixed = [stored for stored in fixed if (stored.app_id, stored.name) > (key[1], key[2])]
+            from_files = [mapping for mapping in from_files if (mapping.app_id, mapping.name) > (key[1], key[2])]
         if not more:
             room = size - len(mappings)
-            mappings += fixed[:room]
-            more = len(fixed) > room
+            mappings += from_files[:room]
+            more = len(from_files) > room
         if not more:
             return mappings, ""
         last = mappings[-1]
@@ -176,14 +176,14 @@ class MappingRegistry:
                 built_in="true",
             )
         mapping = await self._check_new(principal, scope, name, rules, rules_version)
-        stored, is_changed = await self._store.register(
+        stored_mapping, is_changed = await self._store.register(
             principal, scope, name, rules, rules_version=rules_version, replace=replace
         )
         if is_changed:
             self._forget()
-        if stored.rules == rules:
-            return self._keep(principal, stored, mapping).listed, is_changed
-        return (await self._compile(principal, stored)).listed, is_changed
+        if stored_mapping.rules == rules:
+            return self._keep(principal, stored_mapping, mapping).listed, is_changed
+        return (await self._compile(principal, stored_mapping)).listed, is_changed
 
     async def compile_rules(self, principal: Principal, rules: Rules) -> Mapping:
         """Compile rules that are not registered.
@@ -245,12 +245,12 @@ class MappingRegistry:
         scopes = _scopes(principal, app_id)
         key = (principal.tenant_id, tuple(scopes), name)
         if key not in self._found:
-            known = self._found
+            cache = self._found
             entry = await self._read(principal, scopes, name)
-            if known is self._found:  # else a mapping changed during the read, and the result may be old
-                known[key] = entry
-                if len(known) > _KEPT_MAX:
-                    known.popitem(last=False)
+            if cache is self._found:  # else a mapping changed during the read, and the result may be old
+                cache[key] = entry
+                if len(cache) > _KEPT_MAX:
+                    cache.popitem(last=False)
         else:
             self._found.move_to_end(key)
             entry = self._found[key]
@@ -279,7 +279,7 @@ class MappingRegistry:
         ]
         if with_built_in:
             entry += [_built_in(name).listed for name in built_in_names()]
-        return sorted(entry, key=lambda listed: (listed.app_id, listed.name))
+        return sorted(entry, key=lambda description: (description.app_id, description.name))
 
     async def _compile(self, principal: Principal, mapping: StoredMapping) -> _FoundMapping:
         """Return a stored mapping compiled, from the cache if another call has compiled it already."""
@@ -301,29 +301,29 @@ class MappingRegistry:
             else None
         )
 
-    async def _compile_stored(self, principal: Principal, stored: StoredMapping) -> _FoundMapping:
+    async def _compile_stored(self, principal: Principal, stored_mapping: StoredMapping) -> _FoundMapping:
         """Compile a stored mapping and cache it. If it does not compile, the error is cached in its place."""
         mapping, problem = None, ""
         try:
-            mapping = await self._pool.run(partial(compile_mapping, stored.rules, self._limits))
+            mapping = await self._pool.run(partial(compile_mapping, stored_mapping.rules, self._limits))
         except ContextKeepError as error:  # it did compile when it was registered: an upgrade changed the rules
             problem = error.message
-        return self._keep(principal, stored, mapping, problem)
+        return self._keep(principal, stored_mapping, mapping, problem)
 
     def _keep(
-        self, principal: Principal, stored: StoredMapping, mapping: Mapping | None, problem: str = ""
+        self, principal: Principal, stored_mapping: StoredMapping, mapping: Mapping | None, problem: str = ""
     ) -> _FoundMapping:
         """Cache a compiled mapping as the newest; the oldest ones make room for it."""
-        listed = copied(Listed, stored, error=problem)
-        entry = _FoundMapping(listed=listed, mapping=mapping)
-        key = (principal.tenant_id, stored.app_id, stored.name)
+        description = copied(Listed, stored_mapping, error=problem)
+        entry = _FoundMapping(listed=description, mapping=mapping)
+        key = (principal.tenant_id, stored_mapping.app_id, stored_mapping.name)
         if before := self._compiled.pop(key, None):
             self._compiled_bytes -= rules_bytes(before.listed.rules)
         self._compiled[key] = entry
         self._compiled_bytes += rules_bytes(entry.listed.rules)
         while self._compiled_bytes > _KEPT_BYTES_MAX:
-            _, dropped = self._compiled.popitem(last=False)
-            self._compiled_bytes -= rules_bytes(dropped.listed.rules)
+            _, oldest = self._compiled.popitem(last=False)
+            self._compiled_bytes -= rules_bytes(oldest.listed.rules)
         return entry
 
     async def _compile_new(self, principal: Principal, rules: Rules) -> tuple[Mapping, InvalidArgument | None]:
@@ -350,14 +350,14 @@ class MappingRegistry:
         """
         mapping, fault = await self._compile_new(principal, rules)
         if fault is not None:
-            stored = (await self._store.find(principal, name, [scope])).get(scope)
-            older = stored is not None and 0 < rules_version < stored.rules_version
-            if stored is None or (stored.rules != rules and not older):
+            stored_mapping = (await self._store.find(principal, name, [scope])).get(scope)
+            older = stored_mapping is not None and 0 < rules_version < stored_mapping.rules_version
+            if stored_mapping is None or (stored_mapping.rules != rules and not older):
                 raise fault
         return mapping
 
     async def _not_found(self, principal: Principal, name: str) -> MappingNotFound:
-        apps = {*await self._store.apps(principal, name), *(app for app, known in self._files if known == name)}
+        apps = {*await self._store.apps(principal, name), *(app for app, file_name in self._files if file_name == name)}
         visible = [app for app in sorted(apps) if not principal.app_ids or app in principal.app_ids or not app]
         where = f"; it exists in {', '.join(app or 'the shared scope' for app in visible)}" if visible else ""
         return MappingNotFound(f"there is no mapping {name!r} here{where}", mapping_name=name, apps=",".join(visible))

@@ -26,18 +26,18 @@ def rules(message: pb.MappingRules) -> Rules:
     )
 
 
-def mapping(listed: Listed) -> pb.Mapping:
+def mapping(description: Listed) -> pb.Mapping:
     """Return the protobuf message of a mapping."""
-    rules = listed.rules
+    rules = description.rules
     return copied(
         pb.Mapping,
-        listed,
-        mapping_name=listed.name,
+        description,
+        mapping_name=description.name,
         rules=copied(
             pb.MappingRules,
             rules,
             messages=[copied(pb.MessageRule, rule) for rule in rules.messages],
         ),
-        built_in=not listed.version,
-        imported=imported_of(listed.imported_json),
+        built_in=not description.version,
+        imported=imported_of(description.imported_json),
     )

@@ -21,23 +21,23 @@ _REASONS = {
 
 def fill(target: pb.AssembledNode, row: AssembledNode) -> None:
     """Fill the protobuf message of a node in place."""
-    node, reached = row.node, row.node.reached
-    assert reached is not None, "the walk returns how it reached its nodes"
+    node, links = row.node, row.node.reached
+    assert links is not None, "the walk returns how it reached its nodes"
     target.node_id = node.node_id
     target.external_id = node.entity["external_id"]
     target.name = node.entity["name"]
     target.type = node.entity["type"]
     target.general_type = node.entity["general_type"]
-    target.depth = reached.depth
-    target.edge_id = reached.edge_id
-    target.edge_type = reached.edge_type
-    target.from_node_id = reached.from_node_id
+    target.depth = links.depth
+    target.edge_id = links.edge_id
+    target.edge_type = links.edge_type
+    target.from_node_id = links.from_node_id
     _fill_time(target.created_at, node.created_at_us)
-    _fill_time(target.modified_at, reached.modified_at_us)
+    _fill_time(target.modified_at, links.modified_at_us)
     target.values_json = row.values_json
     for rule_message in row.outcome.given:
-        added = target.messages.add(rule=rule_message.rule)
-        messages.fill(added.message, rule_message.message)
+        message = target.messages.add(rule=rule_message.rule)
+        messages.fill(message.message, rule_message.message)
     target.skipped.extend(map(skipped, row.outcome.skips))
 
 

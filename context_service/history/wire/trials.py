@@ -27,18 +27,18 @@ def trial(request: pb.TestMappingRequest, node_id: UUID | None) -> Trial:
     )
 
 
-def node_trial(tried: TriedNode) -> pb.NodeTrial:
+def node_trial(trial: TriedNode) -> pb.NodeTrial:
     """Return the protobuf message of a node with the results of the rules."""
     message = pb.NodeTrial(
-        node_id=tried.node_id,
-        included=bool(tried.outcome.given),
-        decided_by=tried.decided_by,
-        skipped=map(nodes.skipped, tried.outcome.skips),
-        evaluations=map(_evaluation, tried.evaluations),
-        evaluations_left_out=tried.left_out,
-        duration_us=tried.duration_us,
+        node_id=trial.node_id,
+        included=bool(trial.outcome.given),
+        decided_by=trial.decided_by,
+        skipped=map(nodes.skipped, trial.outcome.skips),
+        evaluations=map(_evaluation, trial.evaluations),
+        evaluations_left_out=trial.left_out,
+        duration_us=trial.duration_us,
     )
-    for rule_message in tried.outcome.given:
+    for rule_message in trial.outcome.given:
         messages.fill(message.messages.add(rule=rule_message.rule).message, rule_message.message)
     return message
 

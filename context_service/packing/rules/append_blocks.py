@@ -54,9 +54,11 @@ class Appending:
             RowsChanged: another call has written to the window.
         """
         statements = [entry for step in read_messages.steps for entry in step.entries]
-        stored = await self._views.entries_at(window, statements, principal=principal) if statements else []
+        stored_entries = await self._views.entries_at(window, statements, principal=principal) if statements else []
         size = sum(MESSAGE_BYTES + sum(len(entry.text) for entry in step.entries) for step in read_messages.steps)
-        blocks, update = await beside_the_loop(RENDERING * size, new_blocks, window, read_messages.steps, stored)
+        blocks, update = await beside_the_loop(
+            RENDERING * size, new_blocks, window, read_messages.steps, stored_entries
+        )
 
         async def add(to: Tenant | Transaction) -> bool:
             return await self._views.add(
@@ -110,7 +112,7 @@ class Appending:
         untold = await self._views.untold(window, principal=principal)
         text = note_of_said([stored_entry.entry for stored_entry in untold])
         note = await beside_the_loop(RENDERING * len(text), text_block, NOTE, window.step_count, text, window)
-        ended = {stored_entry.number: 0 for stored_entry in untold if is_told_once(stored_entry.entry)}
+        ended_by = {stored_entry.number: 0 for stored_entry in untold if is_told_once(stored_entry.entry)}
 
         async def work(transaction: Transaction) -> None:
             if await self._views.add(
@@ -118,7 +120,7 @@ class Appending:
                 window,
                 [note] if text else [],
                 entries=[],
-                ended=ended,
+                ended=ended_by,
                 reached_seq=window.reached_seq,
                 source=BY_CALLER,
             ):

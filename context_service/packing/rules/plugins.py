@@ -279,19 +279,19 @@ def _plain(text: str) -> str:
     return text.replace("\0", "").encode(errors="replace").decode().strip()
 
 
-def _entry(found: Any, role: str, text: str, ref: str, seq: int) -> Entry | None:
+def _entry(statement: Any, role: str, text: str, ref: str, seq: int) -> Entry | None:
     """Return a statement of an extractor as an entry of the state, or None if it is not valid.
 
     It is not valid if its speaker may not state it, if it is too long, or if it is not a quotation from the text.
     """
-    section, said, key, value = found
-    if not all(isinstance(one, str) for one in (section, said, key, value)) or section not in _SECTIONS:
+    section, entry_text, key, value = statement
+    if not all(isinstance(one, str) for one in (section, entry_text, key, value)) or section not in _SECTIONS:
         return None
     if section in _OF_USERS and role not in ("user", "system"):
         return None
-    if not said.strip() or len(said) > SENTENCE_CHARS_MAX or said not in text or value not in text:
+    if not entry_text.strip() or len(entry_text) > SENTENCE_CHARS_MAX or entry_text not in text or value not in text:
         return None
     key = key_of(key) if section == "value" else ""
     if section == "value" and not (key and value):
         return None
-    return Entry(section=section, key=key, text=said, value=value, ref=ref, seq=seq)
+    return Entry(section=section, key=key, text=entry_text, value=value, ref=ref, seq=seq)

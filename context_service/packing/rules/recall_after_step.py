@@ -68,13 +68,13 @@ class StepRecalling:
         out_of_view = Filter(seq_to=min(part.seq_from for part in in_view) - 1, left_out=window.left_out.ranges)
         query = RecallQuery(text=text, tokens_max=tokens_max, which=out_of_view)
         recalled = await self._recalling.recall(window.context_id, query, principal=principal)
-        items, shown = list(recalled.items), recalled.prompt_text if recalled.items else ""
+        items, prompt_text = list(recalled.items), recalled.prompt_text if recalled.items else ""
         if window.config.prefetch and is_of_user and not request:
-            items, shown = await self._with_prefetched(window, out_of_view, items, shown, principal)
+            items, prompt_text = await self._with_prefetched(window, out_of_view, items, prompt_text, principal)
         # A recalled statement may no longer hold. Only a note can say so: the newer statement may not be in the pack.
         if superseded := await self._views.superseded(window, {item.seq for item in items}, principal=principal):
-            shown = f"{shown}\n\n{note_of(superseded)}"
-        block = text_block(RECALLED, in_view[0].step_to, shown, window)
+            prompt_text = f"{prompt_text}\n\n{note_of(superseded)}"
+        block = text_block(RECALLED, in_view[0].step_to, prompt_text, window)
         return replace(block, refs=[item.ref for item in items]) if block.tokens <= room else None
 
     async def _messages(self, window: Window, step: ViewPart, principal: Principal) -> list[Message]:

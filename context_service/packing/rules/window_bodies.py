@@ -36,15 +36,15 @@ class WindowBodies:
             RowsChanged: another call changed the window meanwhile.
         """
         key = principal.tenant_id, window.window_id
-        kept = self._cache.get(key, window)
-        if kept and kept.block_count == window.block_count:
-            return kept
-        view = await self._views.view(window, principal=principal, number_from=kept.block_count if kept else 0)
+        cached = self._cache.get(key, window)
+        if cached and cached.block_count == window.block_count:
+            return cached
+        view = await self._views.view(window, principal=principal, number_from=cached.block_count if cached else 0)
         if view is None or (view.epoch, view.block_count) != (window.epoch, window.block_count):
             raise RowsChanged
         size = sum(len(part.pieces_json) for part in view.parts)
-        if kept:
-            body = await beside_the_loop(JOINING * size, kept.with_parts, view.parts, block_count=view.block_count)
+        if cached:
+            body = await beside_the_loop(JOINING * size, cached.with_parts, view.parts, block_count=view.block_count)
         else:
             body = await beside_the_loop(JOINING * size, WindowBody.of, window, front_of(window), view.parts)
         self._cache.put(key, body)

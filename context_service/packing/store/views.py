@@ -232,13 +232,13 @@ class ViewRows:
         """Return the entries of some messages that no longer hold, each with its replacement or None."""
         tenant = self._log.of(principal, window.context_id)
         rows = await tenant.query(_ENDED_OF, (tenant.tenant_id, window.window_id, list(seqs)))
-        ended = [_stored_entry(row) for row in rows]
-        if not ended:
+        ended_entries = [_stored_entry(row) for row in rows]
+        if not ended_entries:
             return []
-        keys = TextArray({entry.entry.key for entry in ended})
+        keys = TextArray({entry.entry.key for entry in ended_entries})
         current = map(_stored_entry, await tenant.query(_NOW, (tenant.tenant_id, window.window_id, keys)))
         now = {(row.entry.section, row.entry.key): row.entry for row in current}
-        return [(entry.entry, now.get((entry.entry.section, entry.entry.key))) for entry in reversed(ended)]
+        return [(entry.entry, now.get((entry.entry.section, entry.entry.key))) for entry in reversed(ended_entries)]
 
     async def entries_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[StoredEntry]:
         """Return the current entries of sections, oldest first."""
@@ -442,13 +442,13 @@ class ViewRows:
         transaction: Transaction,
         window: Window,
         *,
-        masked: Sequence[int],
-        removed: Sequence[int],
+        masked_numbers: Sequence[int],
+        removed_numbers: Sequence[int],
         cut_step: CutStep | None,
-        merged: int,
+        merged_to: int,
         merged_tokens: int,
-        gone: Sequence[Summary],
-        made: Sequence[tuple[Summary, Sequence[Rendered]]],
+        removed_summaries: Sequence[Summary],
+        new_summaries: Sequence[tuple[Summary, Sequence[Rendered]]],
         state: tuple[str, Sequence[Rendered], int],
         receipt: Receipt,
     ) -> None:
@@ -457,34 +457,34 @@ class ViewRows:
         Args:
             transaction: The transaction that holds the window's lock.
             window: The window before the fold, but with its new token factor.
-            masked: The numbers of the blocks that are masked from now on.
-            removed: The numbers of the blocks that are no longer shown.
+            masked_numbers: The numbers of the blocks that are masked from now on.
+            removed_numbers: The numbers of the blocks that are no longer shown.
             cut_step: The newest step, if the fold cuts it.
-            merged: The number of steps that summaries stand for after the fold.
+            merged_to: The number of steps that summaries stand for after the fold.
             merged_tokens: The tokens that these steps had as blocks.
-            gone: The summaries that new ones replace.
-            made: The new summaries, each with its rendered form.
+            removed_summaries: The summaries that new ones replace.
+            new_summaries: The new summaries, each with its rendered form.
             state: The state's text, its rendered form, and its tokens.
             receipt: The receipt, which explains the fold.
         """
         tenant_id, window_id = transaction.tenant_id, window.window_id
         parameters = {"tenant_id": tenant_id, "window_id": window_id}
         await self.renew(transaction, window)
-        if masked:
-            await transaction.query(_MASK, (window.epoch + 1, tenant_id, window_id, list(masked)))
-        if removed:
-            rows = await transaction.query(_REMOVE, (window.epoch + 1, tenant_id, window_id, list(removed)))
-            (kept,) = await transaction.query(_TALLIES, (tenant_id, window_id))
-            tallies = await beside_the_loop(_size_of(rows), _tallies, kept.tallies, rows)
+        if masked_numbers:
+            await transaction.query(_MASK, (window.epoch + 1, tenant_id, window_id, list(masked_numbers)))
+        if removed_numbers:
+            rows = await transaction.query(_REMOVE, (window.epoch + 1, tenant_id, window_id, list(removed_numbers)))
+            (stored_tallies_row,) = await transaction.query(_TALLIES, (tenant_id, window_id))
+            tallies = await beside_the_loop(_size_of(rows), _tallies, stored_tallies_row.tallies, rows)
             await transaction.query(_KEEP_TALLIES, (stored_tallies(tallies), tenant_id, window_id))
         if cut_step:
             named_cut = {"number": cut_step.number, "pieces": pieces_json(cut_step.pieces), "tokens": cut_step.tokens}
             await transaction.query(_CUT, parameters | named_cut | {"epoch": window.epoch + 1, "renderer": RENDERER})
-        if gone:
-            places = [old.step_from for old in gone], [old.level for old in gone]
+        if removed_summaries:
+            places = [old.step_from for old in removed_summaries], [old.level for old in removed_summaries]
             await transaction.query(_OUT_OF_VIEW, (window.epoch + 1, tenant_id, window_id, *places))
-        if made:
-            summaries = [one for one, _ in made]
+        if new_summaries:
+            summaries = [one for one, _ in new_summaries]
             columns = {
                 "levels": [summary.level for summary in summaries],
                 "steps_from": [summary.step_from for summary in summaries],
@@ -493,7 +493,7 @@ class ViewRows:
                 "seqs_to": [summary.seq_to for summary in summaries],
                 "tokens": [summary.tokens for summary in summaries],
                 "texts": TextArray([summary.text for summary in summaries]),
-                "pieces": TextArray([pieces_json(pieces) for _, pieces in made]),
+                "pieces": TextArray([pieces_json(pieces) for _, pieces in new_summaries]),
                 "kept": TextArray([_json(list(map(_scored_row, summary.kept))) for summary in summaries]),
                 "methods": TextArray([summary.method for summary in summaries]),
                 "verdicts": TextArray([summary.verdict for summary in summaries]),
@@ -504,7 +504,7 @@ class ViewRows:
             _FOLDED,
             {
                 **parameters,
-                "merged": merged,
+                "merged": merged_to,
                 "merged_tokens": merged_tokens,
                 "state_text": text,
                 "state_pieces": pieces_json(pieces),
@@ -576,16 +576,16 @@ class ViewRows:
         key = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
         parameters = {**key, "context_id": window.context_id, "known": window.retracted_count}
         (since,) = await transaction.query(_RETRACTED_SINCE, parameters)
-        (folded,) = await transaction.query(_FOLDED_TO, key)
+        (folded_to,) = await transaction.query(_FOLDED_TO, key)
         count: int = since.retracted
-        if folded.is_unknown or since.count == 0 or since.count != count - window.retracted_count:
+        if folded_to.is_unknown or since.count == 0 or since.count != count - window.retracted_count:
             return count, None
         rows = await transaction.query(_STEPS, (transaction.tenant_id, window.window_id), named=False)
         place = rewound(
             [StepPlace(*row) for row in rows],
             since.seq,
             folded_step=window.folded_step,
-            seq_folded=folded.seq,
+            seq_folded=folded_to.seq,
             end=Rewound(window.block_count, window.step_count + 1, window.reached_seq + 1),
         )
         return count, place
@@ -674,7 +674,7 @@ def _size_of(rows: Sequence[Row]) -> int:
     return sum(_ROW_BYTES + _COUNTING * len(row.names) for row in rows)
 
 
-def _tallies(kept: str, rows: Sequence[Row]) -> Tallies:
+def _tallies(names: str, rows: Sequence[Row]) -> Tallies:
     """Return the tallies with those of the removed steps added."""
     steps = [
         StepTally(
@@ -686,7 +686,7 @@ def _tallies(kept: str, rows: Sequence[Row]) -> Tallies:
         for row in rows
         if row.kind == STEP
     ]
-    return add_tallies(loaded_tallies(kept), steps)
+    return add_tallies(loaded_tallies(names), steps)
 
 
 def _json(value: Any) -> str:

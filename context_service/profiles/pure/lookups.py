@@ -212,8 +212,8 @@ def _factors(counts: Mapping[str, Count]) -> Mapping[str, float]:
     if not together:
         return {}
     mean = together / sum(count.seen for count in enough.values())
-    moved = {
+    factors = {
         kind: round(1 + BOUND * min(max(one.looked_up / one.seen / mean - 1, -1.0), 1.0), 3)
         for kind, one in enough.items()
     }
-    return {kind: factor for kind, factor in sorted(moved.items()) if factor != 1}
+    return {kind: factor for kind, factor in sorted(factors.items()) if factor != 1}

@@ -114,8 +114,8 @@ class Pattern:
 
     def without(self, data: bytes) -> bytes:
         """Return a UTF-8 text with each match replaced by `…`."""
-        left: bytes = self._compiled.sub(_LEFT_OUT, data)
-        return left
+        rest: bytes = self._compiled.sub(_LEFT_OUT, data)
+        return rest
 
     def groups(self, data: bytes, *, count_max: int) -> list[dict[str, str]]:
         """Return for each match the named groups that are set, as text.
@@ -272,7 +272,7 @@ def _shipped() -> tuple[str, ...]:
 @cache
 def _installed() -> dict[str, str]:
     """Return the texts of installed profiles by name. Entries that are not profiles are skipped with a warning."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name in installed_names("compression_profile"):
         own = installed(f"compression_profile.{name}")
         try:
@@ -283,8 +283,8 @@ def _installed() -> dict[str, str]:
         except Exception as error:
             _log.warning("profile skipped: it is not valid", extra={"profile": name, "why": str(error)})
         else:
-            found[name] = text
-    return found
+            texts[name] = text
+    return texts
 
 
 def text_of(name: str) -> str:
@@ -409,19 +409,19 @@ class _Reading:
             BadProfile: a rule is malformed; the text names its place.
         """
         rules = []
-        for tools, said in self._mapping("tool_clearing").items():
+        for tools, setting in self._mapping("tool_clearing").items():
             place = f"tool_clearing.{tools}"
-            self._check(place, said, set(), {field.name for field in fields(Clearing)})
+            self._check(place, setting, set(), {field.name for field in fields(Clearing)})
             for name in ("never_clear", "clear_inputs"):
-                if not isinstance(said.get(name, False), bool):
+                if not isinstance(setting.get(name, False), bool):
                     raise BadProfile(f"{self._name}.{place}.{name} must be true or false")
-            keep_last = said.get("keep_last", 0)
+            keep_last = setting.get("keep_last", 0)
             if isinstance(keep_last, bool) or not isinstance(keep_last, int) or not 0 <= keep_last <= KEEP_LAST_MAX:
                 raise BadProfile(
                     f"{self._name}.{place}.keep_last must be between 0 and {KEEP_LAST_MAX} "
                     f"(got {reprlib.repr(keep_last)})"
                 )
-            rules.append((self._pattern(place, tools), Clearing(**said)))
+            rules.append((self._pattern(place, tools), Clearing(**setting)))
         return tuple(rules)
 
     def _lines(self, key: str, *, weight_default: float | None = None) -> tuple[LineRule, ...]:
@@ -433,17 +433,17 @@ class _Reading:
             BadProfile: an entry is malformed; the text names its place.
         """
         rules = []
-        for number, said in enumerate(self._list(key)):
+        for number, definition in enumerate(self._list(key)):
             place = f"{key}[{number}]"
-            self._check(place, said, {"kind", "of", "line"}, set() if weight_default is None else {"weight"})
-            weight = said.get("weight", weight_default or 0)
+            self._check(place, definition, {"kind", "of", "line"}, set() if weight_default is None else {"weight"})
+            weight = definition.get("weight", weight_default or 0)
             if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
                 raise BadProfile(f"{self._name}.{place}.weight must be between 0 and 1 (got {reprlib.repr(weight)})")
-            line = self._text(f"{place}.line", said["line"])
+            line = self._text(f"{place}.line", definition["line"])
             rules.append(
                 LineRule(
-                    kind=self._text(f"{place}.kind", said["kind"]),
-                    roles=self._roles(place, said["of"]),
+                    kind=self._text(f"{place}.kind", definition["kind"]),
+                    roles=self._roles(place, definition["of"]),
                     line=self._pattern(f"{place}.line", line),
                     lines=self._pattern(f"{place}.line", rf"(?m)^[^\n]*?(?:{line})[^\n]*$"),
                     weight=float(weight),

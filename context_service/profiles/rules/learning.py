@@ -59,19 +59,19 @@ class Learning:
         self._requests = requests
         self._telemetry = telemetry
 
-    async def profile_of(self, kept: str, context_id: UUID, *, principal: Principal) -> str:
+    async def profile_of(self, stored_name: str, context_id: UUID, *, principal: Principal) -> str:
         """Return the version of a profile that was learned for a context's app, or the profile if there is none."""
         app_id = await self._rows.app_of(context_id, principal=principal)
-        version = await self._rows.version(self._own(principal), kept, app_id)
-        return f"{kept.partition('@')[0]}@{version}" if version else kept
+        version = await self._rows.version(self._own(principal), stored_name, app_id)
+        return f"{stored_name.partition('@')[0]}@{version}" if version else stored_name
 
     async def count_fold(self, window: Window, before: View, fold: Fold, *, principal: Principal) -> None:
         """Count the lines and results that a fold removed from view, if the window learns."""
         if not window.config.learning or principal.context_id:
             return
         profile = await self._profiles.of(window.profile, principal=principal)
-        masked = sorted(fold.masked)
-        tools = await self._rows.tools(window.context_id, window.window_id, masked, principal=principal)
+        masked_numbers = sorted(fold.masked)
+        tools = await self._rows.tools(window.context_id, window.window_id, masked_numbers, principal=principal)
         size = sum(len(name) for names in tools for name in names)
         counts = await self._profiles.beside(
             profile, principal, _SEARCHING * size, lookups.count_removed, before, fold, tools, profile

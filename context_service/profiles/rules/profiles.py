@@ -98,13 +98,13 @@ class OwnProfiles:
             raise InvalidArgument(str(error), field="text") from None
 
         async def work(transaction: Transaction) -> StoredProfile:
-            put = await self._rows.put(transaction, name, text, created_by=principal.subject)
+            put_version = await self._rows.put(transaction, name, text, created_by=principal.subject)
             for limit, most, value in (
-                ("profiles", PROFILES_MAX, put.profiles),
-                ("profile_versions", VERSIONS_MAX, put.versions),
+                ("profiles", PROFILES_MAX, put_version.profiles),
+                ("profile_versions", VERSIONS_MAX, put_version.versions),
             ):
                 check_stored(limit, value, most)
-            return await self._rows.get(transaction, name, put.version)
+            return await self._rows.get(transaction, name, put_version.version)
 
         return await tenant.transaction(self._requests.once(request, work))
 
@@ -139,7 +139,7 @@ class OwnProfiles:
                 _shipped(profile_name, with_text=with_text) for profile_name in profile_names() if profile_name > after
             ]
             profiles.sort(key=lambda one: one.name)
-        return pages.cut(query, profiles, count, key=lambda stored: (stored.version if name else stored.name,))
+        return pages.cut(query, profiles, count, key=lambda profile: (profile.version if name else profile.name,))
 
     async def stored_name(self, text: str, *, principal: Principal, field: str = "compression_profile") -> str:
         """Return the name that a window stores for a profile: of a built-in profile its name, else `name@version`.
@@ -163,29 +163,31 @@ class OwnProfiles:
             f"{field} must be one of {', '.join(profile_names())}, or a profile that was put", field=field
         )
 
-    async def of(self, kept: str, *, principal: Principal) -> Profile:
+    async def of(self, stored_name: str, *, principal: Principal) -> Profile:
         """Return the profile of a window, by the name that `stored_name` returned."""
-        if kept in profile_names():
-            if kept not in self._shipped:  # its patterns are compiled once, in 50 ms
-                self._shipped[kept] = await in_stoppable_thread(self._threads, profile, kept)
-            return self._shipped[kept]
-        key = (principal.tenant_id, kept)
+        if stored_name in profile_names():
+            if stored_name not in self._shipped:  # its patterns are compiled once, in 50 ms
+                self._shipped[stored_name] = await in_stoppable_thread(self._threads, profile, stored_name)
+            return self._shipped[stored_name]
+        key = (principal.tenant_id, stored_name)
         if key in self._cached:
             self._cached.move_to_end(key)
             return self._cached[key]
-        name, _, version = kept.partition("@")
+        name, _, version = stored_name.partition("@")
         stored_profile = await self._rows.read(principal.tenant_id, name, int(version))
-        assert stored_profile is not None, kept  # versions are never deleted
+        assert stored_profile is not None, stored_name  # versions are never deleted
         try:
             if stored_profile.learned:
                 base = await self.of(stored_profile.base, principal=principal)
-                profile_in_use = replace(applied(base, stored_profile.learned), name=kept, base=stored_profile.base)
+                profile_in_use = replace(
+                    applied(base, stored_profile.learned), name=stored_name, base=stored_profile.base
+                )
             else:
                 profile_in_use = await self._apart(
-                    principal.tenant_id, parse_profile, kept, stored_profile.text, is_own=True
+                    principal.tenant_id, parse_profile, stored_name, stored_profile.text, is_own=True
                 )
         except BadProfile as error:  # an older release of the service accepted it
-            _log.warning("profile is no longer valid", extra={"profile": kept, "why": str(error)})
+            _log.warning("profile is no longer valid", extra={"profile": stored_name, "why": str(error)})
             profile_in_use = profile(DEFAULT)
         self._cached[key] = profile_in_use
         while len(self._cached) > _KEPT_MAX:

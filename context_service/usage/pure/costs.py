@@ -63,8 +63,8 @@ class Shape:
     @property
     def fold(self) -> Cost:
         """The cost of the first pack after a fold."""
-        kept = min(self.kept, self.folded)
-        return Cost(kept, self.folded - kept)
+        cached = min(self.kept, self.folded)
+        return Cost(cached, self.folded - cached)
 
 
 class Ahead(NamedTuple):
@@ -80,12 +80,12 @@ def ahead(steps: int, shape: Shape) -> Ahead:
     The sum is computed by a formula and not step by step, so that 100,000 steps take no longer than one.
     """
     first = min(max((shape.high - shape.tokens) // shape.step, 0), steps)
-    cost, left = _grown(shape.tokens, shape.step, first), steps - first
+    cost, more_steps = _grown(shape.tokens, shape.step, first), steps - first
     between = max((shape.high - shape.folded) // shape.step, 0)
-    folds = -(-left // (between + 1))
+    folds = -(-more_steps // (between + 1))
     if folds:
         cycle = shape.fold.plus(_grown(shape.folded, shape.step, between))
-        rest = left - (folds - 1) * (between + 1) - 1
+        rest = more_steps - (folds - 1) * (between + 1) - 1
         cost = cost.plus(cycle, folds - 1).plus(shape.fold).plus(_grown(shape.folded, shape.step, rest))
     return Ahead(cost, folds)
 
@@ -115,14 +115,14 @@ def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
         tokens: The tokens that the window shows now.
     """
     total, last = Cost(), Cost()
-    step, shown = 0, 0
+    step, tokens_now = 0, 0
     for change in breaks:
-        grown, last = _between(step, shown, change.step, change.before, last)
-        kept = min(change.kept, change.after, last.tokens)
-        total, last = total.plus(grown).plus(last, -1), Cost(kept, change.after - kept)
+        grown, last = _between(step, tokens_now, change.step, change.before, last)
+        cached = min(change.kept, change.after, last.tokens)
+        total, last = total.plus(grown).plus(last, -1), Cost(cached, change.after - cached)
         total = total.plus(last)  # the pack after the break replaces the last pack before it
-        step, shown = change.step - change.left_out, change.after
-    grown, _ = _between(step, shown, steps, tokens, last)
+        step, tokens_now = change.step - change.left_out, change.after
+    grown, _ = _between(step, tokens_now, steps, tokens, last)
     return total.plus(grown)
 
 

@@ -68,10 +68,10 @@ def parse_endings(text: str) -> Endings:
 
 def _join(ranges: Sequence[Ending]) -> list[Ending]:
     """Join adjacent ranges that have the same score."""
-    found: list[Ending] = []
+    ranges_joined: list[Ending] = []
     for span in ranges:
-        if found and found[-1].score == span.score and found[-1].step_to + 1 == span.step_from:
-            found[-1] = found[-1]._replace(step_to=span.step_to)
+        if ranges_joined and ranges_joined[-1].score == span.score and ranges_joined[-1].step_to + 1 == span.step_from:
+            ranges_joined[-1] = ranges_joined[-1]._replace(step_to=span.step_to)
         else:
-            found.append(span)
-    return found
+            ranges_joined.append(span)
+    return ranges_joined

@@ -40,7 +40,7 @@ def pays_after(tokens: int, removed_tokens: int, prices: Prices = DEFAULT) -> in
         prices: The prices of cached and other tokens.
     """
     gained = prices.cache_read * removed_tokens
-    lost = prices.cache_write * (tokens - removed_tokens) - prices.cache_read * tokens
-    if removed_tokens <= 0 or (gained <= 0 < lost):
+    loss = prices.cache_write * (tokens - removed_tokens) - prices.cache_read * tokens
+    if removed_tokens <= 0 or (gained <= 0 < loss):
         return -1
-    return max(math.ceil(lost / gained), 0) if gained else 0
+    return max(math.ceil(loss / gained), 0) if gained else 0

@@ -190,11 +190,11 @@ def _shape(window: Window, levels: Mapping[str, ZoneLevel], breaks: Sequence[Bre
     mean = (verbatim.tokens + appended) // verbatim.steps if verbatim.steps else 0
     front = window.head_tokens + window.pins_tokens
     folds = [change for change in breaks if change.after < change.before]
-    folded, kept = (folds[-1].after, folds[-1].kept) if folds else (limits.low, front)
+    tokens_after, cached_tokens = (folds[-1].after, folds[-1].kept) if folds else (limits.low, front)
     return Shape(
         tokens=_zones(window, levels).all,
         step=max(step_tokens or mean, 1),
         high=max(limits.high, 1),
-        folded=max(min(folded, limits.high), 1),
-        kept=kept,
+        folded=max(min(tokens_after, limits.high), 1),
+        kept=cached_tokens,
     )

@@ -108,20 +108,20 @@ DEFAULT = Config()
 NOTHING = "{}"  # a config without any field
 
 
-def config_of(said: Mapping[str, Any]) -> Config:
+def config_of(settings: Mapping[str, Any]) -> Config:
     """Return a config made of the given fields, by the names that callers use, and of defaults for the others.
 
     Raises:
         InvalidArgument: a number is out of range, or two contradict each other; the error names the field.
     """
-    shares = Shares(**_group("tier_ratios", Shares, said, most=1))
-    conversation = _number("conversation_share", said.get("conversation_share", CONVERSATION_SHARE), 0, 1)
+    shares = Shares(**_group("tier_ratios", Shares, settings, most=1))
+    conversation = _number("conversation_share", settings.get("conversation_share", CONVERSATION_SHARE), 0, 1)
     if sum(getattr(shares, field.name) for field in fields(shares)) + conversation > 1 + _ROUNDING:
         raise InvalidArgument(
             "the shares of config.tier_ratios and config.conversation_share must be at most 1 together",
-            field="config.tier_ratios" if "tier_ratios" in said else "config.conversation_share",
+            field="config.tier_ratios" if "tier_ratios" in settings else "config.conversation_share",
         )
-    weights = Weights(**_group("importance_weights", Weights, said, most=1))
+    weights = Weights(**_group("importance_weights", Weights, settings, most=1))
     if not any(getattr(weights, field.name) for field in fields(weights)):
         raise InvalidArgument(
             "at least one of config.importance_weights must be above 0", field="config.importance_weights"
@@ -130,27 +130,27 @@ def config_of(said: Mapping[str, Any]) -> Config:
         weights=weights,
         shares=shares,
         conversation_share=conversation,
-        high_mark=_number("high_mark", said.get("high_mark", HIGH_MARK), HIGH_MARK_MIN, 1),
-        low_mark=_number("low_mark", said.get("low_mark", LOW_MARK), 0, 1),
-        keep_last_steps=_number("keep_last_steps", said.get("keep_last_steps", KEEP_LAST_STEPS), 1, STEPS_MAX),
+        high_mark=_number("high_mark", settings.get("high_mark", HIGH_MARK), HIGH_MARK_MIN, 1),
+        low_mark=_number("low_mark", settings.get("low_mark", LOW_MARK), 0, 1),
+        keep_last_steps=_number("keep_last_steps", settings.get("keep_last_steps", KEEP_LAST_STEPS), 1, STEPS_MAX),
         segment_steps=_number(
-            "summarize_every_n_steps", said.get("summarize_every_n_steps", SEGMENT_STEPS), 1, STEPS_MAX
+            "summarize_every_n_steps", settings.get("summarize_every_n_steps", SEGMENT_STEPS), 1, STEPS_MAX
         ),
-        prices=Prices(**_group("prices", Prices, said, most=PRICE_MAX)),
-        total_tokens_max=_number("max_total_tokens", said.get("max_total_tokens", 0), 0, TOTAL_TOKENS_MAX),
-        token_budget=said.get("token_budget", BUDGET_SHARE),
-        output_reservation=said.get("output_reservation", OUTPUT_RESERVATION),
-        cache_ttl_s=_number("cache_ttl_s", said.get("cache_ttl_s", CACHE_TTL_S), 0, CACHE_TTL_S_MAX),
+        prices=Prices(**_group("prices", Prices, settings, most=PRICE_MAX)),
+        total_tokens_max=_number("max_total_tokens", settings.get("max_total_tokens", 0), 0, TOTAL_TOKENS_MAX),
+        token_budget=settings.get("token_budget", BUDGET_SHARE),
+        output_reservation=settings.get("output_reservation", OUTPUT_RESERVATION),
+        cache_ttl_s=_number("cache_ttl_s", settings.get("cache_ttl_s", CACHE_TTL_S), 0, CACHE_TTL_S_MAX),
         checkpoint_steps=_number(
-            "checkpoint_every_n_steps", said.get("checkpoint_every_n_steps", CHECKPOINT_STEPS), 0, STEPS_MAX
+            "checkpoint_every_n_steps", settings.get("checkpoint_every_n_steps", CHECKPOINT_STEPS), 0, STEPS_MAX
         ),
-        recovery_strategy=said.get("recovery_strategy", ROLLBACK),
-        summarization_model=said.get("summarization_model", BY_ANY_MODEL),
-        summarization_prompt=said.get("summarization_prompt", ""),
-        summarization_style=said.get("summarization_style", STYLES[0]),
-        learning=said.get("learning", False),
-        prefetch=said.get("prefetch", False),
-        notice_before_fold=said.get("notice_before_fold", False),
+        recovery_strategy=settings.get("recovery_strategy", ROLLBACK),
+        summarization_model=settings.get("summarization_model", BY_ANY_MODEL),
+        summarization_prompt=settings.get("summarization_prompt", ""),
+        summarization_style=settings.get("summarization_style", STYLES[0]),
+        learning=settings.get("learning", False),
+        prefetch=settings.get("prefetch", False),
+        notice_before_fold=settings.get("notice_before_fold", False),
     )
     if config.recovery_strategy not in (ROLLBACK, REREAD):
         raise InvalidArgument(
@@ -168,7 +168,7 @@ def config_of(said: Mapping[str, Any]) -> Config:
     if config.low_mark >= config.high_mark:
         raise InvalidArgument(
             f"config.low_mark must be below config.high_mark (got {config.low_mark:g} and {config.high_mark:g})",
-            field="config.low_mark" if "low_mark" in said else "config.high_mark",
+            field="config.low_mark" if "low_mark" in settings else "config.high_mark",
         )
     return config
 
@@ -183,10 +183,10 @@ def check_model(config: Config, models: Sequence[str]) -> None:
     Raises:
         InvalidArgument: the config names another model.
     """
-    known = (BY_ANY_MODEL, NO_MODEL, *models)
-    if config.summarization_model not in known:
+    names = (BY_ANY_MODEL, NO_MODEL, *models)
+    if config.summarization_model not in names:
         raise InvalidArgument(
-            f"config.summarization_model must be one of {', '.join(known)} "
+            f"config.summarization_model must be one of {', '.join(names)} "
             f"(got {reprlib.repr(config.summarization_model)})",
             field="config.summarization_model",
         )
@@ -252,13 +252,13 @@ def parse_config(text: str) -> Config:
     return config_of(orjson.loads(text))
 
 
-def _group(name: str, of: type, said: Mapping[str, Any], *, most: float) -> dict[str, float]:
+def _group(name: str, of: type, settings: Mapping[str, Any], *, most: float) -> dict[str, float]:
     """Return the given fields of a group of numbers, such as the weights, by the names of the group's class `of`.
 
     Raises:
         InvalidArgument: a number is below 0 or above `most`.
     """
-    group = said.get(name, {})
+    group = settings.get(name, {})
     names = [field.name for field in fields(of) if field.name in group]
     return {one: _number(f"{name}.{one}", group[one], 0, most) for one in names}
 

@@ -59,8 +59,8 @@ def binds_reasoning(name: str, to: Format) -> bool:
 def model(name: str) -> Model:
     """Return the known values of a model, such as its context size. An unknown model gets the defaults of `Model`."""
     all_models = _read_models()
-    found = max((item for item in all_models if name.startswith(item)), key=len, default=None)
-    return all_models[found] if found else Model()
+    best_match = max((item for item in all_models if name.startswith(item)), key=len, default=None)
+    return all_models[best_match] if best_match else Model()
 
 
 @cache

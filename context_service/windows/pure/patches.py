@@ -102,8 +102,8 @@ def patched(stored_entries: Sequence[StoredEntry], entries: Sequence[Entry], rem
         if there and place_of(there.entry) not in set_places:
             del current[id(there)]
             removed_entries.append(_removal(there, removal.seq))
-    said = [entry for entry in entries if not any(_is_same(entry, other.entry) for other in current.values())]
-    now, _ = after([stored_entry.entry for stored_entry in current.values()], [*said, *removed_entries])
+    new_entries = [entry for entry in entries if not any(_is_same(entry, other.entry) for other in current.values())]
+    now, _ = after([stored_entry.entry for stored_entry in current.values()], [*new_entries, *removed_entries])
     ids_after = {id(entry) for entry in now}
     ids_before = {id(stored_entry.entry) for stored_entry in stored_entries}
     return Patched(

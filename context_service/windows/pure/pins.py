@@ -30,12 +30,12 @@ class Pinned(NamedTuple):
 def render_pins(pins: Iterable[Entry], window: WindowInput) -> Pinned:
     """Return the rendered pins, oldest first."""
     to = window.format
-    seen = [
+    sections = [
         piece._replace(sources=(Source(pin.speaker or CALLER, pin.ref, trust_of(pin.speaker).value),))
         for pin in pins
         for piece in text_pieces(_pin_text(pin), to)
     ]
-    return Pinned(seen, tokens_of(seen, to, TokenCounter(window.tokens_family).count))
+    return Pinned(sections, tokens_of(sections, to, TokenCounter(window.tokens_family).count))
 
 
 def said_in(message: Message, part: int | None) -> str | None:
@@ -61,7 +61,7 @@ def speaker_in(message: Message, part: int | None) -> str:
         part: As in `said_in`.
     """
     parts = message.parts if part is None else message.parts[max(part - 1, 0) : part]
-    of_tool = any(held.tool_result for held in parts)
+    of_tool = any(item.tool_result for item in parts)
     if message.role == "tool" or not of_tool:
         return speaker_of(message.role, message.name)
     return speaker_of("tool")

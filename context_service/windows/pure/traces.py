@@ -210,20 +210,20 @@ def shown_lines(originals: Sequence[Original], form: Form) -> tuple[list[ShownLi
     """Return the lines of a message that a form shows, and whether these are all lines of the message."""
     text = form.text or ""
     if form.place in (A_SEGMENT, A_DIGEST):
-        found = [_of_summary(line, form.zone) for line in text.split("\n") if line]
+        lines = [_of_summary(line, form.zone) for line in text.split("\n") if line]
         whole = folded_text(text)
-        return found, bool(originals) and all(folded_text(original.text) in whole for original in originals)
+        return lines, bool(originals) and all(folded_text(original.text) in whole for original in originals)
     whole = folded_text(text)
     view_lines = {folded_text(line.lstrip(_MARKS)) for line in text.split("\n")}
-    found, is_whole = [], True
+    lines, is_whole = [], True
     for original in originals:
         for line in filter(str.strip, original.text.split("\n")):
             check_wanted()
-            kept = _visible_part(line, whole, view_lines)
-            is_whole &= kept == line
-            if kept:
-                found.append(ShownLine(form.zone, original.ref, kept[:LINE_CHARS_MAX]))
-    return found, is_whole
+            visible = _visible_part(line, whole, view_lines)
+            is_whole &= visible == line
+            if visible:
+                lines.append(ShownLine(form.zone, original.ref, visible[:LINE_CHARS_MAX]))
+    return lines, is_whole
 
 
 def entry_lines(entries: Sequence[ShownEntry], state_text: str) -> list[ShownLine]:
@@ -253,8 +253,8 @@ def _visible_part(line: str, whole: str, view_lines: set[str]) -> str:
 def _of_summary(line: str, zone: str) -> ShownLine:
     """Return a line of a summary without its mark and its refs."""
     at_end = _REFS_AT_END.search(line)
-    said = line[: at_end.start()] if at_end else line
-    return ShownLine(zone, at_end[1] if at_end else "", said.lstrip(_MARKS).rstrip()[:LINE_CHARS_MAX])
+    text = line[: at_end.start()] if at_end else line
+    return ShownLine(zone, at_end[1] if at_end else "", text.lstrip(_MARKS).rstrip()[:LINE_CHARS_MAX])
 
 
 def _names_of_line(line: str, seq: int) -> bool:

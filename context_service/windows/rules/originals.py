@@ -184,15 +184,15 @@ class Originals:
             size = _PART_BYTES * len(view.parts)
             query = replace(query, which=await beside_the_loop(size, _within, query.which, view.parts, steps))
         self._telemetry.looked_up("search")
-        found = await self._recalling.search(context_id, query, principal=principal)
+        recalled = await self._recalling.search(context_id, query, principal=principal)
         size = _PART_BYTES * len(view.parts)
-        hits = await beside_the_loop(size, _hits, found.items, view.parts, window)
+        hits = await beside_the_loop(size, _hits, recalled.items, view.parts, window)
         # Only the best passage counts as looked up: the others are probably not what the caller wanted.
         if window.config.learning and hits and hits[0].zone not in ("", "verbatim"):
             best = hits[0].item
             spoken_texts = [SpokenText(best.role, best.text, 0)]
             await self._learning.count_lookup(context_id, window_id, best.seq, spoken_texts, principal=principal)
-        return hits, found.meaning
+        return hits, recalled.meaning
 
 
 def _part(message: Message, target: Ref, ref: str) -> Original:
@@ -237,13 +237,13 @@ def _within(which: Filter, parts: Sequence[ViewPart], steps: StepRange) -> Filte
     If a step is part of a summary, the filter includes the messages of all steps of the summary.
     """
     last = steps.last or max((part.step_to for part in parts), default=0)
-    meant = [
+    parts_named = [
         part
         for part in parts
         if part.kind in (STEP, SUMMARY) and part.step_to >= steps.first and part.step_from <= last
     ]
-    seq_from = min((part.seq_from for part in meant), default=SEQ_MAX)
-    seq_to = max((part.seq_to for part in meant), default=0)
+    seq_from = min((part.seq_from for part in parts_named), default=SEQ_MAX)
+    seq_to = max((part.seq_to for part in parts_named), default=0)
     return replace(
         which,
         seq_from=max(which.seq_from, seq_from),

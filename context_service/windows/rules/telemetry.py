@@ -145,20 +145,20 @@ class Telemetry:
         self._folded(sum(block.tokens for block in masked_blocks), level="masked", side="before")
         self._folded(sum(block.masked_tokens for block in masked_blocks), level="masked", side="after")
         merged_blocks = [block for block in before.blocks if block.number in fold.merged]
-        kept, known = set(map(id, fold.view.summaries)), set(map(id, before.summaries))
-        removed_summaries = [summary for summary in before.summaries if id(summary) not in kept]
+        ids_after, ids_before = set(map(id, fold.view.summaries)), set(map(id, before.summaries))
+        removed_summaries = [summary for summary in before.summaries if id(summary) not in ids_after]
         steps = sorted(
             [(block.step, block.tokens) for block in merged_blocks]
             + [(summary.step_from, summary.tokens) for summary in removed_summaries]
         )
         sums = [0, *accumulate(tokens for _, tokens in steps)]
-        for made in fold.view.summaries:
-            if id(made) in known:
+        for new_summary in fold.view.summaries:
+            if id(new_summary) in ids_before:
                 continue
-            level = "segments" if made.level == SEGMENT else "digests"
-            first, end = (bisect_left(steps, (place,)) for place in (made.step_from, made.step_to + 1))
+            level = "segments" if new_summary.level == SEGMENT else "digests"
+            first, end = (bisect_left(steps, (place,)) for place in (new_summary.step_from, new_summary.step_to + 1))
             self._folded(sums[end] - sums[first], level=level, side="before")
-            self._folded(made.tokens, level=level, side="after")
+            self._folded(new_summary.tokens, level=level, side="after")
         for what, count in (
             ("masked_step", len(masked_blocks)),
             ("merged_step", len(merged_blocks)),

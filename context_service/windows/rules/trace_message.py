@@ -271,7 +271,7 @@ def _size_of(messages: Sequence[Message], views: _Views) -> int:
 
 def _traced(messages: Sequence[Message], target: Ref, text: str, views: _Views) -> list[_Traced]:
     """Return the messages that contain a text, with their forms. If the text is empty, all messages are returned."""
-    found = []
+    traces_found = []
     for message in messages:
         originals = traces.originals_of(message, target.part)
         if text and not any(text in traces.folded_text(original.text) for original in originals):
@@ -283,13 +283,13 @@ def _traced(messages: Sequence[Message], target: Ref, text: str, views: _Views) 
         else:
             for form in forms:
                 if form.epoch_to is None:
-                    shown, has_all = traces.shown_lines(originals, form)
-                    lines += shown
+                    lines_shown, has_all = traces.shown_lines(originals, form)
+                    lines += lines_shown
                     is_whole |= has_all and form is place
             own = [entry for entry in views.entries if entry.seq == message.seq]
             lines += traces.entry_lines(own, views.state_text)
-        found.append(_Traced(message, forms, place, lines[: traces.LINES_MAX], is_whole))
-    return found
+        traces_found.append(_Traced(message, forms, place, lines[: traces.LINES_MAX], is_whole))
+    return traces_found
 
 
 def _cleared_of(
@@ -304,18 +304,18 @@ def _cleared_of(
     if not around:
         return 0, None
     at = max(around, key=lambda at: caught.steps[at].block.seq_from)
-    masked = caught.steps[at].mask
-    return segment.step_from + at, traces.texts_in(pieces_json(masked.pieces)) if masked else None
+    mask = caught.steps[at].mask
+    return segment.step_from + at, traces.texts_in(pieces_json(mask.pieces)) if mask else None
 
 
 def _last_of(traced: Sequence[_Traced], text: str) -> _Last | None:
     """Return the message whose text packs showed last; None if no message has the text."""
-    found = None
+    last_form = None
     for one in traced:
         last = _last_shown(one, text)
-        if found is None or _later(last, found):
-            found = last
-    return found
+        if last_form is None or _later(last, last_form):
+            last_form = last
+    return last_form
 
 
 def _later(one: _Last, other: _Last) -> bool:

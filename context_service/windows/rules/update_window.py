@@ -146,13 +146,13 @@ class Editing:
             nonlocal breaks
             window = snapshot.window
             head = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
-            changed = [name for name, value in head.items() if value != getattr(window, name)]
-            breaks = bool(changed)
+            changed_names = [name for name, value in head.items() if value != getattr(window, name)]
+            breaks = bool(changed_names)
             new_window = _configured(replace(window, **head), settings)
             if new_window == window:
                 return _nothing
             config.check_model(new_window.config, self._models)
-            if changed:
+            if changed_names:
                 size = len(new_window.system_prompt + new_window.tools_json + new_window.goal)
                 new_window = await beside_the_loop(RENDERING * size, self._count_head, new_window)
             if new_window.head_tokens > window.head_tokens or new_window.token_limit < window.token_limit:
@@ -161,14 +161,14 @@ class Editing:
 
             async def write(transaction: Transaction, locked: Window) -> Window:
                 nonlocal is_new_goal
-                is_new_goal = "goal" in changed
+                is_new_goal = "goal" in changed_names
                 # A change of the config does not change the epoch, so it must be compared by itself.
                 if locked.config_json != window.config_json:
                     raise RowsChanged
                 await self._rows.configure(transaction, new_window)
-                if changed:
+                if changed_names:
                     await self._views.change_head(transaction, new_window)
-                    rules = [f"{_HEAD[name]} is another one" for name in changed]
+                    rules = [f"{_HEAD[name]} is another one" for name in changed_names]
                     await self._account(
                         transaction, locked, "updated", new_window.head_tokens - locked.head_tokens, rules
                     )
@@ -218,10 +218,10 @@ class Editing:
 
         async def prepare(snapshot: WindowSnapshot) -> _Write:
             """Read the text of the pin and the room for it; return the function that writes the pin under the lock."""
-            said, speaker = await self._text_of(snapshot, target, ref, principal) if target else (text, "")
+            pin_text, speaker = await self._text_of(snapshot, target, ref, principal) if target else (text, "")
             room = await self._room(snapshot.window, principal)
             seq = target.seq if target else 0
-            new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=seq, speaker=speaker)
+            new = Entry(section=PIN, key=str(pin_id), text=pin_text, value="", ref=ref, seq=seq, speaker=speaker)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 """Write the pin, and the rendered pins with it; refuse it if the window has too many pins."""
@@ -304,15 +304,15 @@ class Editing:
         async def prepare(snapshot: WindowSnapshot) -> _Write:
             """Compare the patch with the current entries; return the function that writes the changes."""
             window = snapshot.window
-            entries, gone = entries_said(statements, removals, last_seq=snapshot.last_seq)
+            entries, removed_entries = entries_said(statements, removals, last_seq=snapshot.last_seq)
             stored_entries = await self._views.entries_at(
                 window,
-                [*entries, *gone],
+                [*entries, *removed_entries],
                 principal=principal,
-                without_key={pin.section for pin in gone if not pin.key},
+                without_key={pin.section for pin in removed_entries if not pin.key},
             )
-            work = len(stored_entries) * (len(entries) + len(gone)) * _COMPARING
-            patch = await beside_the_loop(work, patched, stored_entries, entries, gone)
+            work = len(stored_entries) * (len(entries) + len(removed_entries)) * _COMPARING
+            patch = await beside_the_loop(work, patched, stored_entries, entries, removed_entries)
             if not (patch.entries or patch.ended):
                 return _nothing_patched
             if any(entry.section in WHOLE for entry in patch.entries):
@@ -476,7 +476,7 @@ class Editing:
         """Write the receipt of a changed head. The vendor's cache must then write the whole pack again."""
         zone_tokens = await self._views.tokens_in(transaction, locked)
         before = locked.head_tokens + locked.pins_tokens + locked.state_tokens + zone_tokens
-        kept = locked.head_tokens if reason in ("pinned", "unpinned") else 0
+        kept_tokens = locked.head_tokens if reason in ("pinned", "unpinned") else 0
         receipt = Receipt(
             epoch=locked.epoch + 1,
             reason=reason,
@@ -487,9 +487,9 @@ class Editing:
             account=FoldAccount(
                 rules=rules,
                 state_tokens=locked.state_tokens,
-                first_change="pins" if kept else "system",
-                tokens_kept=kept,
-                written_again=before + more_tokens - kept,
+                first_change="pins" if kept_tokens else "system",
+                tokens_kept=kept_tokens,
+                written_again=before + more_tokens - kept_tokens,
             ),
         )
         await self._views.account(transaction, locked, receipt)

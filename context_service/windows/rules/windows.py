@@ -196,8 +196,8 @@ class Windows:
         query = ("ListWindows", principal.tenant_id, context_id)
         before = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
-        found = await self._rows.page(context_id, principal=principal, before=before, count=count + 1)
-        return pages.cut(query, found, count, key=lambda window: (window.window_id,))
+        rows = await self._rows.page(context_id, principal=principal, before=before, count=count + 1)
+        return pages.cut(query, rows, count, key=lambda window: (window.window_id,))
 
     async def close(self, window_id: UUID, *, principal: Principal, request: Request | None) -> Window:
         """Close a window, and delete the blocks that its packs were made of.

@@ -203,7 +203,8 @@ class WindowRows:
             own = own._replace(tokens=own.tokens + tokens)
             await transaction.query(_SPEND, (own.tokens, window.epoch, last_seq, *key))
         return min(
-            (spent for spent in (own, run) if spent and spent.tokens_max), key=lambda one: one.tokens_max - one.tokens
+            (budget for budget in (own, run) if budget and budget.tokens_max),
+            key=lambda one: one.tokens_max - one.tokens,
         )
 
     async def _spend_of_run(self, transaction: Transaction, window: Window, tokens: int) -> SpentTokens | None:

@@ -218,7 +218,7 @@ async def test_a_constraint_that_is_given_while_a_window_folds_is_in_the_next_pa
     context_id = await said(caller, "", *chain.from_iterable(step(n) for n in range(20)))
     window = await opened(caller, context_id, 100_000)
     await packed(caller, window)
-    reading = ViewRows.held
+    reading = ViewRows.entries
 
     async def patching(self: ViewRows, *args: Any, **fields: Any) -> Any:
         held = await reading(self, *args, **fields)

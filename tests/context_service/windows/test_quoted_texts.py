@@ -111,7 +111,7 @@ def foldable(number: int, step: PreparedStep, *, is_masked: bool = False) -> Fol
         seq_from=step.block.seq_from,
         seq_to=step.block.seq_to,
         tokens=step.block.tokens,
-        masked_tokens=step.masked.tokens if step.masked else step.block.tokens,
+        masked_tokens=step.mask.tokens if step.mask else step.block.tokens,
         is_masked=is_masked,
         is_error=step.is_error,
         units=step.units,
@@ -139,7 +139,7 @@ def test_words_of_a_tool_stay_quoted_through_masks_folds_and_digests(
     pieces += text_pieces(state, to) if state else []
     for block in view.blocks:
         step = made.steps[block.number - 1]
-        pieces += (step.masked if block.is_masked and step.masked else step.block).pieces
+        pieces += (step.mask if block.is_masked and step.mask else step.block).pieces
 
     assert bare(empty(to).with_pieces(pieces).json, to) == []
 

@@ -190,7 +190,7 @@ async def test_of_a_pack_what_the_one_before_had_in_front_is_read():
         (ONE, 2, Zones(system=100, pins=5, segments=10, verbatim=30)),  # 100 read, 45 written: pinned
         (ONE, 3, Zones(system=101, pins=5, segments=10, verbatim=30)),  # 146 written: another prompt
     ):
-        counts.packed(key, epoch, asdict(zones), profile="general")
+        counts.count_pack(key, epoch, asdict(zones), profile="general")
     with metrics.exposed("127.0.0.1", 0) as port:
         found = await counted(port)
     assert found['prefix_tokens{part="read"}'] == 150 + 170 + 100 + 100
@@ -202,7 +202,7 @@ async def test_what_is_remembered_of_windows_is_bounded(monkeypatch: pytest.Monk
     counts = Telemetry(metrics := Metrics())
     keys = [(UUID(int=1), UUID(int=number)) for number in range(3)]
     for key in (*keys, keys[1], keys[0]):  # the first is forgotten: its second pack counts as written
-        counts.packed(key, 0, asdict(Zones(system=10)), profile="general")
+        counts.count_pack(key, 0, asdict(Zones(system=10)), profile="general")
     assert len(counts._last) == 2
     with metrics.exposed("127.0.0.1", 0) as port:
         found = await counted(port)
@@ -213,7 +213,7 @@ async def test_each_reason_of_a_break_is_announced():
     """What a receipt may say is a label of ours, and never `other`."""
     counts = Telemetry(metrics := Metrics())
     for reason in REASONS:
-        counts.broke(reason, profile="coding")
+        counts.count_break(reason, profile="coding")
     with metrics.exposed("127.0.0.1", 0) as port:
         found = await counted(port)
     assert found == {f'breaks{{profile="coding",reason="{reason}"}}': 1 for reason in REASONS}
@@ -224,7 +224,7 @@ async def test_what_is_learned_of_a_profile_counts_as_that():
     counts = Telemetry(metrics := Metrics())
     for profile in ("coding", "mine@2"):
         counts.learned(profile)
-        counts.broke("pinned", profile=f"{profile.partition('@')[0]}@3")
+        counts.count_break("pinned", profile=f"{profile.partition('@')[0]}@3")
     with metrics.exposed("127.0.0.1", 0) as port:
         found = await counted(port)
     assert {name: found[name] for name in found if name.startswith("learned")} == {

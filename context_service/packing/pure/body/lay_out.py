@@ -21,18 +21,18 @@ PACK_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024
 _LAST_STEPS = 10  # the mean size of this many last steps says when the next fold comes
 
 
-def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
+def pack_of(caught_up: CaughtUpWindow, known_prefix: Prefix) -> Pack:
     """Lay out the pack of a window, without the first bytes that the caller already has.
 
     Args:
         caught_up: The window, with its log read to the end.
-        known: The hash and the length of the bytes that the caller has from an earlier pack.
+        known_prefix: The hash and the length of the bytes that the caller has from an earlier pack.
 
     Raises:
         AnswerTooLarge: the pack has more than `PACK_BYTES_MAX` bytes.
     """
-    window, seen, waiting = caught_up.window, caught_up.body, caught_up.waiting
-    body, note_tokens = seen.with_waiting(waiting)
+    window, window_body, waiting = caught_up.window, caught_up.body, caught_up.waiting
+    body, note_tokens = window_body.with_waiting(waiting)
     prefix, end = body.prefix, body.end
     size = len(prefix) + len(end)
     if size > PACK_BYTES_MAX:
@@ -41,12 +41,12 @@ def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
             size_bytes=size,
             size_bytes_max=PACK_BYTES_MAX,
         )
-    offset = known.size_bytes if _has_prefix(prefix, known) else 0
+    offset = known_prefix.size_bytes if _has_prefix(prefix, known_prefix) else 0
     # A waiting step that is cut will look different when its results come, so it is not part of the stable prefix.
     is_cut = waiting is not None and waiting.is_cut
-    stays = seen.body if is_cut else body
-    stable = seen.body.prefix if is_cut else prefix
-    zones = zones_by(window, seen.tokens)
+    stays = window_body.body if is_cut else body
+    stable = window_body.body.prefix if is_cut else prefix
+    zones = zones_by(window, window_body.tokens)
     zones = replace(zones, verbatim=zones.verbatim + caught_up.waiting_tokens, notes=zones.notes + note_tokens)
     return Pack(
         window=window,
@@ -55,14 +55,14 @@ def pack_of(caught_up: CaughtUpWindow, known: Prefix) -> Pack:
         prefix_bytes=len(stable),
         prefix_sha=hashlib.sha256(stable).hexdigest(),
         zones=zones,
-        step_count=seen.step_count + (1 if waiting else 0),
-        fold_eta_steps=_fold_eta(zones, seen.parts, window),
+        step_count=window_body.step_count + (1 if waiting else 0),
+        fold_eta_steps=_fold_eta(zones, window_body.parts, window),
         last_seq=caught_up.last_seq,
         is_waiting=waiting is not None,
         breakpoints=_breakpoints(caught_up, zones, stays, is_cut=is_cut),
-        omitted_refs=[refs_between(part.seq_from, part.seq_to) for part in seen.parts if part.kind == SUMMARY],
+        omitted_refs=[refs_between(part.seq_from, part.seq_to) for part in window_body.parts if part.kind == SUMMARY],
         spans=body.spans,
-        recalled_refs=list(dict.fromkeys(ref for part in seen.parts for ref in part.refs)),
+        recalled_refs=list(dict.fromkeys(ref for part in window_body.parts for ref in part.refs)),
     )
 
 
@@ -77,31 +77,31 @@ def _breakpoints(caught_up: CaughtUpWindow, zones: Zones, stays: Body, *, is_cut
         stays: The part of the body that the next packs repeat.
         is_cut: A step waits for results, and is not part of `stays`.
     """
-    window, seen, waiting = caught_up.window, caught_up.body, caught_up.waiting
+    window, body, waiting = caught_up.window, caught_up.body, caught_up.waiting
     names = ("system", *(zone.name for zone in ZONES))
     before = dict(zip(names, accumulate(getattr(zones, name) for name in names), strict=True))
-    places = [Breakpoint(pointer, name, before[name]) for name, pointer in seen.ends]
+    places = [Breakpoint(pointer, name, before[name]) for name, pointer in body.ends]
     all_tokens = zones.all - (caught_up.waiting_tokens if is_cut else 0)
-    if waiting is None and seen.last_pieces > LOOK_BACK_BLOCKS.get(window.format, seen.last_pieces):
+    if waiting is None and body.last_pieces > LOOK_BACK_BLOCKS.get(window.format, body.last_pieces):
         # The earlier pack ended before the last step, and the vendor does not look that far back for a marker.
-        after = takewhile(lambda part: part.kind != STEP, reversed(seen.parts))
-        last = next(part for part in reversed(seen.parts) if part.kind == STEP)
+        after = takewhile(lambda part: part.kind != STEP, reversed(body.parts))
+        last = next(part for part in reversed(body.parts) if part.kind == STEP)
         of_last = last.tokens + sum(part.tokens for part in after)
-        places.append(Breakpoint(seen.last_from, "verbatim", all_tokens - of_last))
+        places.append(Breakpoint(body.last_from, "verbatim", all_tokens - of_last))
     places.append(Breakpoint(stays.pointer, "verbatim", all_tokens))
     return breakpoints(places, least_tokens=model(window.model).cache_tokens_min)
 
 
-def _has_prefix(prefix: bytes, known: Prefix) -> bool:
+def _has_prefix(prefix: bytes, known_prefix: Prefix) -> bool:
     """Say whether the caller has the first bytes of the pack, and the rest begins with an ASCII character.
 
     The rest is sent as text, so it must not begin within a character of several bytes.
     """
-    is_character = prefix[known.size_bytes : known.size_bytes + 1] < b"\x80"
+    is_character = prefix[known_prefix.size_bytes : known_prefix.size_bytes + 1] < b"\x80"
     return (
-        0 < known.size_bytes <= len(prefix)
+        0 < known_prefix.size_bytes <= len(prefix)
         and is_character
-        and hashlib.sha256(prefix[: known.size_bytes]).hexdigest() == known.sha
+        and hashlib.sha256(prefix[: known_prefix.size_bytes]).hexdigest() == known_prefix.sha
     )
 
 

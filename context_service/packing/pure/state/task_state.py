@@ -183,15 +183,15 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
 
 def is_rule(text: str, profile: Profile) -> bool:
     """Say whether a text would make or lift a rule if a user said it."""
-    said = (_of_sentence(sentence, "user", "", 0, profile) for sentence in sentences(text))
-    return any(entry.section in ("constraint", "lifted") for entries in said for entry in entries)
+    results = (_of_sentence(sentence, "user", "", 0, profile) for sentence in sentences(text))
+    return any(entry.section in ("constraint", "lifted") for entries in results for entry in entries)
 
 
 def sentences(text: str) -> list[Sentence]:
     """Return the speaker's own sentences, without code blocks, quoted lines and headings."""
     if len(text) > 2 * _END_CHARS:
         text = f"{text[:_END_CHARS]}\n{text[-_END_CHARS:]}"
-    found, under, language = [], "", language_of(text)
+    results, under, language = [], "", language_of(text)
     for line in _lines(_CODE.sub("\n", text)):
         is_item = bool(_ITEM.search(line))
         if not is_item:
@@ -199,43 +199,43 @@ def sentences(text: str) -> list[Sentence]:
             if line.lstrip().startswith("#"):
                 continue
         own = _ITEM.sub("", line) if is_item else line
-        found += [
+        results += [
             Sentence(sentence.strip(" \t-*•"), under if is_item else "") for sentence in sentences_of(own, language)
         ]
-    found = [result for result in found if result.text and len(result.text) <= SENTENCE_CHARS_MAX]
-    if len(found) > 2 * _SENTENCES_OF_END_MAX:
-        return found[:_SENTENCES_OF_END_MAX] + found[-_SENTENCES_OF_END_MAX:]
-    return found
+    results = [result for result in results if result.text and len(result.text) <= SENTENCE_CHARS_MAX]
+    if len(results) > 2 * _SENTENCES_OF_END_MAX:
+        return results[:_SENTENCES_OF_END_MAX] + results[-_SENTENCES_OF_END_MAX:]
+    return results
 
 
 def _lines(text: str) -> list[str]:
     """Return the lines that are not quoted. Lines that an editor has broken at its margin are joined again."""
     lines = [""]
-    broken = False
+    is_wrapped = False
     for line in text.splitlines():
         if _QUOTED.search(line) or not line.strip():
-            broken = False
-        elif broken and not (_ITEM.search(line) or _HEADING.search(line)):
+            is_wrapped = False
+        elif is_wrapped and not (_ITEM.search(line) or _HEADING.search(line)):
             lines[-1] += f" {line.strip()}"
         else:
             lines.append(line)
-            broken = True
-        broken = broken and len(line) >= _MARGIN_CHARS_MIN and line.rstrip()[-1:] not in ".!?:;"
+            is_wrapped = True
+        is_wrapped = is_wrapped and len(line) >= _MARGIN_CHARS_MIN and line.rstrip()[-1:] not in ".!?:;"
     return lines[1:]
 
 
-def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
+def after(entries: Iterable[Entry], new_entries: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
     """Apply new statements to the state, and return the entries that hold then.
 
     The second result pairs each entry that the statements contradict with the entry that contradicts it.
 
     Args:
         entries: The entries that held before, in the order of the log.
-        said: The new statements, in the order of the log.
+        new_entries: The new statements, in the order of the log.
     """
     now: dict[tuple[str, str], Entry] = {place_of(entry): entry for entry in entries}
     superseded = []
-    for entry in said:
+    for entry in new_entries:
         if entry.section == "resolution":
             _resolve(now, entry)
         elif entry.section == "answer":
@@ -268,11 +268,11 @@ def render_state(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[
             blocks.append("\n".join([f"{title}:", *lines]))
     room = tokens_max - sum(map(count, blocks))
     for section, (title, share) in SHARES.items():
-        lines, used = [], count(title) + 1
+        lines, used_tokens = [], count(title) + 1
         of_section = [entry for entry in entries if entry.section == section]
         for entry in reversed(of_section):
-            used += count(line := _line(entry)) + 1
-            if used > room * share:
+            used_tokens += count(line := _line(entry)) + 1
+            if used_tokens > room * share:
                 break
             lines.append(line)
         left_out += len(of_section) - len(lines)
@@ -350,8 +350,8 @@ def per_cent_in(text: str) -> str:
         return str(int(match[1])) if int(match[1]) <= 100 else ""
     if not (match := _PARTS.search(text)):
         return ""
-    done, of = int(match[1]), int(match[2])
-    return str(100 * done // of) if 0 < of >= done else ""
+    count, total = int(match[1]), int(match[2])
+    return str(100 * count // total) if 0 < total >= count else ""
 
 
 def place_of(entry: Entry) -> tuple[str, str]:
@@ -378,11 +378,11 @@ def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
     An entry that is older than the entry or the removal at its place changes nothing.
     """
     place = place_of(entry)
-    removed = (REMOVED, " ".join(place))
-    for later in (now.get(place), now.get(removed)):
+    removal = (REMOVED, " ".join(place))
+    for later in (now.get(place), now.get(removal)):
         if later and _is_before(entry, later):
             return None
-    now.pop(removed, None)
+    now.pop(removal, None)
     if entry.section == "value":
         now.pop((CONTESTED, entry.key), None)  # a plain statement: the value is certain again
     before = now.pop(place, None)
@@ -413,7 +413,7 @@ def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
     words (else the entry may lift only a part of it). "You no longer have to" lifts a duty but not a prohibition.
     """
     terms = set(terms_of(entry.value)) - _SAYS_NOTHING
-    found = []
+    lifted_rules = []
     for current in now.values():
         if current.section != "constraint" or not terms:
             continue
@@ -421,8 +421,8 @@ def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
             continue
         words = set(terms_of(current.text)) - _SAYS_NOTHING
         if terms <= words:
-            found.append((current, 2 * len(terms) >= len(words)))
-    return found[0][0] if len(found) == 1 and found[0][1] else None
+            lifted_rules.append((current, 2 * len(terms) >= len(words)))
+    return lifted_rules[0][0] if len(lifted_rules) == 1 and lifted_rules[0][1] else None
 
 
 def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
@@ -431,9 +431,11 @@ def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
         if (resolves if entry.section == "reply" else names_error)(entry.text, current.text):
             del now[place_of(current)]
             lines = entry.text.split("\n")
-            said = next((line for line in lines if names_error(line, current.text)), lines[0])
-            both = f"{_quotation_of(current)} -> {attributed(said, entry.speaker)}"  # both parts name their speakers
-            helped = replace(current, text=both, value=said, ref=entry.ref, seq=entry.seq, speaker="")
+            solution = next((line for line in lines if names_error(line, current.text)), lines[0])
+            both = (
+                f"{_quotation_of(current)} -> {attributed(solution, entry.speaker)}"  # both parts name their speakers
+            )
+            helped = replace(current, text=both, value=solution, ref=entry.ref, seq=entry.seq, speaker="")
             now[place_of(helped)] = helped
             return
 
@@ -441,7 +443,11 @@ def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
 def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
     """Close the question that shares the most words with an answer; of several such questions the newest."""
     terms = set(terms_of(entry.text))
-    shared = {place: len(terms & set(terms_of(held.text))) for place, held in now.items() if held.section == "question"}
+    shared = {
+        place: len(terms & set(terms_of(question.text)))
+        for place, question in now.items()
+        if question.section == "question"
+    }
     if shared:
         del now[[place for place in shared if shared[place] == max(shared.values())][-1]]
 
@@ -450,13 +456,13 @@ def _close_answered(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
     """Close the questions of the other side's last message with questions, if a reply surely answers them."""
     if entry.value:  # the message has an entry `answer`, which has closed its question already
         return
-    asked = [
+    questions = [
         current
         for current in now.values()
         if current.section == "question" and current.ref and current.value not in ("", entry.key)
     ]
-    last = max((current.seq for current in asked if current.seq < entry.seq), default=0)
-    for current in asked:
+    last = max((current.seq for current in questions if current.seq < entry.seq), default=0)
+    for current in questions:
         if current.seq == last and is_answer(current.text, entry.text):
             del now[place_of(current)]
 
@@ -557,13 +563,13 @@ def _entries_in(text: str) -> dict[tuple[str, str], StateChange]:
     sections = {
         f"{title}:": name for name, title in [*WHOLE.items(), *((section, SHARES[section][0]) for section in SHARES)]
     }
-    found, section = {}, ""
+    texts, section = {}, ""
     for line in text.split("\n"):
         section = sections.get(line, section)
         if section and line.startswith("- "):
             ref = _REF_OF_LINE.search(line)
-            found[section, line] = StateChange(section, ref[1] if ref else "")
-    return found
+            texts[section, line] = StateChange(section, ref[1] if ref else "")
+    return texts
 
 
 def key_of(text: str) -> str:
@@ -591,8 +597,8 @@ def _files(call: ToolCall) -> list[tuple[str, str]]:
     words = [word.lower() for word in _WORD_OF_NAME.findall(call.name)]
     does_edit = any(map(_EDITS.match, words)) and fields.get("command") not in _LOOKS
     did = "edited" if does_edit else "read"
-    named = [value for name in _PATHS for value in _several(fields.get(name))]
-    return [(path, did) for path in dict.fromkeys(named) if path][:_PATHS_OF_CALL_MAX]
+    paths = [value for name in _PATHS for value in _several(fields.get(name))]
+    return [(path, did) for path in dict.fromkeys(paths) if path][:_PATHS_OF_CALL_MAX]
 
 
 def _several(value: object) -> list[str]:

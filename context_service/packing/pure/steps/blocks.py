@@ -67,8 +67,8 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
 
 def _quotation(text: str, step: Step) -> str:
     """Return a text of a step as a quotation of the step's speaker, below the step's note if it has one."""
-    said = with_notice(attributed(text, step.speaker))
-    return f"{step.note}\n{said}" if step.note else said
+    marked = with_notice(attributed(text, step.speaker))
+    return f"{step.note}\n{marked}" if step.note else marked
 
 
 def tokens_of(turns: Sequence[Rendered], to: Format, count: Callable[[str], int]) -> int:

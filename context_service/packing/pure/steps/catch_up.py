@@ -155,7 +155,7 @@ def _as_sent(step: Step, to: Format, speakers: Sequence[str], bound_seq: int | N
 
 
 def _with_later(
-    made: PreparedStep,
+    prepared_step: PreparedStep,
     step: Step,
     to: Format,
     count: Callable[[str], int],
@@ -167,11 +167,11 @@ def _with_later(
 
     The block counts the tokens of the larger form, so that the later form also has room.
     """
-    later = later_form(step, made.block, to, count, speakers=speakers, is_bound=is_bound)
+    later = later_form(step, prepared_step.block, to, count, speakers=speakers, is_bound=is_bound)
     if later is None:
-        return made
-    tokens = max(made.block.tokens, later.block.tokens)
-    return replace(made, block=replace(made.block, tokens=tokens), later=later)
+        return prepared_step
+    tokens = max(prepared_step.block.tokens, later.block.tokens)
+    return replace(prepared_step, block=replace(prepared_step.block, tokens=tokens), later=later)
 
 
 def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], int], room: int) -> Block:
@@ -193,8 +193,8 @@ def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], in
         used_tokens += count(orjson.dumps(call.result.text).decode()) if call.result else 0
         if used_tokens > room:
             later.add(call.id)
-    shortened = fit_step(step, room, to=to, profile=profile, count=count, only=later)
-    return replace(shortened, is_cut=shortened.pieces != block.pieces)
+    short_block = fit_step(step, room, to=to, profile=profile, count=count, only=later)
+    return replace(short_block, is_cut=short_block.pieces != block.pieces)
 
 
 def _prepare(
@@ -316,7 +316,7 @@ def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Seque
         for number, part in enumerate(message.parts, 1)
         if part.tool_call
     }
-    written = [
+    whole_units = [
         entry
         for entry in entries
         if entry.section == "artifact" and entry.text.endswith("(edited)") and entry.ref in names
@@ -330,6 +330,6 @@ def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Seque
             weight=_WRITTEN_WEIGHT,
             speaker=entry.speaker,
         )
-        for entry in written
+        for entry in whole_units
     ]
     return other_units

@@ -47,7 +47,7 @@ def with_step(speakers: Sequence[str], step: Step) -> tuple[str, ...]:
     speaker = speaker_of(turn.role, turn.name)
     if step.speaker or turn.role not in _ROLES or speaker in speakers:
         return tuple(speakers)
-    of_role = [known for known in speakers if _role_of(known) == turn.role]
+    of_role = [name for name in speakers if _role_of(name) == turn.role]
     return (*speakers, speaker) if len(of_role) < _SPEAKERS_MAX else tuple(speakers)
 
 

@@ -65,8 +65,8 @@ def mask_step(step: Step, units: list[Unit], profile: Profile, count: Callable[[
     parts = []
     for part, place in zip(turn.parts, step.said_refs, strict=True):
         is_long = part.text is not None and len(part.text) > SAID_CHARS_MAX
-        kept = _mask_text(part.text or "", place, of_turn, _SAID_CHARS_KEPT, count) if is_long else ""
-        parts.append(replace(part, text=kept) if kept else part)
+        mask = _mask_text(part.text or "", place, of_turn, _SAID_CHARS_KEPT, count) if is_long else ""
+        parts.append(replace(part, text=mask) if mask else part)
     if calls == turn.calls and parts == turn.parts:
         return None
     return Turn(turn.role, turn.name, parts, calls)
@@ -93,12 +93,12 @@ class _Lines:
         """Return the lines that the profile keeps whole, in their order, as long as there is room."""
         data = text.encode(errors="replace")[:TEXT_BYTES_MAX]
         rules = [rule for rule in self.profile.verbatim if self.role in rule.roles]
-        kept = []
-        for _, line in sorted({found for rule in rules for found in lines_of(rule, data)}):
+        lines = []
+        for _, line in sorted({number_and_line for rule in rules for number_and_line in lines_of(rule, data)}):
             if len(line) <= room:
-                kept.append(line.decode(errors="replace").rstrip())
+                lines.append(line.decode(errors="replace").rstrip())
                 room -= len(line) + 1
-        return kept
+        return lines
 
     def heaviest(self, ref: str, room: int, *, besides: str) -> list[str]:
         """Return the units of a part with the greatest weight that the mask does not show already."""
@@ -127,11 +127,11 @@ def _mask_text(text: str, ref: str, lines: _Lines, chars: int, count: Callable[[
     head = _whole_words(text[:chars])
     # The search begins after the next line break, because the head may end within a line.
     whole = lines.verbatim(text[len(head) :].partition("\n")[2], chars)
-    seen = "\n".join([head, *(["…", *whole] if whole else [])])
-    units = lines.heaviest(ref, chars - sum(map(len, whole)), besides=seen)
-    kept = "\n".join([seen, *units, f"[{len(text) - len(head)} characters more: {ref}]"])
-    before, after = count(text), count(kept)
-    return kept if before - after >= TOKENS_SAVED_MIN and after <= before * SHARE_SAVED_MIN else ""
+    beginning = "\n".join([head, *(["…", *whole] if whole else [])])
+    units = lines.heaviest(ref, chars - sum(map(len, whole)), besides=beginning)
+    mask = "\n".join([beginning, *units, f"[{len(text) - len(head)} characters more: {ref}]"])
+    before, after = count(text), count(mask)
+    return mask if before - after >= TOKENS_SAVED_MIN and after <= before * SHARE_SAVED_MIN else ""
 
 
 def _whole_words(head: str) -> str:
@@ -170,15 +170,15 @@ def fit_step(
         (pair for pair in zip(several, leasts, strict=True) if pair[1].tokens <= room),
         min(zip(several, leasts, strict=True), key=lambda pair: pair[1].tokens),
     )
-    best, fixed = least, least.tokens
-    aimed = share = _AIMED_SHARE * (room - fixed)
+    best, fixed_tokens = least, least.tokens
+    aimed = share = _AIMED_SHARE * (room - fixed_tokens)
     for _ in range(_ATTEMPTS_MAX):
-        shortened = block_of(grades.step(grades.levels(share)), to, count)
-        if best.tokens < shortened.tokens <= room:
-            best = shortened
-        if _FILLED_SHARE * room <= shortened.tokens <= room or shortened.tokens <= fixed:
+        short_block = block_of(grades.step(grades.levels(share)), to, count)
+        if best.tokens < short_block.tokens <= room:
+            best = short_block
+        if _FILLED_SHARE * room <= short_block.tokens <= room or short_block.tokens <= fixed_tokens:
             break
-        share *= aimed / (shortened.tokens - fixed)
+        share *= aimed / (short_block.tokens - fixed_tokens)
     return best
 
 
@@ -227,13 +227,13 @@ class _Grades:
 
         Short texts stay whole, and long ones get equally many tokens.
         """
-        left, level = tokens, 0.0
+        room, level = tokens, 0.0
         sizes = sorted(self._tokens.values())
         for number, size in enumerate(sizes):
-            level = left / (len(sizes) - number)
+            level = room / (len(sizes) - number)
             if size > level:
                 break
-            left -= size
+            room -= size
         return {
             place: len(long.text) if (size := self._tokens[place]) <= level else int(len(long.text) * level / size)
             for place, long in self._texts.items()
@@ -244,21 +244,21 @@ class _Grades:
 
         A text that `levels` does not name is replaced by a note with its ref.
         """
-        shown = {place: long.shorten(levels.get(place, 0)) for place, long in self._texts.items()}
+        texts = {place: long.shorten(levels.get(place, 0)) for place, long in self._texts.items()}
         turn = self._step.turn
         parts = [
-            replace(part, text=shown["said", "", number], data_json=None) if ("said", "", number) in shown else part
+            replace(part, text=texts["said", "", number], data_json=None) if ("said", "", number) in texts else part
             for number, part in enumerate(turn.parts)
         ]
         texts_of: defaultdict[str, list[str]] = defaultdict(list)
-        for (kind, call_id, _), text in shown.items():
+        for (kind, call_id, _), text in texts.items():
             if kind == "argument":
                 texts_of[call_id].append(text)
         calls = []
         for call in turn.calls:
             result = call.result
-            if result and ("result", call.id, 0) in shown:
-                result = Result(shown["result", call.id, 0], result.is_error)
+            if result and ("result", call.id, 0) in texts:
+                result = Result(texts["result", call.id, 0], result.is_error)
             calls.append(replace(call, call=self._with_arguments(call, texts_of[call.id]), result=result))
         return replace(self._step, turn=Turn(turn.role, turn.name, parts, calls))
 

@@ -33,25 +33,25 @@ def new_blocks(
     entries = [entry.entry for entry in stored_entries]
     blocks: list[NewBlock] = []
     update = StateUpdate([], {})
-    for step, prepared in enumerate(steps, window.step_count + 1):
-        blocks.append(_step_block(step, prepared))
-        before, (entries, superseded) = entries, after(entries, prepared.entries)
+    for step, prepared_step in enumerate(steps, window.step_count + 1):
+        blocks.append(_step_block(step, prepared_step))
+        before, (entries, superseded) = entries, after(entries, prepared_step.entries)
         now = {id(entry) for entry in entries}
         at_once = [old for old, _ in superseded if id(old) not in numbers]  # the step itself said otherwise later
         for entry in [*at_once, *entries]:
             if id(entry) not in numbers:
                 numbers[id(entry)] = window.entry_count + len(update.new)
                 update.new.append(entry)
-        ended: list[Entry] = [entry for entry in [*before, *at_once] if id(entry) not in now]
-        update.ended.update((numbers[id(entry)], prepared.block.seq_from) for entry in ended)
+        superseded_entries: list[Entry] = [entry for entry in [*before, *at_once] if id(entry) not in now]
+        update.ended.update((numbers[id(entry)], prepared_step.block.seq_from) for entry in superseded_entries)
         if superseded:
             blocks.append(text_block(NOTE, step, note_of(superseded), window))
     return blocks, update
 
 
-def _step_block(step: int, prepared: PreparedStep) -> NewBlock:
+def _step_block(step: int, prepared_step: PreparedStep) -> NewBlock:
     """Return the block that stores a step with its mask and with the lines, names and tools that folds need."""
-    block, masked = prepared.block, prepared.mask
+    block, mask = prepared_step.block, prepared_step.mask
     return NewBlock(
         kind=STEP,
         step=step,
@@ -59,12 +59,12 @@ def _step_block(step: int, prepared: PreparedStep) -> NewBlock:
         seq_to=block.seq_to,
         tokens=block.tokens,
         pieces=block.pieces,
-        is_error=prepared.is_error,
-        masked=(masked.pieces, masked.tokens) if masked else None,
-        units=prepared.units,
-        names=prepared.names,
-        tools=prepared.tools,
-        later=prepared.later,
-        speaker=prepared.speaker,
-        said=prepared.said,
+        is_error=prepared_step.is_error,
+        masked=(mask.pieces, mask.tokens) if mask else None,
+        units=prepared_step.units,
+        names=prepared_step.names,
+        tools=prepared_step.tools,
+        later=prepared_step.later,
+        speaker=prepared_step.speaker,
+        said=prepared_step.said,
     )

@@ -114,7 +114,7 @@ class LongText:
         """The lines that matter, the most important first. The more lines a rule matches, the less each line weighs."""
         data = self._data[:TEXT_BYTES_MAX]
         low = [rule.line for rule in self.profile.low if self.role in rule.roles]
-        found: dict[_Span, float] = {}
+        weights: dict[_Span, float] = {}
         for rule in self.profile.high:
             if self.role not in rule.roles:
                 continue
@@ -126,8 +126,8 @@ class LongText:
             for start, line in lines:
                 if not any(pattern.is_in(line) for pattern in low):
                     span = start, start + len(line)
-                    found[span] = max(found.get(span, 0.0), weight)
-        return sorted(found, key=lambda span: (-found[span], span))
+                    weights[span] = max(weights.get(span, 0.0), weight)
+        return sorted(weights, key=lambda span: (-weights[span], span))
 
 
 def _note(count: int, ref: str) -> str:

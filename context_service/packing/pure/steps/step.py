@@ -150,7 +150,7 @@ class _Cutting:
                 self._waited_messages = self._waited_chars = 0
             turn = Turn("assistant", message.name, parts)
             turn.calls = [Call(call, id=f"call_{message.seq}_{number}") for number, (call, _) in enumerate(calls)]
-            call_refs = {made.id: ref for made, (_, ref) in zip(turn.calls, calls, strict=True)}
+            call_refs = {tool_call.id: ref for tool_call, (_, ref) in zip(turn.calls, calls, strict=True)}
             self.open, self._ids = Step(seqs, turn, said_refs, call_refs), [call.id for call, _ in calls]
             if not calls and not self.thinks:
                 self.close()

@@ -85,8 +85,8 @@ def closing_of(text: str) -> str:
     empty if it is too long to be a sentence.
     """
     last = sentences_of(text[-2 * _CLOSING_CHARS_MAX :])[-_CLOSING_SENTENCES:]
-    asked = next((at for at in range(len(last) - 1, -1, -1) if _ASKS.search(last[at])), len(last) - 1)
-    closing = " ".join(last[asked:]) if last else ""
+    question_at = next((at for at in range(len(last) - 1, -1, -1) if _ASKS.search(last[at])), len(last) - 1)
+    closing = " ".join(last[question_at:]) if last else ""
     return closing if len(closing) <= _CLOSING_CHARS_MAX else ""
 
 
@@ -114,18 +114,18 @@ def with_messages(
         steps: The numbers of the first and the last step.
         cost: Counts the tokens of a text as a piece of a request.
     """
-    kept = [_scored(message) for message in messages if not is_courtesy(message.text, message.answers)]
-    if not kept:
+    units = [_scored(message) for message in messages if not is_courtesy(message.text, message.answers)]
+    if not units:
         return tuple(zone)
     block = Summary(
         level=CONVERSATION,
         step_from=steps[0],
         step_to=steps[1],
-        seq_from=min(message.unit.seq for message in kept),
-        seq_to=max(message.unit.seq for message in kept),
+        seq_from=min(message.unit.seq for message in units),
+        seq_to=max(message.unit.seq for message in units),
         tokens=0,
         text="",
-        kept=tuple(kept),
+        kept=tuple(units),
     )
     return *zone, _render(block, is_first=not zone, cost=cost)
 
@@ -158,10 +158,10 @@ def cut(
     while room > 0:
         cutting = _Cutting(zone, room, count)
         cutting.shorten()
-        made = cutting.zone(cost)
-        over = sum(block.tokens for block in made) - tokens_max
+        new_zone = cutting.zone(cost)
+        over = sum(block.tokens for block in new_zone) - tokens_max
         if over <= 0:
-            return made
+            return new_zone
         room -= max(over, room // 8)
     return ()
 
@@ -230,10 +230,10 @@ class _Cutting:
     def _ends(self, unit: Unit) -> str:
         """Return the first and the last sentence of a message."""
         body = _body_of(unit)
-        found = sentences_of(body)
-        if len(found) < 3:
+        sentence_ends = sentences_of(body)
+        if len(sentence_ends) < 3:
             return body
-        return f"{found[0]}\n[… {len(found) - 2} more: {unit.ref}]\n{found[-1]}"
+        return f"{sentence_ends[0]}\n[… {len(sentence_ends) - 2} more: {unit.ref}]\n{sentence_ends[-1]}"
 
     def _leave(self) -> None:
         """Remove messages until the zone has room, the oldest first, but never the very first message.
@@ -279,9 +279,9 @@ def head_and_tail(text: str, ref: str, tokens_max: int, count: Callable[[str], i
     while True:
         head = _up_to(text, int(chars * _HEAD_OF_PASTE))
         tail = _from(text, len(text) - (chars - int(chars * _HEAD_OF_PASTE)))
-        made = "\n".join(filter(None, [head, between, tail]))
-        if chars < 16 or count(made) <= tokens_max:
-            return made
+        short_text = "\n".join(filter(None, [head, between, tail]))
+        if chars < 16 or count(short_text) <= tokens_max:
+            return short_text
         chars = chars * 7 // 8
 
 

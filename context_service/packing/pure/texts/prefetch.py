@@ -24,5 +24,5 @@ def at_hand(goals: Iterable[str], steps: Iterable[Collection[str]]) -> list[str]
         steps: For each of the last steps, the names that it mentions.
     """
     often = Counter(name.rstrip(AFTER_NAMES) for names in steps for name in names)
-    named = (name.rstrip(AFTER_NAMES) for goal in goals for name in sorted(names_of(goal)))
-    return list(dict.fromkeys([*named, *sorted(often, key=lambda name: (-often[name], name))]))[:NAMES_MAX]
+    goal_names = (name.rstrip(AFTER_NAMES) for goal in goals for name in sorted(names_of(goal)))
+    return list(dict.fromkeys([*goal_names, *sorted(often, key=lambda name: (-often[name], name))]))[:NAMES_MAX]

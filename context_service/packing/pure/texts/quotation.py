@@ -60,12 +60,12 @@ def quotation(text: str, speaker: str, trust: Trust) -> str:
         speaker: Who spoke, from `speaker_of`; empty shows no speaker.
         trust: Where the text comes from.
     """
-    said = f"{speaker}: " if speaker else ""
+    start = f"{speaker}: " if speaker else ""
     if trust not in _QUOTED:
-        return f"{said}{text}"
+        return f"{start}{text}"
     if len(text.splitlines()) > 1:
-        return f"{said.rstrip()}\n{quoted_lines(text)}" if said else quoted_lines(text)
-    return f"{said}«{text.translate(CONTROLS).translate(_MARKS)}»"
+        return f"{start.rstrip()}\n{quoted_lines(text)}" if start else quoted_lines(text)
+    return f"{start}«{text.translate(CONTROLS).translate(_MARKS)}»"
 
 
 def attributed(text: str, speaker: str) -> str:

@@ -44,12 +44,12 @@ def of_step(turns: Sequence[Rendered], step: Step) -> list[Rendered]:
     """
     turn = step.turn
     speaker = step.speaker or speaker_of(turn.role, turn.name)
-    refs = sorted({parsed.seq for ref in step.said_refs if (parsed := refs_of(ref))}) or [step.seqs[0]]
-    said = Source(speaker, refs_between(refs[0], refs[-1]), trust_of(speaker).value)
+    refs = sorted({target.seq for ref in step.said_refs if (target := refs_of(ref))}) or [step.seqs[0]]
+    own_source = Source(speaker, refs_between(refs[0], refs[-1]), trust_of(speaker).value)
     calls = iter([call for call in turn.calls if call.result is not None])
     results = []
     for piece in turns:
-        source = said
+        source = own_source
         if piece.is_result:
             call = next(calls, None)  # None if an installed renderer made more results than the step has
             name = speaker_of("tool", call.call.name if call else "")
@@ -63,7 +63,7 @@ def of_text(text: str) -> tuple[Source, ...]:
 
     Lines that the service itself wrote, such as titles, have no source.
     """
-    found = []
+    line_sources = []
     lines = text.split("\n")
     # The first block of the conversation zone has a title above its first heading; other blocks begin with a heading.
     is_conversation = any(map(HEADING.fullmatch, lines[:2]))
@@ -71,8 +71,8 @@ def of_text(text: str) -> tuple[Source, ...]:
     for source, group in groupby(enumerate(sources, 1), key=lambda line: line[1]):
         numbers = [number for number, _ in group]
         if source:
-            found.append(source._replace(first_line=numbers[0], last_line=numbers[-1]))
-    return tuple(found)
+            line_sources.append(source._replace(first_line=numbers[0], last_line=numbers[-1]))
+    return tuple(line_sources)
 
 
 def _of_conversation(lines: Sequence[str]) -> Iterator[Source | None]:
@@ -97,15 +97,15 @@ def _of_lines(lines: Sequence[str]) -> Iterator[Source | None]:
             if recalled := _RECALLED.match(line):
                 trust = _TRUST_OF_KIND.get(recalled["kind"], trust_of(recalled["who"]))
                 head = Source(recalled["who"], recalled["ref"], trust.value)
-            elif quoted := _HEAD.fullmatch(line):
-                head = Source(quoted["who"], "", trust_of(quoted["who"]).value)
+            elif heading := _HEAD.fullmatch(line):
+                head = Source(heading["who"], "", trust_of(heading["who"]).value)
             yield None
 
 
 def _of_line(line: str, *, is_by_model: bool) -> Source:
     """Return the source of a line of a summary, the state or a note."""
-    found, ref = _LINE.match(line), _REF.search(line)
-    speaker = found and (found["quoted"] or found["own"])
+    match, ref = _LINE.match(line), _REF.search(line)
+    speaker = match and (match["quoted"] or match["own"])
     refs = ref[1] if ref else ""
     if speaker:
         trusts = map(trust_of, [speaker, *(further["who"] for further in _FURTHER.finditer(line))])

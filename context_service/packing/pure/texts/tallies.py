@@ -96,19 +96,19 @@ NO_TALLIES = Tallies(tools={}, entities={})
 
 def uses_of(calls: Iterable[Call]) -> list[ToolUse]:
     """Return for each tool that a step called how often it was called and failed, sorted by name."""
-    counted: dict[str, list[int]] = {}
+    counts_by_tool: dict[str, list[int]] = {}
     for call in calls:
-        counts = counted.setdefault(call.call.name[:KEY_CHARS_MAX], [0, 0])
+        counts = counts_by_tool.setdefault(call.call.name[:KEY_CHARS_MAX], [0, 0])
         counts[0] += 1
         counts[1] += call.result is not None and call.result.is_error
-    return [ToolUse(name, *counts) for name, counts in sorted(counted.items())][:_OF_STEP_MAX]
+    return [ToolUse(name, *counts) for name, counts in sorted(counts_by_tool.items())][:_OF_STEP_MAX]
 
 
 def nodes_in(message: Message) -> set[str]:
     """Return the ids of entity nodes that a message names in its own id, its metadata or its data."""
-    found: list[Any] = []
+    nodes: list[Any] = []
     if message.message_id.startswith(ID_PREFIX):
-        found.append(message.message_id.removeprefix(ID_PREFIX).partition(":")[0])
+        nodes.append(message.message_id.removeprefix(ID_PREFIX).partition(":")[0])
     documents = [
         message.metadata_json,
         *(text for part in message.parts for text in (part.metadata_json, part.data_json)),
@@ -118,8 +118,8 @@ def nodes_in(message: Message) -> set[str]:
             continue
         fields = _document(text)
         for value in map(fields.get, _NODE_KEYS):
-            found += value if isinstance(value, list) else [value]
-    ids = dict.fromkeys(str(result) for result in map(_node_id, found) if result)
+            nodes += value if isinstance(value, list) else [value]
+    ids = dict.fromkeys(str(result) for result in map(_node_id, nodes) if result)
     return set(list(ids)[:_NODES_OF_MESSAGE_MAX])
 
 
@@ -153,10 +153,10 @@ def parse_tallies(text: str) -> Tallies:
 
 def tallies_json(tallies: Tallies) -> str:
     """Return tallies as JSON, at most `TOOLS_MAX` tools and `ENTITIES_MAX` things, the most frequent."""
-    kept = {TOOL: (tallies.tools, TOOLS_MAX), ENTITY: (tallies.entities, ENTITIES_MAX)}
+    by_kind = {TOOL: (tallies.tools, TOOLS_MAX), ENTITY: (tallies.entities, ENTITIES_MAX)}
     parameters = {
         section: {name: (one.count, one.failures, one.step, one.seq) for name, one in list(of.items())[:count_max]}
-        for section, (of, count_max) in kept.items()
+        for section, (of, count_max) in by_kind.items()
     }
     return orjson.dumps(parameters).decode()
 

@@ -110,7 +110,7 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
         profile: The compression profile, whose rules find the lines.
         tools: As in `said_in`.
     """
-    found: dict[str, tuple[tuple[int, int], Unit]] = {}
+    by_text: dict[str, tuple[tuple[int, int], Unit]] = {}
     for spoken_text in said_in(message, tools):
         check_wanted()
         data = spoken_text.text.encode(errors="replace")[:TEXT_BYTES_MAX]
@@ -124,16 +124,16 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
                 text = _text(line)
                 if not text or any(pattern.is_in(line) for pattern in low):
                     continue
-                if text not in found or found[text][1].weight < weight:
+                if text not in by_text or by_text[text][1].weight < weight:
                     ref = ref_of(message.seq, spoken_text.part)
                     unit = Unit(
                         kind=rule.kind, text=text, ref=ref, seq=message.seq, weight=weight, speaker=spoken_text.speaker
                     )
-                    found[text] = (spoken_text.part, start), unit
+                    by_text[text] = (spoken_text.part, start), unit
                 count += 1
                 if count == _UNITS_OF_KIND_MAX:
                     break
-    best = sorted(found.values(), key=lambda one: (-one[1].weight, one[0]))[:UNITS_OF_MESSAGE_MAX]
+    best = sorted(by_text.values(), key=lambda one: (-one[1].weight, one[0]))[:UNITS_OF_MESSAGE_MAX]
     return [unit for _, unit in sorted(best, key=lambda one: one[0])]
 
 
@@ -161,11 +161,11 @@ def lines_of(rule: LineRule, data: bytes) -> list[tuple[int, bytes]]:
     if len(spans) == MATCHES_MAX:
         at = data.find(b"\n", max(spans[-1][1], len(data) - _END_BYTES)) + 1 or len(data)
         spans += [(at + begin, at + end) for begin, end in rule.lines.spans(data[at:], count_max=_END_BYTES)]
-    found = []
+    lines = []
     for begin, end in spans:
         start = data.rfind(b"\n", begin, end) + 1 or begin  # the match may include empty lines before the line
-        found.append((start, data[start:end]))
-    return found
+        lines.append((start, data[start:end]))
+    return lines
 
 
 def names_of(text: str) -> set[str]:
@@ -174,8 +174,8 @@ def names_of(text: str) -> set[str]:
     Log levels, numbers and attributes such as `self.invoice` do not count as names.
     """
     data = text[:_NAMED_CHARS].encode(errors="replace")
-    found = (data[start:end].decode(errors="replace") for start, end in _NAME.spans(data, count_max=NAMES_MAX))
-    return {name for name in found if not _NO_NAME.fullmatch(name)}
+    names = (data[start:end].decode(errors="replace") for start, end in _NAME.spans(data, count_max=NAMES_MAX))
+    return {name for name in names if not _NO_NAME.fullmatch(name)}
 
 
 def form_of(text: str) -> str:

@@ -127,7 +127,7 @@ def test_stretches_are_all_places_that_are_not_left_out(ranges: list[list[int]],
         else:
             runs.append([seq, seq])
     left_out = LeftOut(tuple((low, high) for low, high in runs))
-    assert LeftOut.parsed(left_out.stored) == left_out
+    assert LeftOut.parse(left_out.multirange) == left_out
 
     seen, seq_from = [], first
     while True:

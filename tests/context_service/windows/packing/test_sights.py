@@ -256,7 +256,7 @@ async def test_a_prefix_that_is_none_is_answered_the_whole(caller: Caller):
 async def test_a_pack_reads_what_is_new_and_no_block_that_it_knows(
     caller: Caller, other_replica: Caller, monkeypatch: pytest.MonkeyPatch
 ):
-    reading, read = ViewRows.shown, []
+    reading, read = ViewRows.view, []
 
     async def counted(self: ViewRows, *args: object, **fields: object) -> object:
         shown = await reading(self, *args, **fields)  # type: ignore[arg-type]
@@ -282,7 +282,7 @@ async def test_a_pack_reads_what_is_new_and_no_block_that_it_knows(
 
 async def test_messages_that_come_with_the_window_are_those_of_the_log(caller: Caller, monkeypatch: pytest.MonkeyPatch):
     """Field by field, whatever they hold; where there are more of them, or one is large, the log is read."""
-    paging, standing = Log.page, WindowRows.standing
+    paging, standing = Log.page, WindowRows.snapshot
     logs: list[Log] = []
     following: list[Message] = []
 

@@ -178,7 +178,7 @@ async def test_a_key_of_a_context_teaches_nothing():
     bound = replace(PRINCIPAL, context_id=uuid.UUID(int=7))
     nothing: Any = None
     learning = Learning(nothing, nothing, nothing, requests=nothing, telemetry=nothing)
-    await learning.looked_up(
+    await learning.count_lookup(
         uuid.UUID(int=7), uuid.UUID(int=8), 3, [SpokenText("tool", "TICKET-1", 1)], principal=bound
     )
 

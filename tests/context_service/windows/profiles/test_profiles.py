@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from context_service.contexts.model import Message
-from context_service.packing.pure.steps.grades import mask
+from context_service.packing.pure.steps.grades import mask_step
 from context_service.packing.pure.steps.step import cut
 from context_service.packing.pure.texts.units import units_of
 from context_service.profiles.pure.profiles import BadProfile, Profile, parse_profile, profile, profile_names
@@ -40,7 +40,7 @@ def kept_by(of: Profile, messages: list[Message]) -> str:
     units = [unit for one in messages for unit in units_of(one, of)]
     texts = [unit.text for unit in units]
     for step in cut(messages, is_end=True).closed:
-        turn = mask(step, units, of, lambda text: len(text) // 4)
+        turn = mask_step(step, units, of, lambda text: len(text) // 4)
         texts += [call.result.text for call in turn.calls if call.result] if turn else []
     return "\n".join(texts)
 

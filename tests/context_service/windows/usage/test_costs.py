@@ -45,7 +45,7 @@ def test_a_run_as_it_was_measured_costs_what_was_measured():
 def test_costs_are_read_at_one_price_and_written_at_another():
     cost = Cost(1_000_000, 100_000)
     assert (cost.tokens, cost.base_tokens) == (1_100_000, 225_000)
-    assert cost.priced(Prices(input=3, cache_write=3.75, cache_read=0.3, output=15)) == pytest.approx(0.675)
+    assert cost.price(Prices(input=3, cache_write=3.75, cache_read=0.3, output=15)) == pytest.approx(0.675)
 
 
 def test_what_a_window_has_cost_follows_from_its_breaks():
