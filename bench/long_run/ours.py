@@ -65,7 +65,7 @@ class Folding(Strategy):
         self._add(
             Shown(("step", step.number), made.block.tokens, made.block),
             step,
-            masked=Shown(("masked", step.number), made.mask.tokens, made.mask) if made.masked else None,
+            masked=Shown(("masked", step.number), made.mask.tokens, made.mask) if made.mask else None,
         )
         self._said += made.entries
         if any(entry.section in ("goal", "value") for entry in made.entries) and (superseded := self._caught_up()):

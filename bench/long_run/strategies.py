@@ -243,7 +243,7 @@ class Ranking(Strategy):
         warm, tokens = [], 0
         for _, number in sorted(self._best_old[:500] + scored):
             made = self.prepared.steps[number - 1].made
-            block = made.masked or made.block
+            block = made.mask or made.block
             if tokens + block.tokens <= self._warm and number < first:
                 tokens += block.tokens
                 warm.append(Shown(("warm", number), block.tokens, block))

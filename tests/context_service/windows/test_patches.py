@@ -222,11 +222,11 @@ async def test_a_constraint_that_is_given_while_a_window_folds_is_in_the_next_pa
 
     async def patching(self: ViewRows, *args: Any, **fields: Any) -> Any:
         held = await reading(self, *args, **fields)
-        monkeypatch.setattr(ViewRows, "held", reading)
+        monkeypatch.setattr(ViewRows, "entries", reading)
         await patch(other_replica, window, RULE)  # the fold has read what holds
         return held
 
-    monkeypatch.setattr(ViewRows, "held", patching)
+    monkeypatch.setattr(ViewRows, "entries", patching)
     await caller.call("Fold", window_id=window.window_id)
     pack = await packed(caller, window)
     assert pack.tokens_by_zone.masked and orjson.dumps(RULE["text"])[1:-1].decode() in pack.messages_json
@@ -280,7 +280,7 @@ async def test_a_kill_before_a_note_is_there_leaves_it_to_be_told(caller: Caller
     assert await state(caller, window) == []
     await patch(caller, window, RULE)
     with monkeypatch.context() as patched:
-        patched.setattr(ViewRows, "told", dying)
+        patched.setattr(ViewRows, "clear_tell_later", dying)
         with pytest.raises(Internal):
             await packed(caller, window)
     pack = await packed(caller, window)

@@ -263,7 +263,7 @@ async def test_a_pack_reads_what_is_new_and_no_block_that_it_knows(
         read.append(len(shown.parts) if shown else 0)
         return shown
 
-    monkeypatch.setattr(ViewRows, "shown", counted)
+    monkeypatch.setattr(ViewRows, "view", counted)
     context_id = await said(caller, "", *({"content": f"{n};"} for n in range(20)))
     window = await opened(caller, context_id)
     await packed(caller, window)
@@ -296,7 +296,7 @@ async def test_messages_that_come_with_the_window_are_those_of_the_log(caller: C
         return found
 
     monkeypatch.setattr(Log, "page", page)
-    monkeypatch.setattr(WindowRows, "standing", standing_of)
+    monkeypatch.setattr(WindowRows, "snapshot", standing_of)
     context_id = await said(caller, "", {"content": "Begin."})
     window = await opened(caller, context_id, 100_000)
     parts = [message_pb2.Part(text='"\u2028\\u0000 🏃'), message_pb2.Part(data_json='{"a": [1e5, null]}')]
