@@ -22,8 +22,13 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.tools import ToolContext, load_memory
 from google.genai.types import Blob, Content, FileData, FunctionCall, FunctionResponse, Part
 
-from contextkeep import AsyncContextClient, MessageInput
-from contextkeep.adapters.adk import ContextArtifactService, ContextMemoryService, ContextSessionService
+from contextkeep import AsyncContextClient, ExternalId, MessageInput
+from contextkeep.adapters.adk import (
+    APP_SYSTEM,
+    ContextArtifactService,
+    ContextMemoryService,
+    ContextSessionService,
+)
 
 TEXT = Part(text="Where is order 4711?")
 CALL = Part(function_call=FunctionCall(id="c1", name="find", args={"order": 4711, "ratio": 1.0}))
@@ -379,3 +384,28 @@ async def test_a_runner_uses_sessions_artifacts_and_memory_and_rewinds(client: A
     await sessions.create_session(app_name=name, user_id="anna", session_id="s2")
     assert await run("Where was 4711?", "s2") == "It was at the harbour."
     assert "4711 is at the harbour" in str(model.shown[-1][-1].parts[0].function_response.response)
+
+
+@pytest.mark.parametrize("message_format", ["openai", "openai_responses", "anthropic", "gemini"])
+async def test_a_window_shows_no_state(client: AsyncContextClient, name: str, message_format: str):
+    """State is data of the app. A model reads it only if the app puts it into a prompt."""
+    place: Any = {"app_name": name, "user_id": "анна"}
+    service = ContextSessionService(client)
+    session = await service.create_session(**place, session_id="s1", state={"корзина": ["чай"]})
+    await service.append_event(session, Event(author="clerk", actions=EventActions(state_delta={"скидка": 5})))
+    said = Content(role="user", parts=[Part(text="Где мой заказ?")])
+    await service.append_event(session, Event(author="user", content=said))
+    (context,) = [
+        item async for item in client.contexts.get_by_external_id(ExternalId(APP_SYSTEM, name), subject_user_id="")
+    ]
+    opened = await client.windows.open(context.context_id, "any", context_tokens=10_000, message_format=message_format)
+    body = (await client.windows.pack(opened.window_id)).body
+    turns = body.get("messages") or body.get("input") or body["contents"]
+    assert len(turns) == 1
+    assert "Где мой заказ?" in str(turns)
+    assert "корзина" not in str(body)
+    assert "скидка" not in str(body)
+    assert "system" not in body
+    again = await service.get_session(**place, session_id="s1")
+    assert again is not None
+    assert again.state == {"корзина": ["чай"], "скидка": 5}

@@ -76,6 +76,8 @@ def pieces(turn: Turn, to: Format, accepted: Accepted = EVERYTHING) -> list[Requ
         accepted: The files that the model accepts; others become lines of text.
     """
     module = _MODULES[to]
+    if _is_blank(turn):
+        return []
     if not turn.has_files:
         return list(module.pieces(turn))
     shown, following = apart(turn, module.file_block, accepted)
@@ -83,6 +85,12 @@ def pieces(turn: Turn, to: Format, accepted: Accepted = EVERYTHING) -> list[Requ
     for later in following:
         request_parts += [piece._replace(call_id=later.call_id) for piece in module.pieces(later.turn)]
     return request_parts
+
+
+def _is_blank(turn: Turn) -> bool:
+    """Return whether a turn has only blank texts. Some vendors refuse it, and it tells no model anything."""
+    blank = (part.text is not None and not part.text.strip() for part in turn.parts)
+    return bool(turn.parts) and not turn.calls and all(blank)
 
 
 def empty(to: Format, start: str = "") -> Body:

@@ -12,6 +12,7 @@ from contextkeep.values import ChatMessage, Part
 Block = dict[str, Any]  # a piece of content, as the framework writes it as JSON
 
 NOT_FOUND = {"index": False}  # metadata of a part that is not indexed, so that recall does not find it
+BLANK = " "  # content of a message that has nothing to read; models are not shown it
 _KEPT_BYTES_MAX = 48 * 1024  # bytes of the rest in the metadata, which may have 64 KiB
 _PARTS_MAX = 99  # parts of a message; one further part holds the rest
 _LAST_PART = {"is_last_part": True}  # stands in the metadata if the rest is too large for them and is in the last part
@@ -54,6 +55,8 @@ class Pieces:
         is_large = len(compact(kept)) > _KEPT_BYTES_MAX
         if len(parts) == 1 and parts[0].text and not parts[0].metadata and not is_large:
             return MessageInput(parts[0].text, metadata={self._key: kept}, **fields)
+        if not parts and not is_large and not blocks:
+            return MessageInput(BLANK, metadata={self._key: kept}, **fields)
         if is_large or not parts:
             parts.append(PartInput(data=kept, metadata=NOT_FOUND))
             kept = _LAST_PART

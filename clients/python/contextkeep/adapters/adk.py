@@ -38,7 +38,7 @@ from google.genai.types import Blob, Content, Part
 from pydantic_core import to_jsonable_python
 
 from contextkeep.adapters._files import entity_of
-from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, compact, is_redacted
+from contextkeep.adapters._pieces import BLANK, NOT_FOUND, Block, Pieces, compact, is_redacted
 from contextkeep.adapters._threads import Thread, joined
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.errors import (
@@ -60,7 +60,7 @@ USER_SYSTEM = "google-adk-user"  # the system of an external id that all session
 APP_SYSTEM = "google-adk-app"  # the system of an external id that all sessions of an app have
 MEMORY_SYSTEM = "google-adk-memory"  # the system of the external id of the context with the memory of a user
 _KEY = "google_adk"  # key in the metadata, for fields of ADK that our messages do not have
-_BEGUN = "begun"  # marks the message that begins a session and has its first state
+_BEGUN = "begun"  # the key of the first state of a session in the metadata of the message that begins it
 _KEPT_BYTES_MAX = 48 * 1024  # bytes of a state in the metadata, which may have 64 KiB
 _PAGE = 500
 _LAG_MAX = 50  # messages after the last stored state, before the state is stored again
@@ -100,13 +100,7 @@ class ContextSessionService(BaseSessionService):
         session_id = (session_id or "").strip() or new_id()
         scopes = _scopes(to_jsonable_python(state or {}, serialize_unknown=True))
         begun = datetime.now(UTC)
-        first = MessageInput(
-            role="system",
-            parts=[PartInput(data={"state": scopes["session"]}, metadata=NOT_FOUND)],
-            message_id=f"{SYSTEM}-begun",
-            metadata={_KEY: _BEGUN},
-            said_at=begun,
-        )
+        first = _beginning(scopes["session"], begun)
         about = {"app_name": app_name, "user_id": user_id, "session_id": session_id}
         try:
             receipt = await self._client.contexts.send(
@@ -739,14 +733,24 @@ def _in_their_words(message: ChatMessage) -> list[dict[str, Any]]:
     return blocks
 
 
+def _beginning(state: dict[str, Any], begun: datetime) -> MessageInput:
+    """Return the message that begins a session. It is blank, so that no model reads the state, unless that is large."""
+    kept = {_BEGUN: state}
+    if len(compact(kept)) <= _KEPT_BYTES_MAX:
+        fields: dict[str, Any] = {"content": BLANK, "metadata": {_KEY: kept}}
+    else:
+        fields = {"parts": [PartInput(data=state, metadata=NOT_FOUND)], "metadata": {_KEY: {_BEGUN: None}}}
+    return MessageInput(role="system", message_id=f"{SYSTEM}-begun", said_at=begun, **fields)
+
+
 def _is_begun(message: ChatMessage) -> bool:
-    return message.metadata.get(_KEY) == _BEGUN
+    return _BEGUN in message.metadata.get(_KEY, {})
 
 
 def _delta_of(message: ChatMessage) -> Mapping[str, Any]:
     """Return the changes that a message makes in the state of its session."""
     if _is_begun(message):
-        state: dict[str, Any] = message.parts[0].data["state"]
+        state: dict[str, Any] = message.parts[0].data if message.parts else message.metadata[_KEY][_BEGUN]
         return state
     return _scopes(((_WORDS.rest(message) or {}).get("actions") or {}).get("state_delta") or {})["session"]
 
