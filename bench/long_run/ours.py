@@ -10,6 +10,8 @@ from bench.long_run.prepared import FORMAT, Prepared, Step, text_of
 from bench.long_run.strategies import Shown, Strategy
 from context_service.folding.pure.folds import CLOSE_STEPS, Fold, FoldableBlock, Limits, View, fold, room_of_newest
 from context_service.folding.pure.importance import Weights
+from context_service.folding.pure.last_words import SHARE, LastWords
+from context_service.folding.pure.utterances import utterances_of
 from context_service.packing.pure.state.task_state import Entry, after, note_of, render_state
 from context_service.packing.pure.steps.blocks import Block
 from context_service.packing.pure.steps.grades import fit_step
@@ -143,6 +145,12 @@ class Folding(Strategy):
             count=self.count,
             cost=self.count,
             weights=Weights(),
+            last_words=LastWords(
+                utterances_of(self.view.blocks, self.view.last_words, None),
+                tokens_max=int(SHARE * self.limit),
+                count=self.count,
+                cost=self.count,
+            ),
             is_close=bool(self._folded_at) and step.number - self._folded_at < CLOSE_STEPS,
         )
         self._folded_at = step.number

@@ -21,7 +21,7 @@ from context_service.windows.model import Window
 from context_service.windows.pure.pieces import parsed_pieces
 
 STEP, RECALLED, NOTE, NOTICE = "step", "recalled", "note", "notice"  # kinds of blocks
-SUMMARY, CONVERSATION = "summary", "conversation"  # kinds of parts before the steps
+SUMMARY, CONVERSATION, LAST_WORDS = "summary", "conversation", "last_words"  # kinds of parts before the steps
 BY_RULE, BY_MODEL, BY_CALLER = "rule", "model", "caller"  # sources of entries
 PIN = "pin"  # the section of pins; the key of a pin is its id
 
@@ -60,9 +60,9 @@ class NewBlock:
 
 
 class ViewPart(NamedTuple):
-    """A part of a pack: a summary, a block of the conversation zone, or a block of the steps."""
+    """A part of a pack: a summary, a block of messages (`CONVERSATION`, `LAST_WORDS`), or a block of the steps."""
 
-    kind: str  # the kind of the block, `SUMMARY` or `CONVERSATION`
+    kind: str  # the kind of the block, `SUMMARY`, `CONVERSATION` or `LAST_WORDS`
     level: int  # the level of a summary; for a block 0, or 1 if it is masked
     step_from: int
     step_to: int
@@ -89,13 +89,15 @@ class ViewPart(NamedTuple):
     @property
     def is_before_steps(self) -> bool:
         """Whether the part comes before the steps of a pack."""
-        return self.kind in (SUMMARY, CONVERSATION)
+        return self.kind in (SUMMARY, CONVERSATION, LAST_WORDS)
 
     @property
     def zone(self) -> str:
         """The zone of a pack that the part belongs to."""
         if self.kind == SUMMARY:
             return "segments" if self.level == SEGMENT else "digests"
+        if self.kind == LAST_WORDS:
+            return "state"
         if self.kind == STEP:
             return "masked" if self.level else "verbatim"
         return NOTE if self.kind == NOTICE else self.kind
@@ -313,7 +315,7 @@ def zones_by(window: Window, tokens: Mapping[str, int]) -> Zones:
         conversation=tokens.get(CONVERSATION, 0),
         digests=tokens.get("digests", 0),
         segments=tokens.get("segments", 0),
-        state=window.state_tokens,
+        state=window.state_tokens + tokens.get("state", 0),
         masked=tokens.get("masked", 0),
         verbatim=tokens.get("verbatim", 0),
         recalled=tokens.get(RECALLED, 0),

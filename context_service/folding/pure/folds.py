@@ -5,7 +5,8 @@ the window is over the low mark, the oldest twenty masked steps are merged into 
 lines. When segments have more tokens than their share, the older half of them is merged into digests; when digests have
 more than theirs, the oldest two thirds of them are merged into one digest of a deeper level. So a log of n steps
 becomes O(log n) blocks. Messages of users in merged steps go to the conversation zone, word for word, and not into
-summaries. At the end the text of the state is written again. These numbers are the defaults of `Config`.
+summaries. At the end the text of the state is written again, and the assistant's last words that no step shows any more
+(`last_words`). These numbers are the defaults of `Config`.
 
 Folds are rare and remove much at once. Each fold changes the beginning of the prompt, so the vendor's prompt cache no
 longer matches; this pays only if the next fold is far enough away (`prices.pays_after`).
@@ -21,6 +22,7 @@ from itertools import islice, takewhile
 from typing import NamedTuple
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, shares_of
+from context_service.folding.pure.last_words import NO_LAST_WORDS, LastWords
 from context_service.folding.pure.summaries import (
     DIGEST_TOKENS_MAX,
     SEGMENT,
@@ -34,7 +36,7 @@ from context_service.folding.pure.summaries import (
 from context_service.kernel.rendering import Rendered
 from context_service.packing.pure.steps.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.texts import conversation
-from context_service.packing.pure.texts.conversation import Said
+from context_service.packing.pure.texts.conversation import Said, closing_of
 from context_service.packing.pure.texts.units import Unit, form_of
 from context_service.usage.pure.endings import NOTHING, Endings
 from context_service.windows.pure.config import DEFAULT, Config
@@ -110,8 +112,7 @@ class FoldableBlock:
         is_error: Whether a tool call of the step failed.
         tools: The names of the tools that the step calls.
         speaker: The role and the name of the speaker of the step, such as "user Ann".
-        said: The text of a user's message, or the end of an assistant's text, without which a short answer to it
-            cannot be understood; empty for others.
+        said: The text of a message of a user or the assistant; empty for others.
     """
 
     number: int
@@ -161,6 +162,7 @@ class View:
         conversation: The blocks of the conversation zone, the oldest first.
         summaries: Digests, then segments: together they stand for all steps before `blocks`.
         state: The tokens of the state text.
+        last_words: The block with the assistant's last words, if there is one.
         blocks: Steps, and the blocks that are appended to them.
     """
 
@@ -168,12 +170,13 @@ class View:
     conversation: tuple[Summary, ...] = ()
     summaries: tuple[Summary, ...] = ()
     state: int = 0
+    last_words: tuple[Summary, ...] = ()
     blocks: tuple[FoldableBlock, ...] = ()
 
     @property
     def rows(self) -> tuple[Summary, ...]:
         """The parts that are stored as summaries, in their order."""
-        return *self.conversation, *self.summaries
+        return *self.conversation, *self.summaries, *self.last_words
 
     @property
     def tokens(self) -> int:
@@ -208,7 +211,8 @@ class Fold:
         merged: The numbers of the steps that the fold merges into summaries.
         worth: The worth of each line of the merged steps, and whether its segment shows the line.
         cut: The newest step, if the fold cuts it.
-        cuts: Whether the fold cuts the conversation zone although it merges no steps.
+        cuts: Whether the fold cuts the conversation zone or drops the assistant's last words although it merges no
+            steps.
     """
 
     view: View
@@ -255,6 +259,7 @@ def fold(
     waiting: int = 0,
     wish: str = "",
     keeps: KeptSteps = NOTHING_KEPT,
+    last_words: LastWords = NO_LAST_WORDS,
 ) -> Fold:
     """Return the fold of a view that is over the high mark.
 
@@ -273,6 +278,7 @@ def fold(
         waiting: The tokens of the last step that waits for results, which is not folded; 0 if there is none.
         wish: The instructions of a caller for this fold: lines that concern them come first.
         keeps: The steps that stay in view because of their tools, if there is room for the newest step.
+        last_words: The candidates for the assistant's last words.
     """
     result = _Folding(
         view,
@@ -286,6 +292,7 @@ def fold(
         waiting=waiting,
         state_tokens=state_tokens,
         wish=wish,
+        last_words=last_words,
     )
     result.set_aside(keeps)
     if is_close and view.summaries:
@@ -340,6 +347,7 @@ class _Folding:
         waiting: int,
         state_tokens: int,
         wish: str,
+        last_words: LastWords,
     ) -> None:
         self._head, self._state, self._waiting = view.head, view.state, waiting
         self._summaries, self._blocks = list(view.summaries), list(view.blocks)
@@ -356,6 +364,7 @@ class _Folding:
         self._merged: set[int] = set()
         self._rules: list[str] = []
         self._worth: list[tuple[float, bool]] = []
+        self._last_words = last_words
         self._cuts = False
         mentions = Counter(name for block in view.blocks for name in block.names)
         last = view.blocks[-1].step if view.blocks else 0
@@ -375,10 +384,13 @@ class _Folding:
     @property
     def tokens(self) -> int:
         """The tokens of the window so far, including a last step that waits for results."""
-        tokens_in_view = (
-            _tokens(self._conversation) + _tokens(self._summaries) + self._blocks_tokens + self.tokens_aside
-        )
-        return self._head + self._state + tokens_in_view + self._waiting
+        before_steps = _tokens(self._conversation) + _tokens(self._summaries) + self._state + _tokens(self._last_block)
+        return self._head + before_steps + self._blocks_tokens + self.tokens_aside + self._waiting
+
+    @property
+    def _last_block(self) -> tuple[Summary, ...]:
+        """The block with the assistant's last words, as the fold would write it now."""
+        return self._last_words.block(masked=self._masked, merged=self._merged)
 
     @property
     def tokens_aside(self) -> int:
@@ -532,10 +544,15 @@ class _Folding:
 
     def _converse(self, oldest: Sequence[FoldableBlock]) -> None:
         """Move the messages of users in merged steps to the conversation zone, and cut the zone if it is too large."""
-        statements = ["", *("" if block.is_of_user else block.said for block in oldest)]
         messages = [
-            Said(step=block.step, seq=block.seq_from, speaker=block.speaker, text=block.said, answers=statement)
-            for block, statement in zip(oldest, statements, strict=False)
+            Said(
+                step=block.step,
+                seq=block.seq_from,
+                speaker=block.speaker,
+                text=block.said,
+                answers=closing_of(before.said) if before and not before.is_of_user else "",
+            )
+            for before, block in zip([None, *oldest], oldest, strict=False)
             if block.is_of_user
         ]
         zone = conversation.with_messages(
@@ -576,6 +593,7 @@ class _Folding:
             conversation=self._conversation,
             summaries=tuple(self._summaries),
             state=self._state,
+            last_words=self._last_block,
             blocks=tuple(sorted([*self._unmerged(), *self._aside], key=lambda block: block.number)),
         )
         return Fold(
@@ -592,8 +610,8 @@ class _Folding:
         """Merge segments into digests, or digests into a deeper digest, if they are over their limits.
 
         Args:
-            force: Merge them even if they are not over their limits. If there are none to merge, cut the conversation
-                zone.
+            force: Merge them even if they are not over their limits. If there are none to merge, drop the assistant's
+                last words, and then cut the conversation zone.
 
         Returns:
             Whether anything was merged or cut.
@@ -610,6 +628,10 @@ class _Folding:
             older = digests[: max(math.ceil(len(digests) * 2 / 3), 2)]
             self._summaries = [self._digest(older), *digests[len(older) :], *segments]
             self._rules.append(f"{len(older)} digests become one")
+            return True
+        if force and self._last_block:
+            self._last_words, self._cuts = NO_LAST_WORDS, True
+            self._rules.append("the assistant's last words are left out, because the newest step needs the room")
             return True
         if force and self._conversation:
             most = min(_tokens(self._conversation), self._limits.conversation) // 2

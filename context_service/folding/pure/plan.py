@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -18,8 +19,10 @@ from context_service.folding.pure.folds import (
     newest_of,
     room_of_newest,
 )
+from context_service.folding.pure.last_words import SHARE, LastWords, Plan
 from context_service.folding.pure.prepare import Prepared, committed
-from context_service.folding.pure.summaries import CONVERSATION, SEGMENT, Summary
+from context_service.folding.pure.summaries import CONVERSATION, LAST_WORDS, SEGMENT, Summary
+from context_service.folding.pure.utterances import utterances_of
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import (
     BY_MODEL,
@@ -50,7 +53,7 @@ class FoldInputs:
     """The inputs of a fold: the stored parts of a window, and what is known about them.
 
     Attributes:
-        summaries: Digests and segments, and the blocks of the conversation zone.
+        summaries: Digests and segments, the blocks of the conversation zone, and the assistant's last words.
         state_text: The text of the state, as the last fold wrote it.
         endings: The recorded outcomes of steps.
         blocks: The steps, and the notes and recalled passages after them.
@@ -60,6 +63,7 @@ class FoldInputs:
         clearing_of: Returns the profile's rules for clearing the calls of a tool; None if the profile has none.
         state_update: Entries that a model found in the steps, and the entries that they end.
         instructions: The caller's instructions for this fold; lines that concern them are kept first.
+        assistant_plan: The newest call of a planning tool in the blocks, or None if they have none.
     """
 
     blocks: Sequence[FoldableBlock]
@@ -72,6 +76,7 @@ class FoldInputs:
     clearing_of: Callable[[str], Clearing] | None = None
     state_update: StateUpdate = NO_STATE_UPDATE
     instructions: str = ""
+    assistant_plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,10 +156,18 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
         conversation=tuple(row for row in inputs.summaries if row.level == CONVERSATION),
         summaries=tuple(row for row in inputs.summaries if row.level > CONVERSATION),
         state=window.state_tokens,
+        last_words=tuple(row for row in inputs.summaries if row.level == LAST_WORDS),
         blocks=tuple(inputs.blocks),
     )
+    last_words = LastWords(
+        utterances_of(inputs.blocks, before.last_words, inputs.assistant_plan),
+        tokens_max=math.floor(SHARE * window.counted_limit),
+        count=count,
+        cost=cost,
+    )
     if inputs.prepared:
-        result = committed(before, inputs.prepared, state_tokens=state_tokens)
+        block = last_words.block(masked=inputs.prepared.masked, merged=inputs.prepared.merged)
+        result = committed(before, inputs.prepared, state_tokens=state_tokens, last_words=block)
     else:
         result = fold(
             before,
@@ -169,6 +182,7 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
             own=inputs.worth,
             is_close=window.step_count - window.folded_step < CLOSE_STEPS,
             waiting=caught_up.waiting_tokens,
+            last_words=last_words,
             keeps=kept_steps(before.blocks, inputs.clearing_of, limit=window.counted_limit)
             if inputs.clearing_of
             else NOTHING_KEPT,

@@ -2,7 +2,8 @@
 
 A fold (one compaction of a window) needs most of its time to choose lines from many steps. This choice stays valid
 until the next epoch, that is, until the prefix of the packs breaks: blocks that are appended meanwhile stay verbatim
-after the folded ones. The state may change meanwhile, so its text is written when the fold is committed.
+after the folded ones. The state and the assistant's last words may change meanwhile, so their texts are written when
+the fold is committed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from context_service.folding.pure.folds import Fold, View
-from context_service.folding.pure.summaries import CONVERSATION, Summary
+from context_service.folding.pure.summaries import CONVERSATION, LAST_WORDS, Summary
 from context_service.packing.pure.state.task_state import Entry
 
 
@@ -50,7 +51,7 @@ def prepare_fold(before: View, fold: Fold, *, last_seq: int) -> Prepared:
         fold: The fold.
         last_seq: The `seq` of the last message that the window had read.
     """
-    old, new = before.rows, fold.view.rows
+    old, new = ([row for row in view.rows if row.level != LAST_WORDS] for view in (before, fold.view))
     return Prepared(
         last_seq=last_seq,
         masked=sorted(fold.masked),
@@ -63,13 +64,14 @@ def prepare_fold(before: View, fold: Fold, *, last_seq: int) -> Prepared:
     )
 
 
-def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
+def committed(view: View, fold: Prepared, *, state_tokens: int, last_words: Sequence[Summary] = ()) -> Fold:
     """Return a prepared fold, applied to a view that may have more blocks now.
 
     Args:
         view: The current view, of the same epoch as the prepared fold.
         fold: The prepared fold, from `prepare_fold`.
         state_tokens: The tokens of the state text that the fold writes.
+        last_words: The block with the assistant's last words that the fold writes, if there is one.
     """
     removed_ranges, masked_numbers, unseen = set(fold.gone), frozenset(fold.masked), {*fold.dropped, *fold.merged}
     rows = [*(summary for summary in view.rows if _place(summary) not in removed_ranges), *fold.made]
@@ -84,6 +86,7 @@ def committed(view: View, fold: Prepared, *, state_tokens: int) -> Fold:
         conversation=tuple(row for row in rows if row.level == CONVERSATION),
         summaries=tuple(row for row in rows if row.level > CONVERSATION),
         state=state_tokens,
+        last_words=tuple(last_words),
         blocks=tuple(blocks),
     )
     return Fold(

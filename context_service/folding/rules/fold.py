@@ -190,18 +190,19 @@ class Folding:
         self, planned_fold: PlannedFold, fold: Prepared, segments: Writing, instructions: str, principal: Principal
     ) -> PlannedFold:
         """Return a prepared fold with the segments that a model wrote, if it wrote any."""
-        state_tokens = planned_fold.fold.view.state
+        view = planned_fold.fold.view
         better = await segments.write_segments(
             planned_fold.caught_up.window,
             planned_fold.before,
             fold,
-            state_tokens=state_tokens,
+            state_tokens=view.state + sum(block.tokens for block in view.last_words),
             wish=instructions,
             principal=principal,
         )
         if better is None:
             return planned_fold
-        return replace(planned_fold, fold=committed(planned_fold.before, better, state_tokens=state_tokens))
+        fold_by_model = committed(planned_fold.before, better, state_tokens=view.state, last_words=view.last_words)
+        return replace(planned_fold, fold=fold_by_model)
 
 
 def _check_epoch(window: Window, expected: int | None) -> None:

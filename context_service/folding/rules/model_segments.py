@@ -105,7 +105,7 @@ class Writing:
             window: The window as it was when the fold was planned.
             before: The view of the window before the fold.
             fold: The prepared fold with segments that rules wrote.
-            state_tokens: The tokens of the state text that the fold writes.
+            state_tokens: The tokens of the state text and of the assistant's last words that the fold writes.
             principal: The caller; its tenant and bounds limit the rows.
             wish: The instructions of the caller for this fold.
         """

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from context_service.folding.pure.folds import FoldableBlock
+from context_service.folding.pure.last_words import Plan
 from context_service.folding.pure.model_state import not_known
 from context_service.folding.pure.plan import FoldInputs, PlannedFold, plan, stated_at, with_cut
 from context_service.folding.pure.prepare import Prepared
+from context_service.folding.pure.utterances import newest_planning
 from context_service.packing.model import NO_STATE_UPDATE, StateUpdate, StoredEntry
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow
 from context_service.packing.pure.state.task_state import Entry, after
@@ -15,6 +18,7 @@ from context_service.packing.rules.costs import RENDERING
 from context_service.packing.rules.plugins import Scoring
 from context_service.packing.rules.read_step import StepReading
 from context_service.packing.store.views import ViewRows
+from context_service.profiles.pure.profiles import Profile
 from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.usage.store.endings import EndingRows
 from context_service.usage.store.usage import UsageRows
@@ -35,7 +39,7 @@ class FoldPlanning:
         views: The SQL statements on the blocks, summaries and state of windows.
         usage: The token factors that were learned from bills of vendors.
         endings: The SQL statements on the recorded outcomes of steps.
-        steps: Reads the step that a fold cuts.
+        steps: Reads steps that a fold needs whole: the step that it cuts, and the newest plan.
         profiles: The compression profiles of windows.
         scoring: An extension that scores lines, or None if there is none.
     """
@@ -127,6 +131,30 @@ class FoldPlanning:
             prepared=prepared_fold,
             clearing_of=profile.clearing_of if profile.clearing else None,
             state_update=update,
+            assistant_plan=await self._plan_in(blocks, window, profile, principal),
+        )
+
+    async def _plan_in(
+        self, blocks: Sequence[FoldableBlock], window: Window, profile: Profile, principal: Principal
+    ) -> Plan | None:
+        """Return the newest call of a planning tool in the blocks of a window, or None if there is none.
+
+        Raises:
+            RowsChanged: a message of the step was retracted meanwhile.
+        """
+        block = newest_planning(blocks, profile.planning_tools)
+        if block is None:
+            return None
+        step, _ = await self._steps.step(window, block.seq_from, block.seq_to, principal)
+        if step is None:
+            raise RowsChanged
+        call = next(call for call in reversed(step.turn.calls) if call.call.name in profile.planning_tools)
+        return Plan(
+            number=block.number,
+            tool=call.call.name,
+            arguments_json=call.call.arguments_json,
+            ref=step.call_refs[call.id],
+            is_lost_in_mask=profile.clearing_of(call.call.name).clear_inputs,
         )
 
     async def _update(

@@ -12,7 +12,7 @@ from context_service.checkpoints.pure.rewind import Rewound, StepPlace, rewound
 from context_service.contexts.room import Log
 from context_service.folding.pure.folds import CutStep, FoldableBlock
 from context_service.folding.pure.prepare import Prepared
-from context_service.folding.pure.summaries import CONVERSATION, Scored, Summary
+from context_service.folding.pure.summaries import CONVERSATION, LAST_WORDS, Scored, Summary
 from context_service.kernel.rendering import RENDERER, Rendered
 from context_service.packing.model import (
     BY_RULE,
@@ -73,6 +73,7 @@ SQL = SqlFile.of(
     ended_of_max=_ENDED_OF_MAX,
     held_max=_HELD_MAX,
     held_of_max=_HELD_OF_MAX,
+    last_words=LAST_WORDS,
     whole_max=_WHOLE_MAX,
 )
 _ADD = SQL["add"]
@@ -119,7 +120,7 @@ _FOLDED_TO = SQL["folded_to"]
 _REWIND = SQL["rewind"]
 _RENEW = SQL["renew"]
 
-_BLOCKS = _SIZES.replace("'[]' AS ", "").replace("'' AS ", "")
+_BLOCKS = _SIZES.replace("'[]' AS ", "")
 
 
 class ViewRows:
@@ -336,8 +337,8 @@ class ViewRows:
         Args:
             window: The window that has the blocks.
             principal: The caller; it must be allowed to see the window.
-            with_units: Read the units, names, tools and texts, too. A prepared fold does not need them, because its
-                lines are chosen already.
+            with_units: Read the units and names, too. A prepared fold does not need them, because its lines are chosen
+                already.
         """
         tenant = self._log.of(principal, window.context_id)
         rows = await tenant.query(_BLOCKS if with_units else _SIZES, (tenant.tenant_id, window.window_id))

@@ -178,8 +178,8 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND NOT is_told;
 FROM context.context_window
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s)
 UNION ALL
-(SELECT CASE level WHEN {{conversation}} THEN 'conversation' ELSE 'summary' END, level, step_from, step_to, seq_from,
-    seq_to, tokens, pieces, 0, false, '', method, verdict, CASE level WHEN {{conversation}} THEN 1 ELSE 2 END
+(SELECT CASE level WHEN {{last_words}} THEN 'last_words' WHEN {{conversation}} THEN 'conversation' ELSE 'summary' END,
+    level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, '', method, verdict, CASE level WHEN {{conversation}} THEN 1 ELSE 2 END
 FROM context.window_summary
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND %(number_from)s = 0)
 UNION ALL
@@ -204,7 +204,7 @@ FROM (
 -- sizes
 SELECT number, step, kind, seq_from, seq_to, tokens,
     CASE WHEN is_masked THEN tokens ELSE coalesce(masked_tokens, tokens) END AS masked_tokens, is_masked, is_error,
-    '[]' AS units, '[]' AS names, '[]' AS tools, speaker, '' AS said
+    '[]' AS units, '[]' AS names, tools, speaker, said
 FROM context.window_block
 WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL
 ORDER BY number;

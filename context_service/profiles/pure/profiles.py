@@ -3,9 +3,10 @@
 A fold is one compaction of a window; a mask is a step of which a fold cleared the tool results. A profile says which
 lines a fold keeps (`high_importance`), which lines it never keeps (`low_importance`), which lines a mask shows whole
 (`preserve_verbatim`), how much of a tool's result a mask shows (`tool_output_trim`), which results and arguments folds
-clear (`tool_clearing`), and which sentences become entries of the state (`state`). A profile that `extends` another
-adds rules to it; its own rules come first. `words` are parts of patterns: `{start}` in a pattern of `state` stands for
-the part with that name. All patterns have the syntax of RE2, whose time is linear in the length of the text.
+clear (`tool_clearing`), with which tools the assistant plans (`planning_tools`), and which sentences become entries of
+the state (`state`). A profile that `extends` another adds rules to it; its own rules come first. `words` are parts of
+patterns: `{start}` in a pattern of `state` stands for the part with that name. All patterns have the syntax of RE2,
+whose time is linear in the length of the text.
 
 Tenants can register profiles of their own. These must be plain YAML, without anchors, tags and deep nesting. The size
 of all patterns of such a profile has a limit, because the time is also linear in the size of the patterns.
@@ -49,7 +50,7 @@ _OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")  # the form of the name of a pr
 _log = logging.getLogger("profiles")
 _KEYS = (
     *("extends", "high_importance", "low_importance", "preserve_verbatim"),
-    *("tool_output_trim", "tool_clearing", "words", "state"),
+    *("tool_output_trim", "tool_clearing", "planning_tools", "words", "state"),
 )
 _OF_PEOPLE = {"constraint", "lifted"}  # sections that only users and system prompts may set; no profile can change this
 _RULES_MAX = 100  # the most rules or patterns in a list
@@ -214,6 +215,7 @@ class Profile:
         trim: The characters of a result that a mask keeps, by a pattern of the tool's name; the first match counts.
         trim_default: The characters that are kept for any other tool.
         clearing: The parts that folds clear, by a pattern of the tool's name; the first match counts.
+        planning_tools: The names of the tools with which the assistant writes its plan. Folds keep the newest call.
         state: The rules that find entries of the state.
         own_size: The instructions of the patterns that a tenant wrote; 0 if the profile comes with the service.
         base: For a learned profile, the name of the profile that it was learned from; else empty.
@@ -227,6 +229,7 @@ class Profile:
     trim_default: int
     state: tuple[StateRule, ...]
     clearing: tuple[tuple[Pattern, Clearing], ...] = ()
+    planning_tools: frozenset[str] = frozenset()
     own_size: int = 0
     base: str = ""
 
@@ -398,6 +401,7 @@ class _Reading:
             trim=trims + (base.trim if base else ()),
             trim_default=trim_default,
             clearing=self._clearing() + (base.clearing if base else ()),
+            planning_tools=self._names("planning_tools") | (base.planning_tools if base else frozenset()),
             state=state + (base.state if base else ()),
             own_size=self._size if self._is_own else 0,
         )
@@ -541,6 +545,14 @@ class _Reading:
         if not isinstance(value, list) or len(value) > _RULES_MAX:
             raise BadProfile(f"{self._name}.{key} must be a list of up to {_RULES_MAX} rules")
         return value
+
+    def _names(self, key: str) -> frozenset[str]:
+        """Return the list of names at a key of the profile; it is empty if the profile does not have the key.
+
+        Raises:
+            BadProfile: the value is not a list, or too long, or has something else than names.
+        """
+        return frozenset(self._text(f"{key}[{number}]", name) for number, name in enumerate(self._list(key)))
 
     def _mapping(self, key: str) -> dict[str, Any]:
         """Return the mapping at a key of the profile; it is empty if the profile does not have the key.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from context_service.contexts.room import Log
-from context_service.folding.pure.summaries import CONVERSATION, SEGMENT
+from context_service.folding.pure.summaries import CONVERSATION, LAST_WORDS, SEGMENT
 from context_service.usage.model import ZoneLevel
 from context_service.usage.pure.costs import Break
 from context_service.windows.model import Window
@@ -18,7 +18,7 @@ BREAKS_MAX = 5_000  # only this many of the newest breaks count
 _ROW_BYTES = 200
 
 
-SQL = SqlFile.of(__file__, breaks_max=BREAKS_MAX, conversation=CONVERSATION, segment=SEGMENT)
+SQL = SqlFile.of(__file__, breaks_max=BREAKS_MAX, conversation=CONVERSATION, last_words=LAST_WORDS, segment=SEGMENT)
 _LEVELS = SQL["levels"]
 _LOG_TOKENS = SQL["log_tokens"]
 _BREAKS = SQL["breaks"]

@@ -16,8 +16,9 @@ import orjson
 
 from context_service.contexts.model import Message
 from context_service.folding.pure.summaries import CONVERSATION as OF_CONVERSATION
+from context_service.folding.pure.summaries import LAST_WORDS as OF_LAST_WORDS
 from context_service.folding.pure.summaries import SEGMENT
-from context_service.packing.model import CONVERSATION, NOTE, PIN, RECALLED, STEP
+from context_service.packing.model import CONVERSATION, LAST_WORDS, NOTE, PIN, RECALLED, STEP
 from context_service.packing.pure.texts.conversation import message_in
 from context_service.packing.pure.texts.units import said_in
 from context_service.windows.pure import refs
@@ -25,9 +26,10 @@ from context_service.windows.pure.pieces import parsed_pieces
 from service_runtime.inputs.documents import check_wanted
 
 VERBATIM, CLEARED, A_SEGMENT, A_DIGEST = "verbatim", "cleared", "segment", "digest"
+_OF_MESSAGES = {OF_CONVERSATION: CONVERSATION, OF_LAST_WORDS: LAST_WORDS}  # blocks of whole messages, by level
 LEFT_OUT, UNREAD = "left_out", "unread"
 LINES_MAX, LINE_CHARS_MAX = 50, 500
-_ZONES = {CLEARED: "masked", A_SEGMENT: "segments", A_DIGEST: "digests"}
+_ZONES = {LAST_WORDS: "state", CLEARED: "masked", A_SEGMENT: "segments", A_DIGEST: "digests"}
 _CUT_CHARS_MIN = 60  # if a form shows at least this many characters of a line's beginning, it shows the line cut
 _ANYWHERE_CHARS_MIN = 25  # a shorter line counts as shown only if it is a whole line of the form
 _REFS_AT_END = re.compile(r"\(([^()]*)\)\s*$")
@@ -86,7 +88,8 @@ class Form:
     """A form of a message in packs.
 
     Attributes:
-        place: `VERBATIM`, `CONVERSATION`, `CLEARED`, `A_SEGMENT`, `A_DIGEST`, or the kind of another block.
+        place: `VERBATIM`, `CONVERSATION`, `CLEARED`, `A_SEGMENT`, `A_DIGEST`, `LAST_WORDS`, or the kind of another
+            block.
         epoch_from: The first epoch in which packs had the form; 0 if the message was appended in this form.
         epoch_to: The first epoch in which packs no longer had it, or None if the current pack has it.
         text: All texts of the form; None if they are no longer known.
@@ -140,10 +143,10 @@ def forms_of(seq: int, blocks: Sequence[BlockForm], summaries: Sequence[SummaryF
     ]  # fmt: skip
     over = [summary for summary in summaries if summary.seq_from <= seq <= summary.seq_to]
     forms += [
-        Form(place=CONVERSATION, step_from=block.step_from, step_to=block.step_to, epoch_from=block.epoch_from,
-             epoch_to=block.epoch_to, text=text)
+        Form(place=_OF_MESSAGES[block.level], step_from=block.step_from, step_to=block.step_to,
+             epoch_from=block.epoch_from, epoch_to=block.epoch_to, text=text)
         for block in over
-        if block.level == OF_CONVERSATION and (text := message_in(block.text, seq))
+        if block.level in _OF_MESSAGES and (text := message_in(block.text, seq))
     ]  # fmt: skip
     over = [summary for summary in over if summary.level >= SEGMENT]
     for level in sorted({summary.level for summary in over}):
@@ -187,8 +190,11 @@ def _forms_of_block(block: BlockForm) -> Iterator[Form]:
 
 
 def place_of(forms: Iterable[Form]) -> Form | None:
-    """Return the form in which the current pack shows a message: the most verbatim one, or None if there is none."""
-    return next((form for form in forms if form.epoch_to is None and form.place != RECALLED), None)
+    """Return the form in which the current pack shows a message: the most verbatim one, or None if there is none.
+
+    Forms that repeat a message elsewhere in the pack do not count.
+    """
+    return next((form for form in forms if form.epoch_to is None and form.place not in (RECALLED, LAST_WORDS)), None)
 
 
 def texts_in(pieces_json: str) -> str:

@@ -12,6 +12,7 @@ from context_service.contexts.model import Message
 from context_service.contexts.room import Log
 from context_service.folding.pure.summaries import SEGMENT
 from context_service.kernel.tokens import TokenCounter
+from context_service.packing.model import LAST_WORDS
 from context_service.packing.pure.steps.catch_up import caught_up
 from context_service.packing.rules.costs import RENDERING, size_of
 from context_service.packing.store.views import ViewRows
@@ -285,7 +286,7 @@ def _traced(messages: Sequence[Message], target: Ref, text: str, views: _Views) 
                 if form.epoch_to is None:
                     lines_shown, has_all = traces.shown_lines(originals, form)
                     lines += lines_shown
-                    is_whole |= has_all and form is place
+                    is_whole |= has_all and (form is place or form.place == LAST_WORDS)
             own = [entry for entry in views.entries if entry.seq == message.seq]
             lines += traces.entry_lines(own, views.state_text)
         traces_found.append(_Traced(message, forms, place, lines[: traces.LINES_MAX], is_whole))

@@ -50,8 +50,9 @@ def segments(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
 
 
 def state(window: Window, summaries: Sequence[ViewPart]) -> list[Rendered]:
-    """Return the pieces of the state, as the last fold wrote it."""
-    return list(window.state_pieces)
+    """Return the pieces of the state, and of the assistant's last words, as the last fold wrote them."""
+    last_words = [piece for part in summaries if part.zone == "state" for piece in part.pieces]
+    return [*window.state_pieces, *last_words]
 
 
 ZONES = (

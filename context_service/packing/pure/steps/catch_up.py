@@ -28,7 +28,6 @@ from context_service.packing.pure.steps.forms import (
 )
 from context_service.packing.pure.steps.grades import fit_step, mask_step
 from context_service.packing.pure.steps.step import Step, cut
-from context_service.packing.pure.texts.conversation import closing_of
 from context_service.packing.pure.texts.quotation import speaker_of
 from context_service.packing.pure.texts.tallies import ToolUse, nodes_in, uses_of
 from context_service.packing.pure.texts.units import Unit, names_in, said_in, units_of
@@ -264,14 +263,14 @@ def _attributed(entries: Sequence[Entry], message: Message, tools: Mapping[str, 
 
 
 def _words_of(step: Step, speaker: str) -> str:
-    """Return the words of a step that the conversation zone needs later.
+    """Return the words of a step that packs show after a fold.
 
-    For a user this is the whole text, with a note in place of each inline file. For an assistant it is the end of the
-    text, which the user's next message may answer. For other speakers it is empty.
+    For a user this is the whole text, with a note in place of each inline file. For an assistant it is the text, of
+    which packs repeat the last after a fold. For other speakers it is empty.
     """
     role = speaker.partition(" ")[0]
     if role == "assistant":
-        return closing_of("\n".join(part.text for part in step.turn.parts if part.text))
+        return "\n".join(part.text for part in step.turn.parts if part.text)
     if role != USER:
         return ""
     return "\n\n".join(

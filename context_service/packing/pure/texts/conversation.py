@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from pathlib import Path
 
 from context_service.folding.pure.summaries import CONVERSATION, Scored, Summary
@@ -26,8 +25,10 @@ TITLE = (
     "[Messages of users, word for word, the oldest first. They are history: a later message or the state may have "
     "replaced what they say.]"
 )
-# The line above a message: its ref, its speaker, and perhaps what it answers.
-HEADING = re.compile(r"\[(?P<ref>m[0-9]+) (?P<who>user[^\]\[]{0,64}?)(?:, to \".*\")?\]")
+# The line above a message: its ref, its speaker, and perhaps what it answers or calls.
+HEADING = re.compile(
+    r"\[(?P<ref>m[0-9]+(?:/[0-9]+)?) (?P<who>(?:user|assistant)[^\]\[]{0,64}?)(?:, to \".*\"|, calls [^\]\[]*)?\]"
+)
 PASTE_TOKENS = 1_500  # a message with more tokens is a paste
 SHORT_WORDS = 12  # a message with fewer words is shown with the sentence that it answers
 WHOLE, IN_PART, LEFT_OUT = "said", "said in part", "left out"  # kinds of the units of the zone
@@ -38,7 +39,7 @@ _LINE_TOKENS = 30  # the tokens of the line that counts the removed messages
 _HEAD_OF_PASTE = 2 / 3  # the share of a shortened paste that is its head; the rest is its tail
 _CLOSING_CHARS_MAX = 600  # a longer last line, such as a row of a table, is no sentence
 _CLOSING_SENTENCES = 3  # how many of the last sentences are searched for the question that a user answers
-_NO_BRACKETS = str.maketrans("[]", "()")  # in names of speakers
+NO_BRACKETS = str.maketrans("[]", "()")  # in names of speakers
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")  # scripts without spaces between words
 _ASKS = re.compile("[?\uff1f\u061f\u055e\u1367\u2047]|(?<=[\u0370-\u03ff]);")  # Greek asks with a semicolon
 _LIKE_HEADING = re.compile(r"^(?=\[m[0-9])", re.MULTILINE)  # a line of a message that looks like the heading of another
@@ -131,16 +132,34 @@ def with_messages(
 
 
 def message_in(text: str, seq: int) -> str:
-    """Return the text of a message as a block of the zone shows it, without its heading.
+    """Return the text of a message as a block of the zone, or of the assistant's last words, shows it.
 
-    The result is empty if the block does not have the message.
+    The result has no headings, and is empty if the block does not have the message.
 
     Args:
         text: The text of the block.
         seq: The `seq` of the message.
     """
-    _, _, rest = f"\n{text}".partition(f"\n[{refs_between(seq, seq)} ")
-    return "\n".join(takewhile(lambda line: not line.startswith("[m"), rest.split("\n")[1:]))
+    lines, is_of_message = list[str](), False
+    for line in text.split("\n"):
+        if heading := HEADING.fullmatch(line):
+            is_of_message = heading["ref"].partition("/")[0] == refs_between(seq, seq)
+        elif is_of_message:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def headed(ref: str, speaker: str, text: str, *, about: str = "") -> str:
+    """Return a message below its heading, in the form that `HEADING` parses.
+
+    Args:
+        ref: The ref of the message.
+        speaker: The role and the name of the speaker.
+        text: The message.
+        about: What follows the speaker in the heading.
+    """
+    # No line of a message can pass for the heading of another.
+    return f"[{ref} {speaker.translate(NO_BRACKETS)}{about}]\n{_LIKE_HEADING.sub(' ', text)}"
 
 
 def cut(
@@ -306,15 +325,10 @@ def _scored(message: Said) -> Scored:
     """Return a message as the zone keeps it: a heading with its ref and speaker, then its text."""
     ref = refs_between(message.seq, message.seq)
     answers = f', to "{message.answers}"' if message.answers and _length(message.text) < SHORT_WORDS else ""
-    body = _LIKE_HEADING.sub(" ", message.text)  # so that no line of a message can pass for another user's heading
-    unit = Unit(
-        kind=WHOLE,
-        text=f"[{ref} {message.speaker.translate(_NO_BRACKETS)}{answers}]\n{body}",
-        ref=ref,
-        seq=message.seq,
-        weight=0,
+    text = headed(ref, message.speaker, message.text, about=answers)
+    return Scored(
+        unit=Unit(kind=WHOLE, text=text, ref=ref, seq=message.seq, weight=0), step=message.step, is_error=False
     )
-    return Scored(unit=unit, step=message.step, is_error=False)
 
 
 def _left_out(units: Sequence[Unit]) -> Unit:

@@ -715,7 +715,8 @@ class PackingServicer:
         lines, and a ref. While more than half of the limit is used, the oldest steps become segments, and segments become
         digests; both consist of original lines. Messages of users in these steps stay word for word, in the zone
         "conversation". Then the state of the work is written again: constraints, values, decisions, questions, errors,
-        files. Everything that is left out has a ref for `Expand`.
+        files, and after them the assistant's last two statements and its newest plan, if no step shows them any more.
+        Everything that is left out has a ref for `Expand`.
 
         A retracted message is in no later pack. If no fold has seen the message, the window is rebuilt from the steps
         before it; otherwise the window is rebuilt from the start of the log.

@@ -21,7 +21,7 @@ export class Profiles extends Noun<AppClient> {
    * `profile_versions`: 100 of a profile), PermissionDenied (the key is bound), RequestIdReused.
    *
    * @param name Up to 64 characters: a lowercase letter, then lowercase letters, digits, `_` and `-`.
-   * @param text YAML or JSON of up to 256 KiB, as in docs/windows.md: `extends`, `high_importance`, `low_importance`, `preserve_verbatim`, `tool_output_trim`, `words`, `state`. Patterns use the syntax of RE2: up to 400 patterns with up to 20,000 instructions together. YAML anchors and tags are not allowed.
+   * @param text YAML or JSON of up to 256 KiB, as in docs/windows.md: `extends`, `high_importance`, `low_importance`, `preserve_verbatim`, `tool_output_trim`, `tool_clearing`, `planning_tools`, `words`, `state`. Patterns use the syntax of RE2: up to 400 patterns with up to 20,000 instructions together. YAML anchors and tags are not allowed.
    */
   async put(name: string, text: string, options: WriteOptions = {}): Promise<CompressionProfile> {
     const request = {

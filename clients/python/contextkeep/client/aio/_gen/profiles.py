@@ -26,8 +26,9 @@ class Profiles(Noun):
         Args:
             name: Up to 64 characters: a lowercase letter, then lowercase letters, digits, `_` and `-`.
             text: YAML or JSON of up to 256 KiB, as in docs/windows.md: `extends`, `high_importance`, `low_importance`,
-                `preserve_verbatim`, `tool_output_trim`, `words`, `state`. Patterns use the syntax of RE2: up to 400
-                patterns with up to 20,000 instructions together. YAML anchors and tags are not allowed.
+                `preserve_verbatim`, `tool_output_trim`, `tool_clearing`, `planning_tools`, `words`, `state`. Patterns
+                use the syntax of RE2: up to 400 patterns with up to 20,000 instructions together. YAML anchors and tags
+                are not allowed.
             request_id: The same id again changes nothing and returns the same version.
             timeout_s: Deadline in seconds. None means the client's.
 

@@ -979,8 +979,8 @@ export type PutProfileRequest = Message<"contextkeep.context.v1.PutProfileReques
 
   /**
    * YAML or JSON of up to 256 KiB, as in docs/windows.md: `extends`, `high_importance`, `low_importance`,
-   * `preserve_verbatim`, `tool_output_trim`, `words`, `state`. Patterns use the syntax of RE2: up to 400 patterns with
-   * up to 20,000 instructions together. YAML anchors and tags are not allowed.
+   * `preserve_verbatim`, `tool_output_trim`, `tool_clearing`, `planning_tools`, `words`, `state`. Patterns use the
+   * syntax of RE2: up to 400 patterns with up to 20,000 instructions together. YAML anchors and tags are not allowed.
    *
    * @generated from field: string text = 2;
    */
@@ -4593,7 +4593,8 @@ export const Packing: GenService<{
    * lines, and a ref. While more than half of the limit is used, the oldest steps become segments, and segments become
    * digests; both consist of original lines. Messages of users in these steps stay word for word, in the zone
    * "conversation". Then the state of the work is written again: constraints, values, decisions, questions, errors,
-   * files. Everything that is left out has a ref for `Expand`.
+   * files, and after them the assistant's last two statements and its newest plan, if no step shows them any more.
+   * Everything that is left out has a ref for `Expand`.
    *
    * A retracted message is in no later pack. If no fold has seen the message, the window is rebuilt from the steps
    * before it; otherwise the window is rebuilt from the start of the log.
