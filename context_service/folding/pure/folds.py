@@ -239,9 +239,12 @@ class Fold:
         blocks = [
             replace(block, number=number, tokens=cut_step.tokens) if block.number == cut_step.number else block
             for block in self.view.blocks
+            if block.number <= cut_step.number
         ]
+        after = frozenset(block.number for block in self.view.blocks if block.number > cut_step.number)
         rules = (*self.rules, f"cut step {blocks[-1].step} to the room that is left")
-        return replace(self, view=replace(self.view, blocks=tuple(blocks)), rules=rules, cut=cut_step)
+        view = replace(self.view, blocks=tuple(blocks))
+        return replace(self, view=view, dropped=self.dropped | after, rules=rules, cut=cut_step)
 
 
 def fold(
@@ -316,16 +319,17 @@ def fold(
 def newest_of(view: View) -> FoldableBlock | None:
     """Return the newest step of a view if a fold may cut it, else None.
 
-    It may be cut if no note or recall comes after it and it is not masked.
+    It may be cut if it is not masked. The cut drops notes and recalled passages after it.
     """
-    last = view.blocks[-1] if view.blocks else None
-    return None if last is None or last.is_appended or last.is_masked else last
+    last = next((block for block in reversed(view.blocks) if not block.is_appended), None)
+    return None if last is None or last.is_masked else last
 
 
 def room_of_newest(view: View, limits: Limits, *, waiting: int) -> int:
     """Return the tokens that the newest step of a folded view may have, if the whole step does not fit."""
     newest = newest_of(view)
-    room = limits.high - view.tokens - waiting + (newest.tokens if newest else 0)
+    replaced = [block for block in view.blocks if newest and block.number >= newest.number]
+    room = limits.high - view.tokens - waiting + _tokens(replaced)
     enough = math.floor(NEWEST_SHARE * limits.limit)
     return max(room - math.floor(NEXT_STEPS_SHARE * limits.limit), min(room, enough))
 
@@ -500,7 +504,7 @@ class _Folding:
             count=self._count,
             chose=lambda *one: worth.append(one),
         )
-        segment = replace(segment, tokens=self._cost(segment.text))
+        segment = self._counted(segment)
         saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
         # Users' messages move to the conversation zone whole, so they save tokens only later, when the zone is cut.
         is_mostly_of_users = before < _tokens(oldest) - before
@@ -523,9 +527,13 @@ class _Folding:
         return True
 
     def _append_segment(self, segment: Summary) -> None:
-        """Append a segment. If it or the last segment of this fold has no lines, the two are joined into one."""
+        """Append a segment. If it or the segment before it shows no line, the two are joined into one.
+
+        A segment of an earlier fold that has lines stays as it is, so that the prompt breaks no earlier.
+        """
         last = self._summaries[-1] if self._summaries else None
-        if last and last.level == SEGMENT and id(last) not in self._stored and not (last.kept and segment.kept):
+        is_new = id(last) not in self._stored
+        if last and last.level == SEGMENT and not (last.text and segment.text) and (is_new or not last.text):
             self._summaries[-1] = join_segments(last, segment, count=self._cost)
         else:
             self._summaries.append(segment)
@@ -658,7 +666,11 @@ class _Folding:
             weights=self._weights,
             count=self._count,
         )
-        return replace(result, tokens=self._cost(result.text))
+        return self._counted(result)
+
+    def _counted(self, result: Summary) -> Summary:
+        """Return a summary with the tokens that it has as a piece of a request; none if it shows nothing."""
+        return replace(result, tokens=self._cost(result.text) if result.text else 0)
 
     def _mask(self, blocks: Sequence[FoldableBlock]) -> None:
         """Mask those of the blocks that are not masked yet and become smaller."""

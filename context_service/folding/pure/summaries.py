@@ -49,7 +49,7 @@ class Summary:
         kept: The best units of the steps, in their order.
         method: The author of the text: `BY_RULES`, or a model.
         verdict: The verdict on the model's version: accepted, or the failed check. Empty if no model was asked.
-        text: The text that a pack shows.
+        text: The text that a pack shows; empty if no line is worth showing.
         tokens: The tokens of the text as a piece of a request.
     """
 
@@ -115,14 +115,14 @@ def summary(
     if chose is not None:
         for one, worth_of_one in enumerate(worth):
             chose(worth_of_one, one in lines_by_step)
-    text = "\n".join([head, *(lines_by_step[number] for number in sorted(lines_by_step))])
+    text = "\n".join([head, *(lines_by_step[number] for number in sorted(lines_by_step))]) if lines_by_step else ""
     return Summary(
         level=level,
         step_from=steps[0],
         step_to=steps[1],
         seq_from=seqs[0],
         seq_to=seqs[1],
-        tokens=count(text),
+        tokens=count(text) if text else 0,
         text=text,
         kept=tuple(units[number] for number in sorted(best)),
     )
@@ -153,9 +153,9 @@ def digest(
 def join_segments(first: Summary, second: Summary, *, count: Callable[[str], int]) -> Summary:
     """Join two consecutive segments into one. At most one of the two may have lines."""
     seqs = (min(first.seq_from, second.seq_from), max(first.seq_to, second.seq_to))
-    of_lines = first if first.kept else second
-    lines = of_lines.text.partition("\n")[2]
-    text = "\n".join(filter(None, [_head((first.step_from, second.step_to), seqs), lines]))
+    of_lines = first if first.text else second
+    _, has_lines, lines = of_lines.text.partition("\n")
+    text = f"{_head((first.step_from, second.step_to), seqs)}\n{lines}" if has_lines else ""
     return replace(
         of_lines,
         step_from=first.step_from,
@@ -163,7 +163,8 @@ def join_segments(first: Summary, second: Summary, *, count: Callable[[str], int
         seq_from=seqs[0],
         seq_to=seqs[1],
         text=text,
-        tokens=count(text),
+        tokens=count(text) if text else 0,
+        kept=(*first.kept, *second.kept),
     )
 
 

@@ -128,7 +128,7 @@ class FoldWriting:
             new_summaries=[(summary, text_pieces(summary.text, to)) for summary in now if summary not in before],
             state=(
                 planned_fold.state,
-                text_pieces(planned_fold.state, to) if planned_fold.state else [],
+                text_pieces(planned_fold.state, to),
                 fold.view.state,
             ),
             receipt=receipt,

@@ -327,7 +327,7 @@ def _passed_on(entries: Sequence[Entry], window_input: WindowInput) -> Inherited
     holds = [entry for entry in own if entry.section != PIN]
     state = render_state(holds, tokens_max=Limits.of(window_input.token_limit, window_input.config).state, count=count)
     text = f"[State of the work after step 0]\n{state.text}" if state.text else ""
-    pieces = text_pieces(text, window_input.format) if text else []
+    pieces = text_pieces(text, window_input.format)
     front = render_pins([entry for entry in own if entry.section == PIN], window_input)
     return Inherited(
         entries=own,

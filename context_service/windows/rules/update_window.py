@@ -527,7 +527,7 @@ def _size_of(entries: Sequence[Entry]) -> int:
 def _tokens_needed(window: Window, entries: Sequence[Entry]) -> int:
     """Return the tokens of the part of the state that each pack must have."""
     state = render_state([entry for entry in entries if entry.section in WHOLE], tokens_max=0, count=len)
-    pieces = text_pieces(state.text, window.format) if state.text else []
+    pieces = text_pieces(state.text, window.format)
     return tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
 
 

@@ -78,6 +78,11 @@ def tokens_of(turns: Sequence[Rendered], to: Format, count: Callable[[str], int]
 
 
 def text_pieces(text: str, to: Format) -> list[Rendered]:
-    """Render a text of the service itself, such as a note, as a user's message in the vendor's format."""
+    """Render a text of the service itself, such as a note, as a user's message in the vendor's format.
+
+    An empty text has no pieces.
+    """
+    if not text:
+        return []
     sources = of_text(text)
     return [Rendered.of(piece)._replace(sources=sources) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]

@@ -14,7 +14,7 @@ from context_service.windows.model import Window
 
 def text_block(kind: str, step: int, text: str, window: Window) -> NewBlock:
     """Return a block that shows a text of the service after a step. A block with an empty text shows nothing."""
-    pieces = text_pieces(text, window.format) if text else []
+    pieces = text_pieces(text, window.format)
     tokens = tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
     return NewBlock(kind=kind, step=step, seq_from=0, seq_to=0, tokens=tokens, pieces=pieces)
 

@@ -208,3 +208,34 @@ def test_two_segments_of_which_one_has_no_line_become_one():
     assert first.text == second.text
     assert first.text.startswith("[Steps 1 to 8, m1..m8, in excerpts]\n- ")
     assert [scored.unit for scored in first.kept] == [unit(DECISION)]
+
+
+def test_a_segment_without_a_line_shows_nothing_until_a_neighbour_has_lines():
+    """A fold that merges only messages of users has none: they move to the conversation."""
+
+    def folded(view: View, texts: list[str], first: int) -> View:
+        blocks = [
+            FoldableBlock(
+                number=number,
+                step=number,
+                seq_from=number,
+                seq_to=number,
+                tokens=300,
+                masked_tokens=300,
+                units=(unit(text, seq=number),) if text else (),
+                speaker="assistant" if text else "user",
+                said=text or f"Bitte prüfe Rechnung {number} noch einmal. " + "Sie kam doppelt an. " * 40,
+            )
+            for number, text in enumerate(texts, first)
+        ]
+        view = replace(view, blocks=(*view.blocks, *blocks))
+        return fold(view, Limits.of(4_000), state_tokens=0, goal="", count=count, cost=count, weights=Weights()).view
+
+    first = folded(View(head=10), [""] * 12, 1)
+    (alone,) = first.summaries
+    assert (alone.text, alone.tokens, alone.step_from) == ("", 0, 1)
+
+    lines = [f"we decided to use plan {letters(n)} because it is cheap" for n in range(14)]
+    (both,) = folded(first, lines, 13).summaries
+    assert both.text.startswith("[Steps 1 to ")
+    assert "we decided to use plan" in both.text

@@ -146,3 +146,22 @@ async def test_only_fixed_parts_that_do_not_fit_are_refused_with_the_least_limit
     checked(await packed(caller, window), window, Format.OPENAI)
     with pytest.raises(BudgetTooSmall):
         await packed(caller, await opened(caller, context_id, least - 1))
+
+
+async def test_a_newest_message_with_a_note_after_it_is_cut_when_a_prepared_fold_is_committed(caller: Caller):
+    """The note says that a value is replaced; the state that the fold writes says so, too."""
+    context_id = await said(caller, "", {"content": "Total the ledger. The staging port is 8443."})
+    window = await opened(caller, context_id, LIMIT)
+    await worked(caller, context_id, window, range(20))
+    await caller.call("PrepareFold", window_id=window.window_id)
+    await said(caller, context_id, {"content": f"The staging port is 9001.\n{CODE}\n{CODE}"})
+
+    receipt = (await caller.call("CommitFold", window_id=window.window_id)).receipt
+    assert "cut step 22 to the room that is left" in receipt.rules
+    assert receipt.dropped_count
+
+    pack = await packed(caller, window, without_recall=True)
+    assert pack.epoch == receipt.epoch
+    assert pack.tokens <= LIMIT
+    assert "# line 1499" in pack.messages_json
+    assert "- user: The staging port is 9001." in pack.messages_json
