@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-from context_service.checkpoints.store import CheckpointRows
 from context_service.folding.api import FoldingServicer
 from context_service.folding.rules.fold import Folding
 from context_service.folding.rules.model_segments import Writing
 from context_service.folding.rules.plan_fold import FoldPlanning
 from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.packing.rules import plugins
-from context_service.packing.rules.read_step import StepReading
-from context_service.packing.store.views import ViewRows
-from context_service.profiles.rules.learning import Learning
-from context_service.profiles.rules.profiles import OwnProfiles
-from context_service.usage.store.endings import EndingRows
-from context_service.usage.store.usage import UsageRows
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
+from context_service.packing.room import StepReading, scoring, summarizer, validating
 from contextkeep.context.v1.context_windows_pb2_grpc import add_FoldingServicer_to_server
 from service_runtime.grpc_server.server import Service
+
+if TYPE_CHECKING:
+    from context_service.checkpoints.room import CheckpointRows
+    from context_service.packing.room import ViewRows
+    from context_service.profiles.room import Learning, OwnProfiles
+    from context_service.usage.room import EndingRows, UsageRows
+    from context_service.windows.room import Telemetry, WindowRows
+
+__all__ = ["FoldPlanning", "FoldWriting", "Folding", "fold_rules_of", "folding_of", "segment_writing_of"]
 
 
 def folding_of(deps: Dependencies, folding: Folding) -> Room[FoldingServicer]:
@@ -63,7 +64,7 @@ def fold_rules_of(
         endings=endings,
         steps=StepReading(deps.log),
         profiles=profiles,
-        scoring=plugins.scoring(),
+        scoring=scoring(),
     )
     return planning, writing
 
@@ -72,7 +73,7 @@ def segment_writing_of(
     deps: Dependencies, views: ViewRows, profiles: OwnProfiles, telemetry: Telemetry
 ) -> Writing | None:
     """Return the writer of segments, or None if there is no model and no extension."""
-    chat = plugins.summarizer(deps.chat, call_s=deps.settings.llm_timeout_s)
+    chat = summarizer(deps.chat, call_s=deps.settings.llm_timeout_s)
     if chat is None:
         return None
-    return Writing(chat, views, log=deps.log, profiles=profiles, telemetry=telemetry, validating=plugins.validating())
+    return Writing(chat, views, log=deps.log, profiles=profiles, telemetry=telemetry, validating=validating())
