@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from context_service.contexts.room import ITEMS_DEFAULT, RecallQuery
+from context_service.contexts.wire.messages import fill as fill_message
 from context_service.contexts.wire.recall import by_meaning, recalled_item, which_of
 from context_service.contexts.wire.requests import check_same_caller, principal_of
 from context_service.forks.wire import fork_message
@@ -174,7 +175,7 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
         )
         answer = copied(pb.ExpandResponse, original, messages=None)
         for message in original.messages:
-            message_wire.fill_of_context(answer.messages.add(), message)
+            fill_message(answer.messages.add(), message)
         return answer
 
     async def SearchWindow(self, request: pb.SearchWindowRequest, context: object) -> pb.SearchWindowResponse:

@@ -8,7 +8,8 @@ from uuid import UUID, uuid5
 
 from context_service.contexts.room import Log
 from context_service.kernel.keyed_locks import KeyedLocks
-from context_service.usage.model import Lesson, Outcome, RecordedOutcome
+from context_service.kernel.lesson import Lesson
+from context_service.usage.model import Outcome, RecordedOutcome
 from context_service.usage.pure.endings import Ending
 from context_service.usage.store.endings import EndingRows
 from context_service.windows.model import Window, window_not_found
