@@ -2,15 +2,16 @@
 
 A fact is answered if its needles stand together with the right speaker: in one message, or in one line of a summary or
 of the state that names the speaker. A fact is not answered while a statement that contradicts it is shown as current. A
-statement is shown as current if it stands in the state, or in a line of a summary without a date or a ref; a line that
-says itself that it holds no longer is not current.
+statement is shown as current if it stands in the state, or in a line of a summary without a date or a ref. A line that
+says itself that it holds no longer is not current, nor is one that a note after the state ends; the lines of a
+recalled passage have the date and the speaker of the line above them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 import orjson
@@ -22,6 +23,8 @@ from context_service.packing.pure.texts.conversation import HEADING
 
 _SPEAKER = re.compile(r"\b(user|assistant|tool|system)(?: ([\w.]+))?:")
 _DATED = re.compile(r"[(\[ ]m\d+\b|\d{4}-\d\d-\d\d")
+_HEAD = re.compile(r"\[m[\d/.]+\] (\w+)(?: ([^,]+))?, \d{4}-\d\d-\d\d")
+_NO_LONGER = re.compile(r"(?:no longer|; before): (.*)$")
 _ENDED = re.compile(r"\b(lifted|no longer|superseded|earlier|was)\b", re.IGNORECASE)
 
 
@@ -80,7 +83,9 @@ def scored(strategy: Strategy, pack: Sequence[Shown], told: Told, step: int, seq
         step: The number of the step in the story.
         seq: Number of the last message of the step; facts count if they hold then.
     """
-    statements = [line for part in pack for line in statements_of(part, is_state=strategy.is_state(part))]
+    statements = _without_ended(
+        [line for part in pack for line in statements_of(part, is_state=strategy.is_state(part))]
+    )
     facts = [fact for fact in told.facts if fact.holds(seq)]
     score = Score(step=step)
     for question in QUESTIONS:
@@ -124,21 +129,37 @@ def statements_of(part: Shown, *, is_state: bool) -> Iterator[Statement]:
         if any(HEADING.fullmatch(line) for line in part.of.split("\n", 2)[:2]):
             yield from _of_zone(part.of)
             return
-        for line in part.of.split("\n"):
-            match = _SPEAKER.search(line)
-            speaker = Speaker(role=match[1], name=match[2] or "") if match else None
-            is_ended = bool(_ENDED.search(line))
-            yield Statement(
-                text=line,
-                speaker=speaker,
-                is_verbatim=False,
-                is_current=not is_ended and (is_state or not _DATED.search(line)),
-            )
+        yield from _of_lines(part.of, is_state=is_state)
         return
     for piece in part.of.pieces:
         message = orjson.loads(piece.json)
         speaker = Speaker(role=message["role"], name=message.get("name", ""))
         yield Statement(text="\n".join(strings(message)), speaker=speaker, is_verbatim=True, is_current=False)
+
+
+def _of_lines(text: str, *, is_state: bool) -> Iterator[Statement]:
+    """Yield the lines of a text of the service. A quoted line has the speaker and the date of the head above it."""
+    head = None
+    for line in text.split("\n"):
+        is_quoted = line.startswith("> ")
+        head = _HEAD.match(line) or (head if is_quoted else None)
+        match = head if is_quoted else _SPEAKER.search(line)
+        is_dated = bool(head if is_quoted else _DATED.search(line))
+        yield Statement(
+            text=line,
+            speaker=Speaker(role=match[1], name=match[2] or "") if match else None,
+            is_verbatim=False,
+            is_current=not _ENDED.search(line) and (is_state or not is_dated),
+        )
+
+
+def _without_ended(statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements, with those marked that a note says hold no longer."""
+    ended = {match[1] for line in statements if (match := _NO_LONGER.search(line.text)) and not line.is_verbatim}
+    return [
+        replace(line, is_current=False) if line.is_current and line.text.removeprefix("- ") in ended else line
+        for line in statements
+    ]
 
 
 def _of_zone(text: str) -> Iterator[Statement]:

@@ -70,7 +70,7 @@ class Folding(Strategy):
             masked=Shown(("masked", step.number), made.mask.tokens, made.mask) if made.mask else None,
         )
         self._said += made.entries
-        if any(entry.section in ("goal", "value") for entry in made.entries) and (superseded := self._caught_up()):
+        if made.entries and (superseded := self._caught_up()):
             self._append(note_of(superseded), step)
         self._recall(step)
         if self.view.tokens > self.limits.high:
@@ -131,7 +131,7 @@ class Folding(Strategy):
             known_from=self.view.blocks[0].seq_from,
         )
         if found:
-            self._append("\n".join(["[Recalled]", *(item.text for item in sorted(found))]), step)
+            self._append("\n".join(["[Recalled]", *(item.quoted for item in sorted(found))]), step)
 
     def _fold(self, step: Step) -> Fold:
         """Fold the window to its lower limit, and forget the parts that are not shown any more."""

@@ -21,11 +21,12 @@ from context_service.packing.pure.steps.blocks import Block, block_of
 from context_service.packing.pure.steps.catch_up import PreparedStep, caught_up
 from context_service.packing.pure.steps.step import Step as LogStep
 from context_service.packing.pure.steps.step import cut
+from context_service.packing.pure.texts.quotation import speaker_of
 from context_service.profiles.pure.lookups import Learned, applied
 from context_service.profiles.pure.profiles import Profile, profile
 from context_service.retrieval.profiles import profile as recall_profile
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
-from context_service.retrieval.pure.budget import Item, within_budget
+from context_service.retrieval.pure.budget import Item, quoted_lines, within_budget
 from context_service.retrieval.pure.ranking import ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE
@@ -73,11 +74,17 @@ class Prepared:
 
 
 class Passage(NamedTuple):
-    """A piece of text of a message."""
+    """A piece of text of a message; `head` says who said it and when, as the service does above a recalled passage."""
 
     seq: int
     text: str
     tokens: int
+    head: str
+
+    @property
+    def quoted(self) -> str:
+        """The passage as the service shows it in a pack."""
+        return f"{self.head}\n{quoted_lines(self.text)}"
 
 
 def prepared(
@@ -183,7 +190,8 @@ class Index:
         for found in passages_of(said, count=self._count):
             number, length = len(self._rows), len(found.terms)
             before = self._length_before if found.is_said else 0
-            self.passages.append(Passage(message.seq, found.text, self._count(found.text) + _QUOTING_TOKENS))
+            head = f"[m{message.seq}] {speaker_of(message.role, message.name)}, {message.said_at:%Y-%m-%d %H:%M}"
+            self.passages.append(Passage(message.seq, found.text, self._count(found.text) + _QUOTING_TOKENS, head))
             self._seqs.append(message.seq)
             self._terms.append(found.terms)
             for term in set(found.terms):

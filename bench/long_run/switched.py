@@ -77,7 +77,7 @@ class Prefetching(Folding):
             known_from=self.view.blocks[0].seq_from,
         )
         if found:
-            self._append("\n".join(["[Recalled]", *(item.text for item in sorted(found))]), step)
+            self._append("\n".join(["[Recalled]", *(item.quoted for item in sorted(found))]), step)
 
 
 def looked_up(figures: Measured, ready: Prepared) -> Counts:

@@ -17,7 +17,7 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.folding.pure.model_state import extracted
 from context_service.folding.pure.summaries import Scored, Summary, line_of
-from context_service.packing.pure.state.task_state import Entry, is_rule
+from context_service.packing.pure.state.task_state import CONTESTED, Entry, is_rule
 from context_service.packing.pure.steps.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_quoted
 from context_service.packing.pure.texts.units import Unit, names_of, said_in
@@ -398,7 +398,7 @@ def _current(line: _Line, steps: SegmentSteps) -> str:
     for old, new in steps.superseded:
         old_text = f"{old.key} {old.value}" if old.section == "value" else old.text
         terms = set(terms_of(old_text))
-        now = (new.value or new.text) if new else ""
+        now = (new.value or new.text) if new and new.section != CONTESTED else ""
         if terms and terms <= set(terms_of(line.text)) and not (now and now in line.text):
             return f"the line presents {old.ref} as current, but it is superseded"
     return ""

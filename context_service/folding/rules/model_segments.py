@@ -177,10 +177,11 @@ class Writing:
         profile = await self._profiles.of(window.profile, principal=principal)
         size = sum(len(text) for message in messages for text in texts_of(message.content, message.parts))
         sources = await beside_the_loop(size, sources_of, messages, of.kept)
+        ended = await self._views.superseded(window, {message.seq for message in messages}, principal=principal)
         what = SegmentSteps(
             summary=of,
             sources=sources,
-            superseded=await self._views.superseded(window, {message.seq for message in messages}, principal=principal),
+            superseded=[(one.old, one.now) for one in ended],
             tokens=tokens,
             tokens_max=min(SEGMENT_TOKENS_MAX, tokens // 2, limits.segments // 2),
             profile=profile,

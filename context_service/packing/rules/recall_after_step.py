@@ -14,6 +14,7 @@ from context_service.contexts.room import Filter, Log, RecalledItem, Recalling, 
 from context_service.kernel.parts import texts_of
 from context_service.packing.model import NOTE, NOTICE, RECALLED, STEP, NewBlock, RecallRequest, ViewPart
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.state.recall_marks import with_marks
 from context_service.packing.pure.state.task_state import note_of
 from context_service.packing.pure.steps.new_blocks import text_block
 from context_service.packing.rules.read_log import MESSAGES_AT_ONCE
@@ -71,9 +72,11 @@ class StepRecalling:
         items, prompt_text = list(recalled.items), recalled.prompt_text if recalled.items else ""
         if window.config.prefetch and is_of_user and not request:
             items, prompt_text = await self._with_prefetched(window, out_of_view, items, prompt_text, principal)
-        # A recalled statement may no longer hold. Only a note can say so: the newer statement may not be in the pack.
+        # A recalled statement may no longer hold. Its head and a note say so: the newer one may not be in the pack.
         if superseded := await self._views.superseded(window, {item.seq for item in items}, principal=principal):
-            prompt_text = f"{prompt_text}\n\n{note_of(superseded)}"
+            passages = {item.ref: (item.seq, item.text) for item in items}
+            marked = with_marks(prompt_text, passages, superseded)
+            prompt_text = f"{marked}\n\n{note_of([(one.old, one.now) for one in superseded])}"
         block = text_block(RECALLED, in_view[0].step_to, prompt_text, window)
         return replace(block, refs=[item.ref for item in items]) if block.tokens <= room else None
 

@@ -27,7 +27,16 @@ from context_service.packing.model import (
     StoredEntry,
     ViewPart,
 )
-from context_service.packing.pure.state.task_state import REMOVED, WHOLE, Entry, StateChange, place_of
+from context_service.packing.pure.state.recall_marks import Superseded
+from context_service.packing.pure.state.task_state import (
+    CONTESTED,
+    REMOVED,
+    WHOLE,
+    Entry,
+    StateChange,
+    as_stated,
+    place_of,
+)
 from context_service.packing.pure.steps.forms import shared_roles
 from context_service.packing.pure.texts.tallies import StepTally, Tallies, ToolUse, add_tallies
 from context_service.packing.pure.texts.tallies import parse_tallies as loaded_tallies
@@ -57,14 +66,16 @@ _WRITING = 4  # times the cost of parsing: values are written as JSON inside JSO
 _CHANGED_BY = {
     "goal": ("goal",),
     "progress": ("progress",),
-    "constraint": ("constraint",),
-    "lifted": ("constraint",),
+    "constraint": ("constraint", CONTESTED),
+    "lifted": ("constraint", CONTESTED),
     "resolution": ("error",),
     "error": ("error",),
     "answer": ("question",),
-    "reply": ("question", "error", "constraint"),
+    "reply": ("question", "error", "constraint", CONTESTED),
     "next": ("next",),
 }
+# Sections whose entries have keys that the entries which may change them do not have, in the same form.
+_NAMED_CHANGED_BY = {"reply": ("value", CONTESTED), "value": ("value", CONTESTED)}
 
 
 SQL = SqlFile.of(
@@ -209,6 +220,7 @@ class ViewRows:
         """
         tenant = self._log.of(principal, window.context_id)
         whole = {name for entry in entries for name in _CHANGED_BY.get(entry.section, ())}
+        of_values = {name for entry in entries for name in _NAMED_CHANGED_BY.get(entry.section, ())}
         places = [(entry.section, entry.key) for entry in entries]
         places += [(REMOVED, " ".join(place_of(entry))) for entry in entries]
         parameters = {
@@ -216,6 +228,7 @@ class ViewRows:
             "sections": TextArray([section for section, _ in places]),
             "keys": TextArray([key for _, key in places]),
             "whole": TextArray(whole.union(without_key)),
+            "named": TextArray(of_values.union({CONTESTED}.intersection(without_key))),
         }
         rows = await tenant.query(_HELD_OF, parameters)
         return sorted(map(_stored_entry, rows), key=lambda one: one.number)
@@ -227,19 +240,17 @@ class ViewRows:
         rows = await tenant.query(_HELD, parameters)
         return await beside_the_loop(_ROW_BYTES * len(rows), _all_held, rows)
 
-    async def superseded(
-        self, window: Window, seqs: Collection[int], *, principal: Principal
-    ) -> list[tuple[Entry, Entry | None]]:
-        """Return the entries of some messages that no longer hold, each with its replacement or None."""
+    async def superseded(self, window: Window, seqs: Collection[int], *, principal: Principal) -> list[Superseded]:
+        """Return the entries of some messages that no longer hold, oldest first."""
         tenant = self._log.of(principal, window.context_id)
         rows = await tenant.query(_ENDED_OF, (tenant.tenant_id, window.window_id, list(seqs)))
-        ended_entries = [_stored_entry(row) for row in rows]
-        if not ended_entries:
+        if not rows:
             return []
-        keys = TextArray({entry.entry.key for entry in ended_entries})
-        current = map(_stored_entry, await tenant.query(_NOW, (tenant.tenant_id, window.window_id, keys)))
-        now = {(row.entry.section, row.entry.key): row.entry for row in current}
-        return [(entry.entry, now.get((entry.entry.section, entry.entry.key))) for entry in reversed(ended_entries)]
+        ended_entries = [(_stored_entry(row).entry, row.ended_seq or 0) for row in reversed(rows)]
+        keys = TextArray({entry.key for entry, _ in ended_entries})
+        rows = await tenant.query(_NOW, (tenant.tenant_id, window.window_id, keys))
+        now = {place_of(as_stated(entry)): entry for entry in (_stored_entry(row).entry for row in rows)}
+        return [Superseded(entry, now.get(place_of(entry)), by_seq) for entry, by_seq in ended_entries]
 
     async def entries_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[StoredEntry]:
         """Return the current entries of sections, oldest first."""

@@ -60,8 +60,8 @@ SELECT window_id FROM w;
 number, seq, section, key, text, value, ref, speaker, source, created_at
 
 -- held_of
--- What an entry may take the place of, answer or take back: values and files of its key; of sections that have none,
--- the newest.
+-- What an entry may take the place of, answer or take back: values and files of its key; of sections without keys, and
+-- of values that a message may contest, the newest.
 SELECT {{entry}} FROM context.window_entry
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND key <> ''
     AND (section, key) IN (SELECT * FROM unnest(%(sections)s::text[], %(keys)s::text[]))
@@ -70,6 +70,13 @@ SELECT newest.* FROM unnest(%(whole)s::text[]) AS of (section) CROSS JOIN LATERA
     SELECT {{entry}} FROM context.window_entry e
     WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.ended_at IS NULL
         AND e.section = of.section AND e.key = ''
+    ORDER BY number DESC LIMIT {{held_of_max}}
+) newest
+UNION
+SELECT newest.* FROM unnest(%(named)s::text[]) AS of (section) CROSS JOIN LATERAL (
+    SELECT {{entry}} FROM context.window_entry e
+    WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.ended_at IS NULL
+        AND e.section = of.section AND e.key <> ''
     ORDER BY number DESC LIMIT {{held_of_max}}
 ) newest;
 
@@ -106,7 +113,7 @@ ORDER BY number;
 
 -- ended_of
 -- Rules, values and goals of some messages that hold no longer.
-SELECT {{entry}} FROM context.window_entry
+SELECT {{entry}}, ended_seq FROM context.window_entry
 WHERE tenant_id = %s AND window_id = %s AND ended_at IS NOT NULL AND source <> 'caller'
     AND section IN ('goal', 'constraint', 'value')
     AND seq = ANY (%s)
@@ -115,7 +122,7 @@ ORDER BY number DESC LIMIT {{ended_of_max}};
 -- now
 SELECT {{entry}} FROM context.window_entry
 WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL
-    AND (section = 'goal' OR section = 'value' AND key = ANY (%s));
+    AND (section = 'goal' OR section IN ('value', 'contested') AND key = ANY (%s));
 
 -- renew
 -- The prefix breaks: later requests may show the blocks in another form. `tokens` are those of the form that is shown.

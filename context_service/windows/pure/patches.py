@@ -14,11 +14,13 @@ from dataclasses import dataclass
 
 from context_service.packing.model import BY_CALLER, StoredEntry
 from context_service.packing.pure.state.task_state import (
+    CONTESTED,
     KEY_CHARS_MAX,
     REMOVED,
     SUB_GOAL,
     Entry,
     after,
+    as_stated,
     key_of,
     per_cent_in,
     place_of,
@@ -33,6 +35,7 @@ TEXT_CHARS_MAX = 2_000
 STATUSES = ("open", "done", "dropped")  # of sub-goals
 
 SAID = frozenset(SECTIONS) - {"lifted", "answer", "resolution"} | {"artifact", SUB_GOAL}  # sections of callers
+_REMOVABLE = SAID | {CONTESTED}  # sections whose entries callers may remove
 _ONE = frozenset({"goal", "progress"})  # sections with one entry at a time, which has no key
 _OF_RULES = _ONE | {"value", "artifact"}  # sections in which an entry of a rule may replace an entry of a caller
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # an entry is one line of the state
@@ -141,8 +144,9 @@ def _entry(statement: StateStatement, field: str, last_seq: int, *, is_removed: 
         InvalidArgument: a field is malformed; the error names the field.
         LimitExceeded: a field is too long; the error names the field.
     """
-    if statement.section not in SAID:
-        said_ones = ", ".join(sorted(SAID))
+    allowed = _REMOVABLE if is_removed else SAID
+    if statement.section not in allowed:
+        said_ones = ", ".join(sorted(allowed))
         raise InvalidArgument(
             f"section must be one of {said_ones} (got {statement.section[:100]!r})", field=f"{field}.section"
         )
@@ -155,7 +159,7 @@ def _entry(statement: StateStatement, field: str, last_seq: int, *, is_removed: 
         if _CONTROL.search(text):
             raise InvalidArgument(f"{name} must be one line without control characters", field=f"{field}.{name}")
     text, value = statement.text.strip(), statement.value.strip()
-    key = key_of(statement.key) if statement.section == "value" else statement.key.strip()
+    key = key_of(statement.key) if statement.section in ("value", CONTESTED) else statement.key.strip()
     if statement.section in _ONE:
         if key:
             raise InvalidArgument(f"key must be empty: a window has only one {statement.section}", field=f"{field}.key")
@@ -195,7 +199,7 @@ def _is_same(entry: Entry, current: Entry) -> bool:
 
 def _line(entry: Entry) -> str:
     """Return an entry as a line of the note, such as "sub-goal (open): write the tests"."""
-    word = entry.section.replace("_", "-")
+    word = "may have changed" if entry.section == CONTESTED else entry.section.replace("_", "-")
     status = f" ({entry.value})" if entry.section == SUB_GOAL else ""
     return f"{word}{status}: {entry.text}"
 
@@ -203,23 +207,29 @@ def _line(entry: Entry) -> str:
 def _is_meant(one: Entry, current: Entry) -> bool:
     """Say whether a current entry is the entry that a caller wants to remove.
 
-    It is if both have the same key or, if the caller gave no key, the same text.
+    It is if both have the same key or, if the caller gave no key, the same text. A rule or value that may have changed
+    can also be named as it was stated.
     """
+    if current.section == CONTESTED and one.section != CONTESTED:
+        current = as_stated(current)
     if one.section != current.section:
         return False
-    return (
-        place_of(one) == place_of(current)
-        if one.key or one.section in _ONE
-        else not current.key and current.text == one.text
-    )
+    if one.key or one.section in _ONE:
+        return place_of(one) == place_of(current)
+    return current.text == one.text and (not current.key or current.section == CONTESTED)
 
 
 def _removal(stored_entry: StoredEntry, seq: int) -> Entry:
     """Return the entry that records the removal of an entry, with the log's last `seq` at that time."""
     # If rules may read the removed entry from the log again, the record must stay. Otherwise it is needed only until
     # the model is told.
-    stays = stored_entry.source != BY_CALLER or stored_entry.entry.section in _OF_RULES
-    key = " ".join(place_of(stored_entry.entry))
+    original = as_stated(stored_entry.entry)
+    stays = stored_entry.source != BY_CALLER or original.section in _OF_RULES
     return Entry(
-        section=REMOVED, key=key, text=_line(stored_entry.entry), value="stays" if stays else "", ref="", seq=seq
+        section=REMOVED,
+        key=" ".join(place_of(original)),
+        text=_line(stored_entry.entry),
+        value="stays" if stays else "",
+        ref="",
+        seq=seq,
     )

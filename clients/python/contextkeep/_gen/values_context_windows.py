@@ -192,8 +192,9 @@ class StateEntry(Value):
     # The original text.
     text: str = ""
     # For a value: the value itself. For a sub-goal: its status. For an error: what helped. For progress: per cent, if
-    # known. For an artifact: "read" or "edited". For a question: the role that asks. For an entity: "node" (an id in
-    # the entity graph that metadata or data name), "path" or "name".
+    # known. For an artifact: "read" or "edited". For a question: the role that asks, followed by ", replied" after a
+    # reply that did not surely answer it. For a contested entry: the value or the rule that may have changed. For an
+    # entity: "node" (an id in the entity graph that metadata or data name), "path" or "name".
     value: str = ""
     # Ref of the source. Empty if a caller set the entry.
     ref: str = ""

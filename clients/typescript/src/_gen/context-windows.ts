@@ -1211,7 +1211,8 @@ export interface StateEntry {
   text: string;
   /**
    * For a value: the value itself. For a sub-goal: its status. For an error: what helped. For progress: per cent, if
-   * known. For an artifact: "read" or "edited". For a question: the role that asks. For an entity: "node" (an id in the entity graph that metadata or data
+   * known. For an artifact: "read" or "edited". For a question: the role that asks, followed by ", replied" after a
+   * reply that did not surely answer it. For a contested entry: the value or the rule that may have changed. For an entity: "node" (an id in the entity graph that metadata or data
    * name), "path" or "name".
    */
   value: string;

@@ -356,9 +356,13 @@ export interface StateEntryInput {
 
 /** Names an entry of the state. */
 export interface StateEntryName {
+  /**
+   * A section of `StateEntryInput`, or "contested". To remove a contested entry, you can also name the value or the rule
+   * as it was stated.
+   */
   section: "goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress";
   key?: string;
-  /** For an entry without a key that rules read from the log: its text. */
+  /** For an entry without a key that rules read from the log, and for a contested entry: its text. */
   text?: string;
 }
 

@@ -1,7 +1,8 @@
 """Questions of users and assistants, and whether a reply answers one.
 
 A sentence that ends with a question mark asks something, unless it only requests an action ("Could you close it?").
-A reply of the other side answers the question if it says yes or no, names one of the offered choices, or is short. A
+The first reply of the other side answers the question if it says yes or no, names one of the offered choices, or is
+short. Thanks and "ok" answer only an offer ("Shall I close it?"). A later reply must also have words of the question. A
 reply that promises to find out answers nothing. Any other reply may be about something else, so the question stays
 open.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from context_service.packing.pure.texts.conversation import is_courtesy
 from context_service.retrieval.pure.terms import terms_of
 
 _ASKS = re.compile(r"[?\uff1f\u061f]+[\"')\u00bb\u201d]*$")
@@ -60,6 +62,13 @@ _DEFERS = re.compile(
 )
 _CHOICES = re.compile(r"([\w'-]+(?: [\w'-]+)?),? (?:or|oder|ou|o|of|czy|veya) ([\w'-]+(?: [\w'-]+)?)", re.IGNORECASE)
 _REASONS = re.compile(r"\b(?:because|since|so that|due to|weil|damit|parce que|porque|perch\u00e9)\b", re.IGNORECASE)
+_WHY = re.compile(r"\b(?:why|warum|wieso|pourquoi|por qu\u00e9|perch\u00e9|dlaczego)\b", re.IGNORECASE)
+# A question that an "ok" answers: may the speaker do something?
+_OFFERS = re.compile(
+    r"\b(?:(?:shall|should|may|can|could|do) (?:I|we)|(?:soll|darf|kann|sollen|d\u00fcrfen) (?:ich|wir)|"
+    r"(?:dois|puis|peux|devo|posso|debo|puedo)|mag ik|kan ik|zal ik|mam|mog\u0119)\b",
+    re.IGNORECASE,
+)
 _TERMS_MIN = 2  # the meaningful words that a user's question must have; "How are you?" has none
 _WORD = re.compile(r"\w+")
 # A reply with at most this many words answers the question: the first number if `_FRAGMENT` matches, else the second.
@@ -101,17 +110,25 @@ def is_question(sentence: str, role: str = "assistant") -> bool:
     return bool(_ASKS.search(sentence) or _UNKNOWN.search(sentence))
 
 
-def is_answer(question: str, reply: str) -> bool:
-    """Return whether a reply of the other side surely answers a question."""
+def is_answer(question: str, reply: str, *, is_first: bool = True) -> bool:
+    """Return whether a reply of the other side surely answers a question.
+
+    Args:
+        question: The question.
+        reply: The reply.
+        is_first: No other reply came between. A later reply answers the question only if it has words of it.
+    """
     if _DEFERS.search(reply):
         return False
-    if _YES_NO.search(reply):
-        return True
-    words = _WORD.findall(reply)
-    if re.search(r"\bwhy\b|\bwarum\b|\bpourquoi\b", question, re.IGNORECASE) and _REASONS.search(reply):
-        return True
-    terms = set(terms_of(reply))
+    terms, asked_terms = set(terms_of(reply)), set(terms_of(question))
     for first, second in _CHOICES.findall(question):
         if bool(terms & set(terms_of(first))) != bool(terms & set(terms_of(second))):
             return True
-    return len(words) <= (_SHORT_WORDS if _FRAGMENT.search(reply) else _FRAGMENT_WORDS)
+    if not (is_first or terms & asked_terms):
+        return False
+    if is_courtesy(reply, ""):
+        return bool(_OFFERS.search(question))
+    if _YES_NO.search(reply) or (_WHY.search(question) and _REASONS.search(reply)):
+        return True
+    words = len(_WORD.findall(reply))
+    return is_first and words <= (_SHORT_WORDS if _FRAGMENT.search(reply) else _FRAGMENT_WORDS)

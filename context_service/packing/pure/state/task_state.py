@@ -11,7 +11,7 @@ with it, word for word, and the model that reads both decides. No entry is dropp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,9 +21,16 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.kernel.parts import ToolCall
 from context_service.kernel.sentences import language_of, sentences_of
-from context_service.packing.pure.state.contests import contests_rule, rule_terms
+from context_service.packing.pure.state.contests import (
+    contests_rule,
+    names_value,
+    rule_terms,
+    says_other_value,
+    value_terms,
+)
 from context_service.packing.pure.state.error_lines import error_line, names_error, resolves
 from context_service.packing.pure.state.questions import is_answer, is_question
+from context_service.packing.pure.texts.conversation import is_courtesy
 from context_service.packing.pure.texts.quotation import attributed, with_notice
 from context_service.packing.pure.texts.units import said_in
 from context_service.profiles.pure.profiles import Profile
@@ -43,6 +50,7 @@ KEY_CHARS_MAX = 200
 _PATHS_OF_CALL_MAX = 4
 
 SUB_GOAL = "sub_goal"  # the section of the parts of a goal, which callers set; the value of an entry is its status
+REPLIED = ", replied"  # ends the value of a question after a reply that did not surely answer it
 CONTESTED = "contested"  # a rule or value that a later statement may change; the text has both statements
 # A caller removed the entry with this section and key: statements before this in the log no longer set it.
 REMOVED = "removed"
@@ -86,7 +94,6 @@ _PLEASE = frozenset({"please", "pls", "kindly"})
 _NEGATIVE = re.compile(
     r"\b(?:never|no|not|avoid|without|stop|forbidden|nobody|nothing|dont|cannot)\b|n['\u2019]t\b", re.IGNORECASE
 )
-_WORD = re.compile(r"\w+")
 _BEFORE = "; before: "  # in a contested entry, between the newer statement and the earlier one
 _LONG_WORD = re.compile(r"\w{5,}")
 _SAYS_NOTHING = frozenset(terms_of("always never please use using make sure keep everything rule from now on future"))
@@ -113,9 +120,11 @@ class Entry:
         key: The thing that the entry is about; a later entry of the section with the same key replaces this one. Empty
             if the entry is about nothing in particular. In `lifted`, `duty` if the lifted rule was a duty, else `what`.
         text: The statement, as it was made.
-        value: In `value`, the value that is set; in `lifted`, the lifted rule; in `error`, the solution, or empty while
+        value: In `value`, the value that is set; in `contested`, the value or the rule that may have changed; in
+            `lifted`, the lifted rule; in `error`, the solution, or empty while
             there is none; in `progress`, the percentage, if stated; in `artifact`, `read` or `edited`; in `question`,
-            the role that asks; in `SUB_GOAL`, the status.
+            the role that asks, then `REPLIED` after a reply that may be about something else; in `SUB_GOAL`, the
+            status.
         ref: The ref of the statement; empty for an entry of a caller.
         seq: The `seq` of the message; for an entry of a caller, of the last message of the log at that time.
         speaker: Who made the statement, from `quotation.speaker_of`; empty for an entry of a caller.
@@ -227,7 +236,8 @@ def _lines(text: str) -> list[str]:
 def after(entries: Iterable[Entry], new_entries: Iterable[Entry]) -> tuple[list[Entry], list[tuple[Entry, Entry]]]:
     """Apply new statements to the state, and return the entries that hold then.
 
-    The second result pairs each entry that the statements contradict with the entry that contradicts it.
+    The second result pairs each entry that the statements contradict with the entry that contradicts it, and each rule
+    and value that they may change with the contested entry that takes its place.
 
     Args:
         entries: The entries that held before, in the order of the log.
@@ -243,8 +253,7 @@ def after(entries: Iterable[Entry], new_entries: Iterable[Entry]) -> tuple[list[
         elif entry.section == "reply":
             _close_answered(now, entry)
             _resolve(now, entry)
-            _contest(now, entry)
-            _contest_values(now, entry)
+            superseded += [*_contest(now, entry), *_contest_values(now, entry)]
         elif entry.section != "lifted":
             if before := _put(now, entry):
                 superseded.append((before, entry))
@@ -296,9 +305,12 @@ def changes(before: str, now: str) -> tuple[list[StateChange], list[StateChange]
 
 
 def note_of(superseded: Sequence[tuple[Entry, Entry | None]]) -> str:
-    """Return the note that tells a model which entries no longer hold, and which ones replace them."""
+    """Return the note that tells a model which entries no longer hold or may have changed, and the newer statements."""
     lines = []
     for old, new in superseded:
+        if new and new.section == CONTESTED:
+            lines.append(f"- may have changed: {new.text}")
+            continue
         now = f"now: {_quotation_of(new)}; " if new else ""
         lines.append(f"- {now}no longer: {_quotation_of(old)}")
     return "\n".join(["[What has changed]", *lines])
@@ -358,18 +370,34 @@ def place_of(entry: Entry) -> tuple[str, str]:
     """Return the place of an entry in the state. A new entry with the same place replaces the old one.
 
     A window has one goal, one progress and one next step. Constraints and errors are the same if they have the same
-    words, unless a caller gave them a key.
+    words, unless a caller gave them a key. A contested entry has the place of the rule or value that it was.
     """
     if entry.section in ("goal", "progress", "next") and not entry.key:
         return entry.section, ""
     if entry.key and entry.section in ("constraint", "error"):
         return entry.section, f"of a caller: {entry.key}"
     if entry.section == "constraint":
-        words = _CLAUSE_ENDS.sub("", entry.text.casefold()).split()
-        return "constraint", " ".join(word for word in words if word not in _PLEASE)
+        return "constraint", _place_of_rule(entry.text)
+    if entry.section == CONTESTED:
+        return CONTESTED, " ".join(place_of(as_stated(entry)))
     if entry.section == "error":
         return "error", " ".join(entry.text.casefold().split())
     return entry.section, entry.key or f"{entry.ref} {entry.text}"
+
+
+def as_stated(current: Entry) -> Entry:
+    """Return a contested entry as the rule or the value that it was; any other entry as it is."""
+    if current.section != CONTESTED:
+        return current
+    if current.key:
+        return replace(current, section="value")
+    return replace(current, section="constraint", text=current.value or current.text)
+
+
+def _place_of_rule(rule: str) -> str:
+    """Return the words of a rule, which are equal for rules that differ only in signs and courtesy."""
+    words = _CLAUSE_ENDS.sub("", rule.casefold()).split()
+    return " ".join(word for word in words if word not in _PLEASE)
 
 
 def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
@@ -379,12 +407,12 @@ def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
     """
     place = place_of(entry)
     removal = (REMOVED, " ".join(place))
-    for later in (now.get(place), now.get(removal)):
+    contested = (CONTESTED, " ".join(place))
+    for later in (now.get(place), now.get(removal), now.get(contested)):
         if later and _is_before(entry, later):
             return None
     now.pop(removal, None)
-    if entry.section == "value":
-        now.pop((CONTESTED, entry.key), None)  # a plain statement: the value is certain again
+    now.pop(contested, None)  # a plain statement: the rule or value is certain again
     before = now.pop(place, None)
     now[place] = entry
     if before and entry.section == "constraint" and not entry.key:
@@ -415,11 +443,12 @@ def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
     terms = set(terms_of(entry.value)) - _SAYS_NOTHING
     lifted_rules = []
     for current in now.values():
-        if current.section != "constraint" or not terms:
+        if not (terms and (current.section == "constraint" or _is_rule_of_log(current))):
             continue
-        if entry.key == "duty" and bool(_NEGATIVE.search(current.text)) != bool(_NEGATIVE.search(entry.value)):
+        rule = as_stated(current).text
+        if entry.key == "duty" and bool(_NEGATIVE.search(rule)) != bool(_NEGATIVE.search(entry.value)):
             continue
-        words = set(terms_of(current.text)) - _SAYS_NOTHING
+        words = set(terms_of(rule)) - _SAYS_NOTHING
         if terms <= words:
             lifted_rules.append((current, 2 * len(terms) >= len(words)))
     return lifted_rules[0][0] if len(lifted_rules) == 1 and lifted_rules[0][1] else None
@@ -453,97 +482,135 @@ def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
 
 
 def _close_answered(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
-    """Close the questions of the other side's last message with questions, if a reply surely answers them."""
+    """Close the questions of the other side's last message with questions, if a reply surely answers them.
+
+    Questions that stay open are marked: a later reply to them must have their words.
+    """
     if entry.value:  # the message has an entry `answer`, which has closed its question already
         return
-    questions = [
-        current
-        for current in now.values()
-        if current.section == "question" and current.ref and current.value not in ("", entry.key)
-    ]
-    last = max((current.seq for current in questions if current.seq < entry.seq), default=0)
+    questions = [current for current in now.values() if _is_asked_of(entry, current)]
+    last = max((current.seq for current in questions), default=0)
     for current in questions:
-        if current.seq == last and is_answer(current.text, entry.text):
+        is_first = not current.value.endswith(REPLIED)
+        if current.seq == last and is_answer(current.text, entry.text, is_first=is_first):
             del now[place_of(current)]
+        elif is_first and not is_courtesy(entry.text, ""):
+            now[place_of(current)] = replace(current, value=current.value + REPLIED)
 
 
-def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
+def _is_asked_of(reply: Entry, current: Entry) -> bool:
+    """Return whether an entry is a question that a message of the log asked, and the other side replies to."""
+    if current.section != "question" or not current.ref or current.seq >= reply.seq:
+        return False
+    return current.value.removesuffix(REPLIED) not in ("", reply.key)
+
+
+def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> Iterator[tuple[Entry, Entry]]:
     """Move the rules that a later message of a user may change to the section `CONTESTED`, after the user's words.
 
     Rules that a caller set through the API stay: only the caller or a clear statement changes them.
-    """
-    rules = (
-        [current for current in now.values() if current.section == "constraint" and current.ref]
-        if reply.key == "user"
-        else []
-    )
-    # Sentences that became entries of their own, such as a rule or a value, contest nothing.
-    understood = {current.text for current in now.values() if current.seq == reply.seq}
-    sentences = [sentence for sentence in reply.text.split("\n") if sentence not in understood]
-    terms = {sentence: rule_terms(sentence) for sentence in sentences} if rules else {}
-    for current in rules:
-        check_wanted()
-        if current.seq < reply.seq and (newer := _newer_rule(current, terms)):
-            _put_contested(now, current, newer, reply)
 
-
-def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> None:
-    """Put values among the contested entries, after a later sentence of a user about the same thing with a number.
-
-    People set a value again in other words than rules know: "Ann wants the renewal limit at 3". So a value whose name
-    of two words or more stands in a later sentence is not shown as current any more. The number may also stand in the
-    sentence that follows.
+    Yields:
+        The rules that stood in the state as if they held, each with its contested entry.
     """
     if reply.key != "user":
         return
-    names = [
-        (current, frozenset(parts))
-        for current in now.values()
-        if _may_be_contested(current) and current.seq < reply.seq and len(parts := _WORD.findall(current.key)) > 1
-    ]
-    values = {current.text for current in now.values() if current.section == "value" and current.seq == reply.seq}
-    sentences = reply.text.split("\n") if names else []
-    for first, following in pairwise([*sentences, ""]):
+    rules = [current for current in now.values() if _is_rule_of_log(current) and current.seq < reply.seq]
+    # A sentence that became another entry, such as a value, contests no rule.
+    own = {current.text: current.section for current in now.values() if current.seq == reply.seq}
+    candidates = [text for text in reply.text.split("\n") if own.get(text, "constraint") == "constraint"]
+    sentences = [(text, rule_terms(text), text in own) for text in candidates] if rules else []
+    for current in rules:
         check_wanted()
-        words, sentence = frozenset(_WORD.findall(first.casefold())), first
-        if first in values or first.endswith("?"):
-            continue
-        if not any(map(str.isdigit, first)):  # "I was wrong about the renewal limit. It has to be 3."
-            if following in values or following.endswith("?") or not any(map(str.isdigit, following)):
-                continue
-            sentence = f"{first} {following}"
-        for current, name in names:
-            is_other = current.section == CONTESTED or current.value not in sentence
-            if name <= words and is_other:
-                _put_contested(now, current, sentence, reply)
+        if newer := _newer_rule(current, sentences):
+            contested = _put_contested(now, current, newer, reply)
+            if current.section != CONTESTED:
+                yield current, contested
 
 
-def _put_contested(now: dict[tuple[str, str], Entry], current: Entry, newer: str, reply: Entry) -> None:
-    """Replace an entry by a contested one: the newer statement, then the last one before. Each names its speaker."""
-    before = current.text.split(_BEFORE)[0] if current.section == CONTESTED else _quotation_of(current)
-    text = f"{attributed(newer, reply.speaker)} ({reply.ref}){_BEFORE}{before}"
-    now.pop(place_of(current), None)
-    contested = replace(current, section=CONTESTED, text=text, ref=reply.ref, seq=reply.seq, speaker="")
-    now[place_of(contested)] = contested
+def _is_rule_of_log(current: Entry) -> bool:
+    """Return whether an entry is a rule that a message made, or such a rule that may have changed."""
+    return bool(current.ref) and (current.section == "constraint" or (current.section == CONTESTED and not current.key))
 
 
-def _may_be_contested(current: Entry) -> bool:
-    return bool(current.ref and current.key) and current.section in ("value", CONTESTED)
-
-
-def _newer_rule(current: Entry, terms: Mapping[str, frozenset[str]]) -> str:
+def _newer_rule(current: Entry, sentences: Iterable[tuple[str, frozenset[str], bool]]) -> str:
     """Return the first sentence that may change a rule, or an empty text if no sentence may.
 
     Args:
-        current: The rule.
-        terms: The sentences, each with its words.
+        current: The rule, or the rule with the statements that may have changed it.
+        sentences: The sentences, each with its words and whether it is itself a rule.
     """
-    rule = rule_terms(current.text)
-    for sentence, words in terms.items():
-        is_same = place_of(replace(current, text=sentence)) == place_of(current)
-        if not is_same and contests_rule(rule, sentence, words):
+    terms = rule_terms(as_stated(current).text)
+    for sentence, words, is_rule in sentences:
+        is_same = _place_of_rule(sentence) == _place_of_rule(as_stated(current).text)
+        if not is_same and contests_rule(terms, sentence, words, is_rule=is_rule):
             return sentence
     return ""
+
+
+def _contest_values(now: dict[tuple[str, str], Entry], reply: Entry) -> Iterator[tuple[Entry, Entry]]:
+    """Put values among the contested entries, after a later sentence about the same thing with another value.
+
+    People set a value again in other words than rules know: "Ann wants the renewal limit at 3". So a value whose name
+    stands in a later sentence with another value is not shown as current any more. The number may also stand in the
+    sentence that follows. Users contest all values, and assistants those of assistants.
+
+    Yields:
+        The values that stood in the state as current, each with its contested entry.
+    """
+    values = [current for current in now.values() if _may_be_contested(current, reply.key) and current.seq < reply.seq]
+    own = {current.text for current in now.values() if current.section == "value" and current.seq == reply.seq}
+    lines = reply.text.split("\n") if values else []
+    sentences = [
+        (sentence, frozenset(terms_of(first)))
+        for first, following in pairwise([*lines, ""])
+        if (sentence := _with_number(first, following, own))
+    ]
+    for current in values:
+        check_wanted()
+        name = value_terms(current.key)
+        newer = [
+            sentence
+            for sentence, terms in sentences
+            if names_value(name, terms) and (current.section == CONTESTED or says_other_value(current.value, sentence))
+        ]
+        if newer:
+            contested = _put_contested(now, current, newer[-1], reply)
+            if current.section != CONTESTED:
+                yield current, contested
+
+
+def _with_number(sentence: str, following: str, values: Collection[str]) -> str:
+    """Return a sentence that may set a value, with the sentence after it if only that has a number.
+
+    It is empty for a question, and for a sentence that is an entry of its own.
+    """
+    if sentence in values or sentence.endswith("?"):
+        return ""
+    has_number = any(map(str.isdigit, sentence))
+    is_next = any(map(str.isdigit, following)) and following not in values and not following.endswith("?")
+    return f"{sentence} {following}" if is_next and not has_number else sentence
+
+
+def _may_be_contested(current: Entry, role: str) -> bool:
+    """Return whether a message of a role may contest an entry: it is a value that the log set."""
+    is_value = bool(current.ref and current.key) and current.section in ("value", CONTESTED)
+    return is_value and (role == "user" or (current.speaker or current.text).startswith(role))
+
+
+def _put_contested(now: dict[tuple[str, str], Entry], current: Entry, newer: str, by: Entry) -> Entry:
+    """Replace an entry by a contested one: the newer statement, then those before. Each names its speaker.
+
+    Of a rule the first statement stays, too.
+    """
+    before = current.text.split(_BEFORE) if current.section == CONTESTED else [_quotation_of(current)]
+    before = before[:1] if current.key else list(dict.fromkeys([before[0], before[-1]]))
+    text = _BEFORE.join([f"{attributed(newer, by.speaker)} ({by.ref})", *before])
+    now.pop(place_of(current), None)
+    value = current.text if current.section == "constraint" else current.value
+    contested = replace(current, section=CONTESTED, text=text, value=value, ref=by.ref, seq=by.seq, speaker="")
+    now[place_of(contested)] = contested
+    return contested
 
 
 def _line(entry: Entry) -> str:

@@ -24,7 +24,7 @@ _TRUST_OF_KIND = dict.fromkeys(("file", "record", "artifact"), Trust.DOCUMENT) |
 # The speaker at the beginning of a line. A speaker whose text is quoted reaches up to the quotation mark, because its
 # name may itself have a colon.
 _LINE = re.compile(
-    r"- (?:\[\w+\] |now: |no longer: )?"
+    r"- (?:\[\w+\] |now: |no longer: |may have changed: )?"
     r"(?:(?P<quoted>(?:tool|fork|document|imported)\b.*?): «|(?P<own>(?:user|assistant|system|developer)\b[^:]*): )?"
 )
 # A further speaker of the same line: of a solution, of an earlier value, or of a statement that no longer holds.

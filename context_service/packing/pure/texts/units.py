@@ -23,6 +23,8 @@ TEXT_BYTES_MAX = 1024 * 1024  # only these first bytes of a text are searched
 MATCHES_MAX = 1_000  # the most matches of a rule in a text: further matches are more of the same
 NAMES_MAX = 40  # the most names that are taken from a text
 _END_BYTES = 8_192  # in a text with too many matches, the matches in these last bytes are found, too
+STATEMENT, _STATEMENT_WEIGHT = "statement", 0.9  # the kind of lines of messages that end an assistant's turn
+_LINE = Pattern(r"[^\n]*\pL[^\n]*")
 _UNITS_OF_KIND_MAX = 6  # the most units of a kind from one text
 _NAMED_CHARS = 65_536  # only these first characters of a text are searched for names
 
@@ -133,8 +135,38 @@ def units_of(message: Message, profile: Profile, tools: Mapping[str, str] = _NO_
                 count += 1
                 if count == _UNITS_OF_KIND_MAX:
                     break
+    for place, unit in _statements(message, profile):
+        if unit.text not in by_text or by_text[unit.text][1].weight < unit.weight:
+            by_text[unit.text] = place, unit
     best = sorted(by_text.values(), key=lambda one: (-one[1].weight, one[0]))[:UNITS_OF_MESSAGE_MAX]
     return [unit for _, unit in sorted(best, key=lambda one: one[0])]
+
+
+def _statements(message: Message, profile: Profile) -> Iterator[tuple[tuple[int, int], Unit]]:
+    """Yield the first and the last lines of an assistant's message that calls no tool, each with its place.
+
+    Such a message ends a turn: it concludes, asks, decides or says what comes next. The words beside a call only
+    announce it.
+    """
+    if message.role != "assistant" or any(part.tool_call for part in message.parts):
+        return
+    low = [rule.line for rule in profile.low if message.role in rule.roles]
+    for said in said_in(message):
+        data = said.text.encode(errors="replace")[:TEXT_BYTES_MAX]
+        spans = _LINE.spans(data, count_max=MATCHES_MAX)
+        lines = [(start, data[start:end]) for start, end in spans]
+        for start, line in [] if said.is_data else list(_from_both_ends(lines))[:_UNITS_OF_KIND_MAX]:
+            text = _text(line)
+            if text and not any(pattern.is_in(line) for pattern in low):
+                unit = Unit(
+                    kind=STATEMENT,
+                    text=text,
+                    ref=ref_of(message.seq, said.part),
+                    seq=message.seq,
+                    weight=_STATEMENT_WEIGHT,
+                    speaker=said.speaker,
+                )
+                yield (said.part, start), unit
 
 
 def kinds_in(texts: Iterable[SpokenText], profile: Profile) -> set[str]:

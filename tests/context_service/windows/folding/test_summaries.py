@@ -86,7 +86,7 @@ def test_a_line_that_is_one_of_many_of_its_kind_in_an_output_weighs_less_than_on
 
     (alone,) = units_of(answered("a\nconnection refused\nb"), rules)
     among = units_of(answered("\n".join(f"connection {n} refused" for n in range(100))), rules)
-    said = units_of(message("assistant", "\n".join(f"{n} failed" for n in range(100))), rules)
+    said = units_of(message("user", "\n".join(f"{n} failed" for n in range(100))), rules)
 
     assert {round(one.weight / alone.weight, 3) for one in among} == {0.1}
     assert {one.weight for one in said} == {alone.weight}

@@ -227,7 +227,10 @@ def test_a_rule_that_may_have_been_taken_back_is_listed_after_the_newer_statemen
     assert texts(entries, "contested") == [
         f"{taken_back} (m{newest}/0); before: {rule} (m{number}/0)" for number, rule in enumerate(rules, 1)
     ]
-    assert changed == []
+    assert note_of(changed).split("\n")[1:] == [
+        f"- may have changed: {taken_back} (m{newest}/0); before: {rule} (m{number}/0)"
+        for number, rule in enumerate(rules, 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -391,6 +394,22 @@ def test_a_question_is_closed_by_a_reply_that_answers_it(question: str, reply: s
     entries, _ = state(message("assistant", question, seq=1), message("user", reply, seq=2))
 
     assert texts(entries, "question") == ([question] if is_open else [])
+
+
+@pytest.mark.parametrize(
+    ("replies", "is_open"),
+    [
+        (["Thanks, perfect!"], True),
+        (["thx", "The newer one."], False),
+        (["The harbour looks lovely this morning, and I hope that the season starts well.", "Lunch at one."], True),
+        (["We had cake in the office, all of it is gone.", "Yes, to the newer address."], False),
+    ],
+)
+def test_thanks_answer_nothing_and_a_later_reply_only_with_words_of_the_question(replies: list[str], is_open: bool):
+    asked = message("assistant", "Which of the two addresses is printed?", seq=1)
+    entries, _ = state(asked, *(message("user", text, seq=seq) for seq, text in enumerate(replies, 2)))
+
+    assert bool(texts(entries, "question")) == is_open
 
 
 def test_what_somebody_else_says_answers_nothing():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.kernel.parts import Part
+from context_service.kernel.parts import Part, ToolCall
 from context_service.kernel.rendering import Format
 from context_service.kernel.tokens.counting import TokenCounter
 from context_service.packing.pure.steps.catch_up import caught_up
@@ -31,9 +31,31 @@ def lines(*rules: str, low: str = "") -> Profile:
 def test_a_unit_is_a_line_with_its_kind_and_its_part():
     one = message("assistant", "Let me see.", Part(text="First.\nWe chose SQLite because it is there.\nLast."), seq=7)
 
-    (unit,) = units_of(one, GENERAL)
+    _, _, unit, _ = units_of(one, GENERAL)
 
     assert (unit.kind, unit.text, unit.ref, unit.seq) == ("decision", "We chose SQLite because it is there.", "m7/1", 7)
+
+
+def test_the_words_that_end_an_assistants_turn_are_units_and_those_beside_a_call_are_not():
+    """They conclude, ask or decide in words that no pattern knows; those beside a call only announce it."""
+    conclusion = "Der alte Tokenizer kann Signaturen nicht von Namen unterscheiden."
+    ending = message("assistant", f"{conclusion}\n\n---\nWer soll das bezahlen")
+    announcing = message(
+        "assistant", "Ich sehe nach.", Part(tool_call=ToolCall(id="c", name="look", arguments_json="{}"))
+    )
+
+    assert [(unit.kind, unit.text) for unit in units_of(ending, GENERAL)] == [
+        ("statement", conclusion),
+        ("statement", "Wer soll das bezahlen"),
+    ]
+    assert units_of(announcing, GENERAL) == []
+    assert units_of(message("tool", conclusion), GENERAL) == []
+
+
+def test_of_a_long_answer_the_first_and_the_last_lines_are_statements():
+    answer = message("assistant", "\n".join(f"Punkt {n} der Liste" for n in range(40)))
+
+    assert [unit.text for unit in units_of(answer, GENERAL)] == [f"Punkt {n} der Liste" for n in (0, 1, 2, 37, 38, 39)]
 
 
 def test_a_line_of_two_kinds_is_one_unit_of_the_heavier():

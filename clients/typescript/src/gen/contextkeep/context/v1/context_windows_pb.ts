@@ -1536,6 +1536,9 @@ export const StateEntryInputSchema: GenMessage<StateEntryInput> = /*@__PURE__*/
  */
 export type StateEntryName = Message<"contextkeep.context.v1.StateEntryName"> & {
   /**
+   * A section of `StateEntryInput`, or "contested". To remove a contested entry, you can also name the value or the rule
+   * as it was stated.
+   *
    * @generated from field: string section = 1;
    */
   section: string;
@@ -1546,7 +1549,7 @@ export type StateEntryName = Message<"contextkeep.context.v1.StateEntryName"> & 
   key: string;
 
   /**
-   * For an entry without a key that rules read from the log: its text.
+   * For an entry without a key that rules read from the log, and for a contested entry: its text.
    *
    * @generated from field: string text = 3;
    */
@@ -4219,7 +4222,8 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
 
   /**
    * For a value: the value itself. For a sub-goal: its status. For an error: what helped. For progress: per cent, if
-   * known. For an artifact: "read" or "edited". For a question: the role that asks. For an entity: "node" (an id in the entity graph that metadata or data
+   * known. For an artifact: "read" or "edited". For a question: the role that asks, followed by ", replied" after a
+   * reply that did not surely answer it. For a contested entry: the value or the rule that may have changed. For an entity: "node" (an id in the entity graph that metadata or data
    * name), "path" or "name".
    *
    * @generated from field: string value = 4;

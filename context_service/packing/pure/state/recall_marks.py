@@ -1,0 +1,55 @@
+"""Marks of recalled passages: a passage whose statement no longer holds says so in the line above it.
+
+A recalled passage is old, and the model may not see the newer statement. So the head of a passage names the message
+that replaced, lifted or perhaps changed what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from context_service.packing.pure.state.task_state import CONTESTED, Entry
+
+
+class Superseded(NamedTuple):
+    """An entry of the state that no longer holds.
+
+    Attributes:
+        old: The entry.
+        now: The entry that holds instead, or None if there is none.
+        by_seq: The `seq` of the message that ended it; 0 if a caller ended it.
+    """
+
+    old: Entry
+    now: Entry | None
+    by_seq: int
+
+
+def with_marks(text: str, passages: Mapping[str, tuple[int, str]], superseded: Sequence[Superseded]) -> str:
+    """Return the text of recalled passages with a mark in the head of each passage that no longer holds.
+
+    Args:
+        text: The passages, each below a head that begins with its ref in brackets. All lines of a passage are quoted,
+            so none of them is taken for a head.
+        passages: The `seq` and the text of each passage, by its ref.
+        superseded: The entries of these messages that no longer hold.
+    """
+    lines = []
+    for line in text.split("\n"):
+        ref = line[1 : line.find("]")] if line.startswith("[") else ""
+        seq, passage = passages.get(ref, (0, ""))
+        plain = " ".join(passage.split())
+        marks = [_mark(one) for one in superseded if one.old.seq == seq and " ".join(one.old.text.split()) in plain]
+        lines.append(", ".join([line, *dict.fromkeys(marks)]))
+    return "\n".join(lines)
+
+
+def _mark(superseded: Superseded) -> str:
+    """Return the words that say what became of an entry."""
+    old, now, by_seq = superseded
+    if not by_seq:
+        return "removed by the caller"
+    if now and now.section == CONTESTED:
+        return f"perhaps changed by m{now.seq}"
+    return f"lifted by m{by_seq}" if old.section == "constraint" else f"superseded by m{now.seq if now else by_seq}"
