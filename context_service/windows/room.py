@@ -10,24 +10,29 @@ from typing import Any
 
 from context_service.checkpoints.api import CheckpointsServicer
 from context_service.checkpoints.room import CheckpointRows, checkpoints_of
+from context_service.context_settings.room import ContextSettings
 from context_service.contexts.room import Messaging, Recalling
 from context_service.folding.api import FoldingServicer
-from context_service.folding.room import Folding, fold_rules_of, folding_of, segment_writing_of
+from context_service.folding.room import fold_rules_of, folding_of, keep_preparing_folds, segment_writing_of
+from context_service.folding.rules.fold import Folding
+from context_service.folding.store.queue import FoldQueue
 from context_service.forks.api import ForksServicer
 from context_service.forks.room import ForkRows, forks_of
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.kernel.extensions import check_installed
 from context_service.packing.api import PackingServicer
-from context_service.packing.room import ViewRows, packing_of, packing_rules_of
+from context_service.packing.room import packing_of, packing_rules_of
+from context_service.packing.store.views import ViewRows
 from context_service.profiles.api import CompressionProfilesServicer
 from context_service.profiles.room import profiles_of
 from context_service.usage.api import UsageServicer
-from context_service.usage.room import EndingRows, Lessons, UsageRows, usage_of
+from context_service.usage.room import EndingRows, UsageRows, usage_of
+from context_service.usage.rules.outcomes import Lessons
 from context_service.windows.api import WindowsServicer
-from context_service.windows.rules.explain import Accounts, Explained
+from context_service.windows.rules.explain import Accounts
 from context_service.windows.rules.originals import Originals
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.rules.trace_message import MessageTrace, TracedBreak, Tracing
+from context_service.windows.rules.trace_message import Tracing
 from context_service.windows.rules.update_window import Editing
 from context_service.windows.rules.watch import WindowWatching
 from context_service.windows.rules.windows import Windows
@@ -36,20 +41,6 @@ from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_WindowsServicer_to_server
 from service_runtime.grpc_server.server import Service
 from service_runtime.rpc.principal import Authenticator
-
-__all__ = [
-    "Accounts",
-    "Explained",
-    "MessageTrace",
-    "Telemetry",
-    "TracedBreak",
-    "Tracing",
-    "WindowRooms",
-    "WindowRows",
-    "Windows",
-    "windows_of",
-]
-
 
 _log = logging.getLogger("app")
 
@@ -72,13 +63,14 @@ class WindowRooms:
         return [self.windows, self.packing, self.folding, self.checkpoints, self.forks, self.profiles, self.usage]
 
 
-def windows_of(
+async def windows_of(
     deps: Dependencies,
     messaging: Messaging,
     recalling: Recalling,
     stack: AsyncExitStack,
     callers: Authenticator,
     lessons: Lessons,
+    settings: ContextSettings,
 ) -> WindowRooms:
     """Open the servicers and rules of windows.
 
@@ -89,6 +81,7 @@ def windows_of(
         stack: The stack that closes the resources of this room.
         callers: Checks again whether the caller of a stream may go on.
         lessons: Stores the lessons of outcomes as memories.
+        settings: Says whether text of a context may be sent to a model.
     """
     rows, views, usage_rows = WindowRows(deps.database, deps.log), ViewRows(deps.log), UsageRows(deps.database)
     endings, checkpoint_rows, fork_rows = EndingRows(deps.log), CheckpointRows(deps.log), ForkRows(deps.log)
@@ -119,6 +112,8 @@ def windows_of(
         telemetry=telemetry,
         learning=learning,
     )
+    segments = segment_writing_of(deps, views, own_profiles, telemetry, settings)
+    queue = FoldQueue(deps.log) if segments else None
     catching_up, packing = packing_rules_of(
         deps,
         rows,
@@ -130,14 +125,19 @@ def windows_of(
         planning=planning,
         folding=writing,
         telemetry=telemetry,
+        queue_fold=queue.note if queue else None,
     )
+    if queue and segments:
+        await keep_preparing_folds(
+            deps, queue, views, stack, catching_up=catching_up, planning=planning, segments=segments
+        )
     folding = Folding(
         views,
         writer_locks=deps.writer_locks,
         catching_up=catching_up,
         planning=planning,
         writing=writing,
-        segments=segment_writing_of(deps, views, own_profiles, telemetry),
+        segments=segments,
     )
     editing = Editing(
         rows,
@@ -162,7 +162,14 @@ def windows_of(
         telemetry=telemetry,
     )
     all_forks, forks = forks_of(
-        deps, rows, fork_rows, windows=windows, messaging=messaging, catching_up=catching_up, telemetry=telemetry
+        deps,
+        rows,
+        fork_rows,
+        windows=windows,
+        messaging=messaging,
+        catching_up=catching_up,
+        telemetry=telemetry,
+        settings=settings,
     )
     accounts = Accounts(rows, views, log=deps.log)
     tracing = Tracing(rows, views, TraceRows(deps.log), log=deps.log, profiles=own_profiles)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from context_service.context_settings.room import ContextSettings
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
 from context_service.folding.pure.folds import Limits, View
@@ -32,16 +33,15 @@ from context_service.kernel.parts import texts_of
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.state.task_state import Entry
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
+from context_service.packing.rules.plugins import Validating
+from context_service.packing.store.views import ViewRows
+from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.windows.model import Window
 from context_service.windows.pure.config import BY_ANY_MODEL, NO_MODEL
 from context_service.windows.pure.models import model as model_of
+from context_service.windows.rules.telemetry import Telemetry
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
-
-if TYPE_CHECKING:
-    from context_service.packing.room import Validating, ViewRows
-    from context_service.profiles.room import OwnProfiles
-    from context_service.windows.room import Telemetry
 
 FAILURES_MAX = 3  # after this many failures in a row, the model is not asked for a while
 EXTRACTIVE_STEPS = 50  # the number of steps for which it is not asked then
@@ -74,6 +74,7 @@ class Writing:
         log: The contexts of the windows, and their messages.
         profiles: The compression profiles of windows.
         telemetry: Counts the verdicts for the metrics.
+        settings: Says whether text of a context may be sent to a model.
         validating: An extension that may refuse a text after all our checks; None if there is none.
     """
 
@@ -85,8 +86,10 @@ class Writing:
         log: Log,
         profiles: OwnProfiles,
         telemetry: Telemetry,
+        settings: ContextSettings,
         validating: Validating | None = None,
     ) -> None:
+        self._settings = settings
         self._validating = validating
         self._telemetry = telemetry
         self._chat = chat
@@ -99,8 +102,9 @@ class Writing:
     ) -> Prepared | None:
         """Let a model write the segments of a prepared fold; store the fold with them, and return it.
 
-        The result is None if the fold stays as it is: if there is no model or no segment, if the model is not asked
-        after failures, if the window would be too large, or if the window has changed meanwhile.
+        The result is None if the fold stays as it is: if there is no model or no segment, if models are switched off,
+        if the model is not asked after failures, if the window would be too large, or if the window has changed
+        meanwhile.
 
         Args:
             window: The window as it was when the fold was planned.
@@ -111,11 +115,9 @@ class Writing:
             wish: The instructions of the caller for this fold.
         """
         segments = [summary for summary in fold.made if summary.level == SEGMENT][-SEGMENTS_MAX:]
-        if not segments or window.config.summarization_model == NO_MODEL:
+        if not segments or not await self.may_ask(window, principal=principal):
             return None
         failures, extractive_to = await self._views.failures_of_model(window, principal=principal)
-        if window.step_count < extractive_to:
-            return None
         limits = Limits.of(window.counted_limit, window.config)
         model = self._model(window)
         answers = await asyncio.gather(
@@ -145,6 +147,20 @@ class Writing:
             window, fold, better, failures=failures, extractive_to=extractive_to, principal=principal
         )
         return better if is_kept else None
+
+    async def may_ask(self, window: Window, *, principal: Principal) -> bool:
+        """Return whether a model may be asked now: it is not switched off, and has not failed too often.
+
+        Args:
+            window: The window.
+            principal: The caller; it must be allowed to see the window.
+        """
+        if window.config.summarization_model == NO_MODEL:
+            return False
+        if not await self._settings.may_use_models(window.context_id, principal=principal):
+            return False
+        _, extractive_to = await self._views.failures_of_model(window, principal=principal)
+        return window.step_count >= extractive_to
 
     def _model(self, window: Window) -> str:
         """Return the name of the model that a window uses.

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
 
+from context_service.context_settings.room import OFF, ContextSettings
 from context_service.contexts.model import Context, ContextInput, MessageInput, Sent
 from context_service.contexts.room import Log, Messaging
 from context_service.folding.pure.folds import Limits
@@ -29,9 +30,13 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import PIN
 from context_service.packing.pure.state.task_state import Entry, render_state
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
-from context_service.windows.model import Opening, Window, WindowInput, window_not_found
-from context_service.windows.pure.head import GOAL_BYTES_MAX, RENDERING, check_room
+from context_service.packing.rules.catch_up import CatchingUp
+from context_service.windows.model import Window, WindowInput, window_not_found
 from context_service.windows.pure.pins import render_pins
+from context_service.windows.rules.heads import GOAL_BYTES_MAX, RENDERING, check_room
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.rules.windows import Opening, Windows
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
 from service_runtime.auth.derived_keys import IssuedKey, make_context_key
 from service_runtime.inputs.documents import beside_the_loop
@@ -41,10 +46,6 @@ from service_runtime.statements.optimistic import until_written
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_long_text
 from service_runtime.values.ids import new_id
-
-if TYPE_CHECKING:
-    from context_service.packing.room import CatchingUp
-    from context_service.windows.room import Telemetry, WindowRows, Windows
 
 FORKS_MAX = 64  # the most open forks of a context
 DEPTH_MAX = 8  # the most forks below each other, each a fork of the one before
@@ -96,6 +97,7 @@ class Forks:
         writer_locks: Locks by context and window: in this process, one call at a time writes them.
         catching_up: Reads the new messages of the log into a window.
         telemetry: Counts refused calls for the metrics.
+        settings: Says whether text of a context may be sent to a model.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Forks:
         writer_locks: KeyedLocks,
         catching_up: CatchingUp,
         telemetry: Telemetry,
+        settings: ContextSettings,
     ) -> None:
         self._windows = windows
         self._rows = rows
@@ -120,6 +123,7 @@ class Forks:
         self._writer_locks = writer_locks
         self._catching_up = catching_up
         self._telemetry = telemetry
+        self._settings = settings
 
     async def of(self, window: Window, *, principal: Principal) -> list[Fork]:
         """Return the forks of a window, newest first."""
@@ -157,6 +161,9 @@ class Forks:
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
             raise window_not_found(window_id)
+        if not await self._settings.may_use_models(context.context_id, principal=principal):
+            # The fork has other agents than its parent, and inherits text that the parent's agents wrote.
+            context = replace(context, models=OFF)
         if len(context.ancestors) > DEPTH_MAX:
             raise LimitExceeded(
                 f"forks may be nested up to {DEPTH_MAX} deep; the window is at this depth already",
@@ -215,6 +222,7 @@ class Forks:
             agent_bundle_id=context.agent_bundle_id,
             expires_at=context.expires_at,
             recall_profile=context.recall_profile,
+            models=context.models,
         )
         async with self._writer_locks.hold((principal.tenant_id, context.context_id)):
             await self._log.begin(

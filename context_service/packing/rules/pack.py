@@ -11,37 +11,44 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 from uuid import UUID
 
 from context_service.contexts.room import Log
 from context_service.folding.pure.plan import PlannedFold
 from context_service.folding.pure.summaries import BY_RULES
+from context_service.folding.rules.plan_fold import FoldPlanning
+from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import calibrated
 from context_service.packing.model import Pack, Prefix, RecallRequest
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, half_way, is_cold, limits_of
 from context_service.packing.pure.body.lay_out import pack_of
-from context_service.packing.pure.costs import HASHING
 from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.ask_middleware import ask_middleware
 from context_service.packing.rules.catch_up import CatchingUp
+from context_service.packing.rules.costs import HASHING
 from context_service.packing.rules.notice import notice_for, waits_for_notice
 from context_service.packing.rules.plugins import Middleware
 from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.rules.spend_tokens import spend_tokens
 from context_service.packing.store.views import ViewRows
+from context_service.windows.rules.telemetry import Telemetry
+from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import BudgetTooSmall
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged, until_written
 
-if TYPE_CHECKING:
-    from context_service.folding.room import FoldPlanning, FoldWriting
-    from context_service.windows.room import Telemetry, WindowRows
-
 _SAVED_SHARE_MIN = 0.25  # a fold that saves a smaller share of the tokens is not worth it if only the cache is cold
 _NO_PREFIX = Prefix("", 0)
+
+
+class QueueFold(Protocol):
+    """The interface of the queue of windows that fold soon; it never fails."""
+
+    async def __call__(self, pack: Pack, *, principal: Principal) -> None:
+        """Queue the window of a pack if it folds soon."""
 
 
 class Packing:
@@ -59,6 +66,7 @@ class Packing:
         recalling: Recalls passages after a step.
         telemetry: Counts packs and refusals, for metrics.
         middleware: An extension that decides about packs, or None if there is none.
+        queue_fold: Queues a window that folds soon, so that a model prepares the fold; None without a model.
     """
 
     def __init__(
@@ -75,7 +83,9 @@ class Packing:
         recalling: StepRecalling,
         telemetry: Telemetry,
         middleware: Middleware | None = None,
+        queue_fold: QueueFold | None = None,
     ) -> None:
+        self._queue_fold = queue_fold
         self._rows = rows
         self._views = views
         self._log = log
@@ -125,6 +135,8 @@ class Packing:
                 attempt = partial(self._attempt, window_id, principal, recalls=recalls, prefix=prefix, request=request)
                 pack = await until_written(attempt, what="the window")
         self._telemetry.count_pack(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
+        if self._queue_fold:
+            await self._queue_fold(pack, principal=principal)
         return pack
 
     async def _attempt(

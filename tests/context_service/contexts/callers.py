@@ -21,6 +21,7 @@ from contextkeep.context.v1.artifacts_pb2_grpc import ArtifactsStub
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.context.v1.compiled_pages_pb2_grpc import CompiledPagesStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
+from contextkeep.context.v1.context_settings_pb2_grpc import ContextSettingsStub
 from contextkeep.context.v1.context_windows_pb2_grpc import (
     CheckpointsStub,
     CompressionProfilesStub,
@@ -77,6 +78,7 @@ class Caller:
             UsageStub,
             WindowsStub,
             ContextQueryStub,
+            ContextSettingsStub,
             ChatHistoryStub,
             AgentsStub,
             AgentTemplatesStub,

@@ -1,0 +1,1 @@
+"""The queue of windows whose next fold a model prepares."""
