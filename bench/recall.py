@@ -23,7 +23,7 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 
 from context_service.app import migrations
-from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION
+from context_service.kernel.embedding import EMBEDDING_DIMENSION
 from context_service.working_memory.rules import search
 from service_runtime.databases import embedded_postgres
 from service_runtime.databases.embedded_postgres import SERVICE_ROLE

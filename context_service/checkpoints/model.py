@@ -12,6 +12,8 @@ from context_service.checkpoints.pure.left_out import LeftOut
 # The reasons for a checkpoint: a number of steps, a fold (a compaction of the window), or a call of `CreateCheckpoint`.
 BY_STEPS, BY_FOLD, BY_CALLER = "steps", "fold", "caller"
 
+LABEL_CHARS_MAX = 200
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:

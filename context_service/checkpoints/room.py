@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from context_service.checkpoints.api import CheckpointsServicer
 from context_service.checkpoints.rules.checkpoints import Checkpoints
 from context_service.checkpoints.rules.report_response import Recovery
 from context_service.checkpoints.store import CheckpointRows
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.packing.rules.catch_up import CatchingUp
-from context_service.packing.rules.pack import Packing
-from context_service.packing.store.views import ViewRows
 from context_service.usage.room import EndingRows
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_CheckpointsServicer_to_server
 from service_runtime.grpc_server.server import Service
+
+if TYPE_CHECKING:
+    from context_service.packing.room import CatchingUp, Packing, ViewRows
+    from context_service.windows.room import Telemetry, WindowRows
 
 __all__ = ["CheckpointRows", "checkpoints_of"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from functools import partial
+from typing import TYPE_CHECKING
 
-from context_service.checkpoints.store import CheckpointRows
 from context_service.context_settings.room import ContextSettings
 from context_service.folding.api import FoldingServicer
 from context_service.folding.rules.fold import Folding
@@ -15,19 +15,28 @@ from context_service.folding.rules.prepare_ahead import PreparingAhead
 from context_service.folding.rules.write_fold import FoldWriting
 from context_service.folding.store.queue import FoldQueue
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.packing.rules import plugins
-from context_service.packing.rules.catch_up import CatchingUp
-from context_service.packing.rules.read_step import StepReading
-from context_service.packing.store.views import ViewRows
-from context_service.profiles.rules.learning import Learning
-from context_service.profiles.rules.profiles import OwnProfiles
-from context_service.usage.store.endings import EndingRows
-from context_service.usage.store.usage import UsageRows
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
+from context_service.packing.room import StepReading, scoring, summarizer, validating
 from contextkeep.context.v1.context_windows_pb2_grpc import add_FoldingServicer_to_server
 from service_runtime.background_work import background
 from service_runtime.grpc_server.server import Service
+
+if TYPE_CHECKING:
+    from context_service.checkpoints.room import CheckpointRows
+    from context_service.packing.room import CatchingUp, ViewRows
+    from context_service.profiles.room import Learning, OwnProfiles
+    from context_service.usage.room import EndingRows, UsageRows
+    from context_service.windows.room import Telemetry, WindowRows
+
+__all__ = [
+    "FoldPlanning",
+    "FoldQueue",
+    "FoldWriting",
+    "Folding",
+    "fold_rules_of",
+    "folding_of",
+    "keep_preparing_folds",
+    "segment_writing_of",
+]
 
 
 def folding_of(deps: Dependencies, folding: Folding) -> Room[FoldingServicer]:
@@ -69,7 +78,7 @@ def fold_rules_of(
         endings=endings,
         steps=StepReading(deps.log),
         profiles=profiles,
-        scoring=plugins.scoring(),
+        scoring=scoring(),
     )
     return planning, writing
 
@@ -78,7 +87,7 @@ def segment_writing_of(
     deps: Dependencies, views: ViewRows, profiles: OwnProfiles, telemetry: Telemetry, settings: ContextSettings
 ) -> Writing | None:
     """Return the writer of segments, or None if there is no model and no extension."""
-    chat = plugins.summarizer(deps.chat, call_s=deps.settings.llm_timeout_s)
+    chat = summarizer(deps.chat, call_s=deps.settings.llm_timeout_s)
     if chat is None:
         return None
     return Writing(
@@ -88,7 +97,7 @@ def segment_writing_of(
         profiles=profiles,
         telemetry=telemetry,
         settings=settings,
-        validating=plugins.validating(),
+        validating=validating(),
     )
 
 

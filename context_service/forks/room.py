@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from context_service.context_settings.room import ContextSettings
 from context_service.contexts.room import Messaging
@@ -11,14 +12,14 @@ from context_service.forks.rules.fork import Forks
 from context_service.forks.rules.merge import Merges
 from context_service.forks.store import ForkRows
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.packing.rules.catch_up import CatchingUp
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.rules.windows import Windows
-from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_ForksServicer_to_server
 from service_runtime.grpc_server.server import Service
 
-__all__ = ["ForkRows", "forks_of"]
+if TYPE_CHECKING:
+    from context_service.packing.room import CatchingUp
+    from context_service.windows.room import Telemetry, WindowRows, Windows
+
+__all__ = ["ForkRows", "Forks", "forks_of"]
 
 
 def forks_of(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from context_service.contexts.wire.requests import principal_of
 from context_service.packing.model import Prefix
 from context_service.packing.rules.pack import Packing
@@ -11,13 +13,14 @@ from context_service.packing.wire import (
     receipt_messages,
     trace_response,
 )
-from context_service.windows.rules.explain import Accounts
-from context_service.windows.rules.trace_message import Tracing
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.inputs.pages import PageRequest
 from service_runtime.values.ids import parse_id
+
+if TYPE_CHECKING:
+    from context_service.windows.room import Accounts, Tracing
 
 _PART_BYTES = 80  # bytes of parsing that rendering a part of a pack costs
 

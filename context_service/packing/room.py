@@ -3,31 +3,53 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Recalling
-from context_service.folding.rules.plan_fold import FoldPlanning
-from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.dependencies import Dependencies, Room
 from context_service.packing.api import PackingServicer
-from context_service.packing.rules import plugins
 from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.body_cache import BodyCache
 from context_service.packing.rules.catch_up import CatchingUp
 from context_service.packing.rules.pack import Packing, QueueFold
+from context_service.packing.rules.plugins import (
+    Scoring,
+    Validating,
+    extracting,
+    middleware,
+    scoring,
+    summarizer,
+    validating,
+)
 from context_service.packing.rules.read_log import LogReading
+from context_service.packing.rules.read_step import StepReading
 from context_service.packing.rules.rebuild import Rebuilding
 from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.rules.window_bodies import WindowBodies
 from context_service.packing.store.views import ViewRows
-from context_service.profiles.rules.profiles import OwnProfiles
-from context_service.usage.store.endings import EndingRows
-from context_service.windows.rules.explain import Accounts
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.rules.trace_message import Tracing
-from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_PackingServicer_to_server
 from service_runtime.grpc_server.server import Service
+
+if TYPE_CHECKING:
+    from context_service.checkpoints.room import CheckpointRows
+    from context_service.folding.room import FoldPlanning, FoldWriting
+    from context_service.profiles.room import OwnProfiles
+    from context_service.usage.room import EndingRows
+    from context_service.windows.room import Accounts, Telemetry, Tracing, WindowRows
+
+__all__ = [
+    "CatchingUp",
+    "Packing",
+    "Scoring",
+    "StepReading",
+    "Validating",
+    "ViewRows",
+    "packing_of",
+    "packing_rules_of",
+    "scoring",
+    "summarizer",
+    "validating",
+]
 
 
 def packing_of(deps: Dependencies, packing: Packing, accounts: Accounts, tracing: Tracing) -> Room[PackingServicer]:
@@ -62,7 +84,7 @@ def packing_rules_of(
     catching_up = CatchingUp(
         rows,
         views,
-        reading=LogReading(deps.log, profiles=profiles, extracting=plugins.extracting()),
+        reading=LogReading(deps.log, profiles=profiles, extracting=extracting()),
         rebuilding=Rebuilding(rows, views, log=deps.log, endings=endings, telemetry=telemetry),
         appending=appending,
         bodies=bodies,
@@ -80,7 +102,7 @@ def packing_rules_of(
         folding=folding,
         recalling=StepRecalling(deps.log, views, recalling),
         telemetry=telemetry,
-        middleware=plugins.middleware(),
+        middleware=middleware(),
         queue_fold=queue_fold,
     )
     return catching_up, packing

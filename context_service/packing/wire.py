@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from context_service.checkpoints.pure.left_out import LeftOut
-from context_service.checkpoints.rules.report_response import PackId
 from context_service.folding.pure.summaries import SEGMENT
 from context_service.kernel.tokens import calibrated
 from context_service.kernel.wire import times
 from context_service.packing.model import SUMMARY, Pack, Receipt, StoredEntry, Zones
+from context_service.packing.pure.body.pack_id import PackId
 from context_service.windows.pure.refs import refs_between
-from context_service.windows.rules.explain import Explained
-from context_service.windows.rules.trace_message import MessageTrace, TracedBreak
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from service_runtime.values.copying import copied
+
+if TYPE_CHECKING:
+    from context_service.windows.room import Explained, MessageTrace, TracedBreak
 
 
 def pack_response(pack: Pack) -> pb.PackResponse:

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from context_service.profiles.pure.lookups import Counts, Learned
 
+NAME_CHARS_MAX = 64
+PROFILE_BYTES_MAX = 256 * 1024
+APP_CHARS_MAX = 1_000
 LEARNINGS_MAX = 1_000  # the most pairs of profile and app for which a tenant learns
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from functools import partial
+from typing import TYPE_CHECKING
 
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.profiles.api import CompressionProfilesServicer
 from context_service.profiles.rules.learning import Learning
 from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.profiles.store.learning import LearningRows
-from context_service.windows.rules.telemetry import Telemetry
 from contextkeep.context.v1.context_windows_pb2_grpc import add_CompressionProfilesServicer_to_server
 from service_runtime.grpc_server.server import Service
+
+if TYPE_CHECKING:
+    from context_service.windows.room import Telemetry
+
+__all__ = ["Learning", "OwnProfiles", "profiles_of"]
 
 
 def profiles_of(

@@ -9,7 +9,7 @@ from context_service.kernel.dependencies import Dependencies
 from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
-from context_service.retrieval.rules.vectors import VectorMaking, Worker
+from context_service.retrieval.rules.vectors import VectorMaking
 from context_service.retrieval.rules.verify import Verifying
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from context_service.retrieval.store.nearest import Nearest
@@ -20,6 +20,7 @@ from context_service.retrieval.store.text_owners import TextVector
 from context_service.retrieval.store.user_scopes import users_of
 from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
 from context_service.retrieval.store.vector_outbox import owing_topic
+from context_service.retrieval.vector_worker import Worker
 from context_service.settings import Settings
 from service_runtime.background_work import background
 

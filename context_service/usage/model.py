@@ -71,18 +71,6 @@ class Outcome:
         return (1.0 if self.quality is None else self.quality) if self.is_success else 0.0
 
 
-class Lesson(NamedTuple):
-    """A lesson of a window, and its place."""
-
-    text: str
-    goal: str
-    is_success: bool
-    quality: float | None
-    context_id: UUID
-    app_id: str
-    agent_bundle_id: str
-
-
 class RecordedOutcome(NamedTuple):
     """The steps of an outcome, and the memory of its lesson."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
-from context_service.packing.rules.catch_up import CatchingUp
 from context_service.usage.api import UsageServicer
 from context_service.usage.rules.outcomes import Lessons, Outcomes
 from context_service.usage.rules.statistics import Statistics
@@ -13,12 +13,14 @@ from context_service.usage.rules.usage import Billing
 from context_service.usage.store.endings import EndingRows
 from context_service.usage.store.statistics import StatisticsRows
 from context_service.usage.store.usage import UsageRows
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_UsageServicer_to_server
 from service_runtime.grpc_server.server import Service
 
-__all__ = ["EndingRows", "UsageRows", "usage_of"]
+if TYPE_CHECKING:
+    from context_service.packing.room import CatchingUp
+    from context_service.windows.room import Telemetry, WindowRows
+
+__all__ = ["EndingRows", "Lessons", "UsageRows", "usage_of"]
 
 
 def usage_of(

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import partial
+from typing import TYPE_CHECKING
 
 from context_service.contexts.room import ITEMS_DEFAULT, RecallQuery
+from context_service.contexts.wire.messages import fill as fill_message
 from context_service.contexts.wire.recall import by_meaning, recalled_item, which_of
 from context_service.contexts.wire.requests import check_same_caller, principal_of
-from context_service.forks.rules.fork import Forks
 from context_service.forks.wire import fork_message
 from context_service.history.wire import messages as message_wire
 from context_service.packing.wire import (
     entry_message,
 )
-from context_service.windows.model import Window
+from context_service.windows.model import Opening, Window
 from context_service.windows.pure.patches import StateStatement
 from context_service.windows.rules.explain import Accounts
 from context_service.windows.rules.originals import Originals, StepRange
 from context_service.windows.rules.update_window import Change, Editing
 from context_service.windows.rules.watch import WatchPosition, WindowWatching
-from context_service.windows.rules.windows import Opening, Windows
+from context_service.windows.rules.windows import Windows
 from context_service.windows.wire import event_response, set_fields, tally_messages, window_message
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import context_windows_pb2_grpc
@@ -31,6 +32,9 @@ from service_runtime.rpc.principal import Authenticator
 from service_runtime.statements.requests import request_of
 from service_runtime.values.copying import copied
 from service_runtime.values.ids import parse_id
+
+if TYPE_CHECKING:
+    from context_service.forks.room import Forks
 
 
 class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
@@ -171,7 +175,7 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
         )
         answer = copied(pb.ExpandResponse, original, messages=None)
         for message in original.messages:
-            message_wire.fill_of_context(answer.messages.add(), message)
+            fill_message(answer.messages.add(), message)
         return answer
 
     async def SearchWindow(self, request: pb.SearchWindowRequest, context: object) -> pb.SearchWindowResponse:

@@ -5,9 +5,10 @@ A window is a view of a context's log that fits into the context of a model. Its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from context_service.checkpoints.pure.left_out import LeftOut
@@ -17,6 +18,22 @@ from context_service.kernel.tokens import countable
 from context_service.windows.pure.config import Config
 from context_service.windows.pure.config import parse_config as loaded_config
 from contextkeep.errors import WindowNotFound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The input of a caller for a new window. Empty or 0 takes the known value of the model, or the default."""
+
+    model: str
+    context_tokens: int = 0
+    format: Format | None = None
+    system_prompt: str = ""
+    tools_json: str = ""
+    goal: str = ""
+    compression_profile: str = ""  # a name, or a name and a version: `mine@3`
+    token_budget: float = 0.0
+    output_reservation: int = 0
+    config: Mapping[str, Any] = field(default_factory=dict)  # the fields that the caller gave: see `config_of`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

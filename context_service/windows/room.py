@@ -13,26 +13,29 @@ from context_service.checkpoints.room import CheckpointRows, checkpoints_of
 from context_service.context_settings.room import ContextSettings
 from context_service.contexts.room import Messaging, Recalling
 from context_service.folding.api import FoldingServicer
-from context_service.folding.room import fold_rules_of, folding_of, keep_preparing_folds, segment_writing_of
-from context_service.folding.rules.fold import Folding
-from context_service.folding.store.queue import FoldQueue
+from context_service.folding.room import (
+    Folding,
+    FoldQueue,
+    fold_rules_of,
+    folding_of,
+    keep_preparing_folds,
+    segment_writing_of,
+)
 from context_service.forks.api import ForksServicer
 from context_service.forks.room import ForkRows, forks_of
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.kernel.extensions import check_installed
 from context_service.packing.api import PackingServicer
-from context_service.packing.room import packing_of, packing_rules_of
-from context_service.packing.store.views import ViewRows
+from context_service.packing.room import ViewRows, packing_of, packing_rules_of
 from context_service.profiles.api import CompressionProfilesServicer
 from context_service.profiles.room import profiles_of
 from context_service.usage.api import UsageServicer
-from context_service.usage.room import EndingRows, UsageRows, usage_of
-from context_service.usage.rules.outcomes import Lessons
+from context_service.usage.room import EndingRows, Lessons, UsageRows, usage_of
 from context_service.windows.api import WindowsServicer
-from context_service.windows.rules.explain import Accounts
+from context_service.windows.rules.explain import Accounts, Explained
 from context_service.windows.rules.originals import Originals
 from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.rules.trace_message import Tracing
+from context_service.windows.rules.trace_message import MessageTrace, TracedBreak, Tracing
 from context_service.windows.rules.update_window import Editing
 from context_service.windows.rules.watch import WindowWatching
 from context_service.windows.rules.windows import Windows
@@ -41,6 +44,20 @@ from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_WindowsServicer_to_server
 from service_runtime.grpc_server.server import Service
 from service_runtime.rpc.principal import Authenticator
+
+__all__ = [
+    "Accounts",
+    "Explained",
+    "MessageTrace",
+    "Telemetry",
+    "TracedBreak",
+    "Tracing",
+    "WindowRooms",
+    "WindowRows",
+    "Windows",
+    "windows_of",
+]
+
 
 _log = logging.getLogger("app")
 

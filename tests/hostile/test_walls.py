@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
-from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, Embedding
+from context_service.kernel.embedding import EMBEDDING_DIMENSION, Embedding
 from context_service.retrieval.store.passages import Passages
 from context_service.working_memory.rules.query import Order, RecordQueries, RecordQuery
 from context_service.working_memory.rules.search import Searches, SearchMode, SearchQuestion, terms_of

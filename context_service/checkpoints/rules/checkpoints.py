@@ -9,24 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from context_service.checkpoints.model import BY_CALLER, Checkpoint, LeftOutMessages
+from context_service.checkpoints.model import BY_CALLER, LABEL_CHARS_MAX, Checkpoint, LeftOutMessages
 from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.packing.model import FoldAccount, Receipt
 from context_service.packing.pure.state.task_state import changes
-from context_service.packing.rules.catch_up import CatchingUp
-from context_service.packing.store.views import ViewRows
-from context_service.usage.store.endings import EndingRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
+from context_service.windows.pure.head import RENDERING
 from context_service.windows.pure.pins import Pinned, render_pins
-from context_service.windows.rules.heads import RENDERING
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import Aborted, CheckpointNotFound, InvalidArgument, LimitExceeded, LogMoved, WindowClosed
 from service_runtime.inputs import pages
 from service_runtime.inputs.documents import beside_the_loop
@@ -37,7 +32,11 @@ from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_text
 from service_runtime.values.ids import new_id
 
-LABEL_CHARS_MAX = 200
+if TYPE_CHECKING:
+    from context_service.packing.room import CatchingUp, ViewRows
+    from context_service.usage.room import EndingRows
+    from context_service.windows.room import Telemetry, WindowRows
+
 LEFT_OUT_MAX = 1_000  # ranges of messages that a window leaves out: each call reads all of them
 
 

@@ -6,10 +6,9 @@ attempt. It has recalled passages about the last messages, which the model may h
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from context_service.checkpoints.rules.checkpoints import Checkpoints, RolledBack, Way
@@ -17,36 +16,20 @@ from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.kernel.parts import texts_of
 from context_service.packing.model import Pack, RecallRequest
-from context_service.packing.rules.pack import Packing
+from context_service.packing.pure.body.pack_id import PackId, parse_pack_id
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.pure.config import REREAD
-from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument, WindowClosed
 from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 
+if TYPE_CHECKING:
+    from context_service.packing.room import Packing
+    from context_service.windows.room import WindowRows
+
 _AROUND = 8  # the number of last messages of the pack that are searched for the query of the recall
 _RESULT_CHARS = 200  # the characters of each tool result that are part of the query
-_PACK_ID = re.compile(r"([0-9]{1,9})\.([0-9]{1,18})")
-
-
-class PackId(NamedTuple):
-    """The id of a pack: the epoch of the window and the last message of the log.
-
-    Packs of a window with the same epoch and the same last message are equal.
-    """
-
-    epoch: int
-    last_seq: int
-
-    @classmethod
-    def of(cls, pack: Pack) -> PackId:
-        """Return the id of a pack."""
-        return cls(pack.window.epoch, pack.last_seq)
-
-    def __str__(self) -> str:
-        return f"{self.epoch}.{self.last_seq}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,20 +206,6 @@ class _DoneBefore(Exception):
 def _is_done(window: Window, pack: PackId) -> bool:
     """Return whether a window was rolled back since a pack: then a response to that pack no longer matters."""
     return window.rolled_back_epoch > pack.epoch
-
-
-def parse_pack_id(text: str) -> PackId:
-    """Return the pack that an id names.
-
-    Raises:
-        InvalidArgument: the id is malformed.
-    """
-    match = _PACK_ID.fullmatch(text)
-    if not match:
-        raise InvalidArgument(
-            f"pack_id must be the pack_id of a pack of the window (got {text[:100]!r})", field="pack_id"
-        )
-    return PackId(int(match[1]), int(match[2]))
 
 
 def check_had(snapshot: WindowSnapshot, pack: PackId) -> None:

@@ -26,10 +26,10 @@ from context_service.contexts.rules.sync_history import Syncing, SyncQuestion
 from context_service.contexts.rules.watch import Happened, Watching
 from context_service.contexts.store.erasures import Erasing, Erasure
 from context_service.contexts.wire.headers import header_of
+from context_service.contexts.wire.messages import fill as fill_message
 from context_service.contexts.wire.recall import by_meaning, recalled_item, which_of
 from context_service.contexts.wire.requests import check_same_caller, ids_of, lifetime_of, messages_of, principal_of
 from context_service.contexts.wire.tasks import artifact_of, task_of
-from context_service.history.wire import messages as message_wire
 from context_service.kernel.wire import times
 from context_service.kernel.wire.model_use import text_of
 from context_service.kernel.wire.node_names import NodeNames
@@ -164,7 +164,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         response = pb.GetContextResponse(context=header_of(found))
         response.context.index.CopyFrom(_index(await self._index_states.state(principal, found.context_id)))
         for message in messages:
-            message_wire.fill_of_context(response.messages.add(), message)
+            fill_message(response.messages.add(), message)
         return response
 
     async def GetContextsByExternalId(
@@ -229,7 +229,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         )
         response = pb.ListMessagesResponse(next_page_token=next_page_token)
         for message in found:
-            message_wire.fill_of_context(response.messages.add(), message)
+            fill_message(response.messages.add(), message)
         return response
 
     async def GetMessage(self, request: pb.GetMessageRequest, context: object) -> pb.GetMessageResponse:
@@ -240,7 +240,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             principal=principal_of(request.subject_user_id),
         )
         response = pb.GetMessageResponse()
-        message_wire.fill_of_context(response.message, found)
+        fill_message(response.message, found)
         return response
 
     async def RetractMessages(self, request: pb.RetractMessagesRequest, context: object) -> pb.RetractMessagesResponse:
@@ -468,7 +468,7 @@ def _happened(item: Happened) -> pb.WatchContextResponse:
     """Return the protobuf message of an event and of the positions after it; a heartbeat has only the positions."""
     response = pb.WatchContextResponse(seq_from=item.seq_from, change_after=item.change_after)
     if isinstance(item.what, Message):
-        message_wire.fill_of_context(response.message, item.what)
+        fill_message(response.message, item.what)
     elif isinstance(item.what, Task):
         response.task.CopyFrom(task_of(item.what))
     elif isinstance(item.what, Artifact):

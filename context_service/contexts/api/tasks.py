@@ -5,9 +5,9 @@ from __future__ import annotations
 from context_service.contexts.model import Task, TaskInput, TaskState
 from context_service.contexts.rules.artifacts import Artifacts
 from context_service.contexts.rules.tasks import Tasks
+from context_service.contexts.wire.messages import fill as fill_message
 from context_service.contexts.wire.requests import ids_of, messages_of, principal_of
 from context_service.contexts.wire.tasks import STATE_NAME, artifact_of, task_of
-from context_service.history.wire import messages as message_wire
 from contextkeep.context.v1 import tasks_pb2 as pb
 from contextkeep.context.v1 import tasks_pb2_grpc
 from contextkeep.errors import InvalidArgument
@@ -72,7 +72,7 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
         )
         response = pb.GetTaskResponse(task=task_of(task), artifacts=map(artifact_of, artifacts))
         for message in messages:
-            message_wire.fill_of_context(response.history.add(), message)
+            fill_message(response.history.add(), message)
         return response
 
     async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> pb.ListTasksResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from context_service.folding.pure.model_segments import WISH_CHARS_MAX
@@ -13,14 +14,15 @@ from context_service.folding.rules.plan_fold import FoldPlanning
 from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.packing.model import Receipt
-from context_service.packing.rules.catch_up import CatchingUp
-from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
 from contextkeep.errors import FoldNoProgress, FoldNotPrepared, FoldStale
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged, until_written
 from service_runtime.statements.requests import Request
 from service_runtime.values.checks import check_text
+
+if TYPE_CHECKING:
+    from context_service.packing.room import CatchingUp, ViewRows
 
 
 class Folding:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from context_service.context_settings.room import ContextSettings
 from context_service.contexts.model import Message
@@ -33,15 +33,16 @@ from context_service.kernel.parts import texts_of
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.state.task_state import Entry
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
-from context_service.packing.rules.plugins import Validating
-from context_service.packing.store.views import ViewRows
-from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.windows.model import Window
 from context_service.windows.pure.config import BY_ANY_MODEL, NO_MODEL
 from context_service.windows.pure.models import model as model_of
-from context_service.windows.rules.telemetry import Telemetry
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
+
+if TYPE_CHECKING:
+    from context_service.packing.room import Validating, ViewRows
+    from context_service.profiles.room import OwnProfiles
+    from context_service.windows.room import Telemetry
 
 FAILURES_MAX = 3  # after this many failures in a row, the model is not asked for a while
 EXTRACTIVE_STEPS = 50  # the number of steps for which it is not asked then

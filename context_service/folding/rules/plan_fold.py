@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from context_service.folding.pure.folds import FoldableBlock
 from context_service.folding.pure.last_words import Plan
@@ -13,19 +14,18 @@ from context_service.folding.pure.prepare import Prepared
 from context_service.folding.pure.utterances import newest_planning
 from context_service.packing.model import NO_STATE_UPDATE, StateUpdate, StoredEntry
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow
+from context_service.packing.pure.costs import RENDERING
 from context_service.packing.pure.state.task_state import Entry, after
-from context_service.packing.rules.costs import RENDERING
-from context_service.packing.rules.plugins import Scoring
-from context_service.packing.rules.read_step import StepReading
-from context_service.packing.store.views import ViewRows
 from context_service.profiles.pure.profiles import Profile
-from context_service.profiles.rules.profiles import OwnProfiles
-from context_service.usage.store.endings import EndingRows
-from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged
+
+if TYPE_CHECKING:
+    from context_service.packing.room import Scoring, StepReading, ViewRows
+    from context_service.profiles.room import OwnProfiles
+    from context_service.usage.room import EndingRows, UsageRows
 
 # The cost for each token of the window, in bytes of JSON parsing: of a new fold, and of a prepared fold.
 _FOLDING = 200

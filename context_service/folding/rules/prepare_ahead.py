@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from context_service.folding.pure.plan import PlannedFold
@@ -23,8 +24,6 @@ from context_service.folding.rules.plan_fold import FoldPlanning
 from context_service.folding.store.queue import FoldQueue, owner_of
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.packing.pure.body.caught_up_window import half_way
-from context_service.packing.rules.catch_up import CatchingUp
-from context_service.packing.store.views import ViewRows
 from contextkeep.errors import ContextKeepError, WindowClosed, WindowNotFound
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background
@@ -33,6 +32,9 @@ from service_runtime.postgres import Database, Tenant
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged, until_written
 from service_runtime.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from context_service.packing.room import CatchingUp, ViewRows
 
 INTERVAL_S = 1.0
 AT_ONCE = 4  # folds in preparation in this process, each of another tenant

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from context_service.checkpoints.model import BY_FOLD
-from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.folding.pure.plan import PlannedFold, receipt_of
 from context_service.packing.model import BY_MODEL, Receipt
 from context_service.packing.pure.steps.blocks import text_pieces
-from context_service.packing.store.views import ViewRows
-from context_service.profiles.rules.learning import Learning
 from context_service.windows.model import Window
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged
 from service_runtime.statements.requests import Request, Requests
+
+if TYPE_CHECKING:
+    from context_service.checkpoints.room import CheckpointRows
+    from context_service.packing.room import ViewRows
+    from context_service.profiles.room import Learning
+    from context_service.windows.room import Telemetry, WindowRows
 
 _COUNTING = 40  # the cost of counting for each block of a fold, in bytes of JSON parsing
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -30,13 +30,9 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import PIN
 from context_service.packing.pure.state.task_state import Entry, render_state
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
-from context_service.packing.rules.catch_up import CatchingUp
-from context_service.windows.model import Window, WindowInput, window_not_found
+from context_service.windows.model import Opening, Window, WindowInput, window_not_found
+from context_service.windows.pure.head import GOAL_BYTES_MAX, RENDERING, check_room
 from context_service.windows.pure.pins import render_pins
-from context_service.windows.rules.heads import GOAL_BYTES_MAX, RENDERING, check_room
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.rules.windows import Opening, Windows
-from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, ContextNotFound, InvalidArgument, LimitExceeded, WindowClosed
 from service_runtime.auth.derived_keys import IssuedKey, make_context_key
 from service_runtime.inputs.documents import beside_the_loop
@@ -46,6 +42,10 @@ from service_runtime.statements.optimistic import until_written
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_long_text
 from service_runtime.values.ids import new_id
+
+if TYPE_CHECKING:
+    from context_service.packing.room import CatchingUp
+    from context_service.windows.room import Telemetry, WindowRows, Windows
 
 FORKS_MAX = 64  # the most open forks of a context
 DEPTH_MAX = 8  # the most forks below each other, each a fork of the one before

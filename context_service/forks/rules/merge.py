@@ -7,7 +7,7 @@ transaction writes the message, links it to the fork, and closes the fork.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -22,12 +22,9 @@ from context_service.kernel.parts import Part, ToolResult
 from context_service.kernel.rendering.turns import text_of
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.state.task_state import Entry
-from context_service.packing.rules.catch_up import CatchingUp
 from context_service.windows.model import Window, window_not_found
+from context_service.windows.pure.head import RENDERING
 from context_service.windows.pure.refs import fork_ref, refs_between
-from context_service.windows.rules.heads import RENDERING
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, InvalidArgument, PermissionDenied, WindowClosed
 from service_runtime.auth.derived_keys import end_context_keys
 from service_runtime.inputs.documents import beside_the_loop
@@ -35,6 +32,10 @@ from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged, until_written
 from service_runtime.statements.requests import Request, Requests
+
+if TYPE_CHECKING:
+    from context_service.packing.room import CatchingUp
+    from context_service.windows.room import Telemetry, WindowRows
 
 TOKENS, SHARE = 2_000, 8  # default size of a result; it has at most 1/8 of the window's limit
 _LAST_MESSAGES = 100  # how many of the last messages are searched for the assistant's last reply

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from context_service.contexts.model import Message
 from context_service.history.model import ROLE_NAMES, ROLES, ChatMessage
 from context_service.kernel.parts import File, Part, Reasoning, ToolCall, ToolResult
 from context_service.kernel.rendering import Format
-from context_service.kernel.wire import times
 from contextkeep.context.v1 import chat_history_pb2, message_pb2
 from contextkeep.errors import InvalidArgument
 from service_runtime.values.copying import copied
@@ -53,26 +51,6 @@ def message_format(value: int) -> Format | None:
         case chat_history_pb2.MESSAGE_FORMAT_OPENAI_RESPONSES:
             return Format.OPENAI_RESPONSES
     raise InvalidArgument(f"format is {value}, which is not a known format", field="format")
-
-
-def fill_of_context(target: message_pb2.ChatMessage, message: Message) -> None:
-    """Fill a protobuf message in place from a message of a context."""
-    target.role = message.role
-    target.content = message.content
-    target.name = message.name
-    for part in message.parts:
-        fill_part(target.parts.add(), part)
-    target.metadata_json = message.metadata_json
-    target.message_id = message.message_id
-    target.seq = message.seq
-    target.agent_id = message.agent_id
-    target.tokens = message.tokens
-    target.created_at.CopyFrom(times.timestamp(message.created_at))
-    target.said_at.CopyFrom(times.timestamp(message.said_at))
-    if message.task_id:
-        target.task_id = str(message.task_id)
-    if message.reference_task_ids:
-        target.reference_task_ids.extend(map(str, message.reference_task_ids))
 
 
 def role_of(field: str, name: str) -> str:

@@ -14,15 +14,9 @@ from typing import Any
 import aiohttp
 import orjson
 
+from context_service.kernel.embedding import EMBEDDING_DIMENSION, Embedding
 from context_service.kernel.llm import endpoint
-from context_service.kernel.llm.embeddings import (
-    EMBEDDING_DIMENSION,
-    Embedder,
-    EmbedderFailed,
-    EmbedderMisconfigured,
-    Embedding,
-    TextRefused,
-)
+from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, EmbedderMisconfigured, TextRefused
 from context_service.settings import Settings
 from contextkeep.errors import InvalidArgument
 from service_runtime.values.vectors import check_vector

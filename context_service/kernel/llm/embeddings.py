@@ -5,22 +5,12 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from context_service.kernel.embedding import Embedding
 from contextkeep.errors import FieldViolation, InvalidArgument, Unavailable
 from service_runtime.rpc.calls import answer_s, aside, remaining_s
 
-EMBEDDING_DIMENSION = 1536  # dimension of embeddings by callers and by an endpoint
-
 _CALL_S_MAX = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedding:
-    """A vector of a text, and the model that made it."""
-
-    values: tuple[float, ...]
-    model: str = ""
 
 
 class EmbedderFailed(Exception):

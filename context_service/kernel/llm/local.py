@@ -21,7 +21,8 @@ from contextlib import asynccontextmanager
 
 import orjson
 
-from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, EmbedderMisconfigured, Embedding
+from context_service.kernel.embedding import Embedding
+from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, EmbedderMisconfigured
 from context_service.settings import Settings
 from contextkeep.errors import FailedPrecondition
 from service_runtime.imports.extras import install

@@ -11,7 +11,8 @@ import logging
 from collections.abc import Sequence
 from uuid import UUID
 
-from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
+from context_service.kernel.embedding import Embedding
+from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, TextRefused
 from context_service.kernel.llm.endpoint import Pauses
 from context_service.kernel.llm.known_vectors import KnownVectors
 from service_runtime.rpc.calls import answer_s, aside, remaining_s

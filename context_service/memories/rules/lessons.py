@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from context_service.kernel.lesson import Lesson
 from context_service.memories.model import Experience, MemoryInput, MemoryKind, MemorySource
 from context_service.memories.pure.checks import EXPERIENCE_CHARS_MAX
 from context_service.memories.rules.memories import Memories
-from context_service.usage.model import Lesson
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import AnsweredBefore, Request
 

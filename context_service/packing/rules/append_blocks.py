@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from context_service.checkpoints.model import BY_STEPS
-from context_service.checkpoints.store import CheckpointRows
 from context_service.contexts.room import Log
 from context_service.packing.model import BY_CALLER, NOTE, NewBlock
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow
 from context_service.packing.pure.body.window_body import WindowBody
+from context_service.packing.pure.costs import MESSAGE_BYTES, RENDERING
 from context_service.packing.pure.steps.catch_up import CaughtUp
 from context_service.packing.pure.steps.new_blocks import new_blocks, text_block
-from context_service.packing.rules.costs import MESSAGE_BYTES, RENDERING
 from context_service.packing.rules.window_bodies import WindowBodies
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
@@ -21,6 +21,9 @@ from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Tenant, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged
+
+if TYPE_CHECKING:
+    from context_service.checkpoints.room import CheckpointRows
 
 
 class Appending:

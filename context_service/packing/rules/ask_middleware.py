@@ -7,9 +7,9 @@ from itertools import takewhile
 
 from context_service.packing.model import NOTE, STEP, Pack
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, limits_of
+from context_service.packing.pure.costs import RENDERING
 from context_service.packing.pure.steps.new_blocks import text_block
 from context_service.packing.rules.append_blocks import Appending
-from context_service.packing.rules.costs import RENDERING
 from context_service.packing.rules.plugins import Middleware, Packed
 from contextkeep.errors import PackVetoed
 from service_runtime.inputs.documents import beside_the_loop

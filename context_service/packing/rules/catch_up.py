@@ -8,10 +8,9 @@ that is killed loses at most the last one.
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 from uuid import UUID
 
-from context_service.folding.rules.plan_fold import FoldPlanning
-from context_service.folding.rules.write_fold import FoldWriting
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, is_cold, limits_of
 from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.read_log import LogReading, ReadMessages
@@ -19,11 +18,14 @@ from context_service.packing.rules.rebuild import Rebuilding
 from context_service.packing.rules.window_bodies import WindowBodies
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
-from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import WindowBehind, WindowClosed
 from service_runtime.rpc.calls import remaining_s
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged
+
+if TYPE_CHECKING:
+    from context_service.folding.room import FoldPlanning, FoldWriting
+    from context_service.windows.room import WindowRows
 
 # The most seconds that one round of reading takes, including a fold. A call with less time left begins no new round.
 READING_S_MAX = 2.0

@@ -11,34 +11,34 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 from context_service.contexts.room import Log
 from context_service.folding.pure.plan import PlannedFold
 from context_service.folding.pure.summaries import BY_RULES
-from context_service.folding.rules.plan_fold import FoldPlanning
-from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import calibrated
 from context_service.packing.model import Pack, Prefix, RecallRequest
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow, half_way, is_cold, limits_of
 from context_service.packing.pure.body.lay_out import pack_of
+from context_service.packing.pure.costs import HASHING
 from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.ask_middleware import ask_middleware
 from context_service.packing.rules.catch_up import CatchingUp
-from context_service.packing.rules.costs import HASHING
 from context_service.packing.rules.notice import notice_for, waits_for_notice
 from context_service.packing.rules.plugins import Middleware
 from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.rules.spend_tokens import spend_tokens
 from context_service.packing.store.views import ViewRows
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import BudgetTooSmall
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged, until_written
+
+if TYPE_CHECKING:
+    from context_service.folding.room import FoldPlanning, FoldWriting
+    from context_service.windows.room import Telemetry, WindowRows
 
 _SAVED_SHARE_MIN = 0.25  # a fold that saves a smaller share of the tokens is not worth it if only the cache is cold
 _NO_PREFIX = Prefix("", 0)

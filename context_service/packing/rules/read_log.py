@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.body.front import front_tokens
+from context_service.packing.pure.costs import RENDERING, size_of
 from context_service.packing.pure.state.task_state import Entry
 from context_service.packing.pure.steps.catch_up import CaughtUp, caught_up
 from context_service.packing.pure.steps.step import cut
-from context_service.packing.rules.costs import RENDERING, size_of
 from context_service.packing.rules.plugins import Extracting
 from context_service.profiles.pure.profiles import Profile
-from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.pure.models import binds_reasoning
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
+
+if TYPE_CHECKING:
+    from context_service.profiles.room import OwnProfiles
 
 MESSAGES_AT_ONCE = 256  # the most messages that one query reads when a window catches up
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
+from context_service.packing.pure.costs import size_of
 from context_service.packing.pure.steps.step import Step, cut
-from context_service.packing.rules.costs import size_of
 from context_service.windows.model import Window
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal

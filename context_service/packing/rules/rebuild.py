@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from context_service.contexts.room import Log
 from context_service.packing.model import FoldAccount, Receipt
-from context_service.packing.rules.costs import RENDERING
+from context_service.packing.pure.costs import RENDERING
 from context_service.packing.store.views import ViewRows
-from context_service.usage.store.endings import EndingRows
 from context_service.windows.model import WindowSnapshot
 from context_service.windows.pure.pins import render_pins
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal
+
+if TYPE_CHECKING:
+    from context_service.usage.room import EndingRows
+    from context_service.windows.room import Telemetry, WindowRows
 
 
 class Rebuilding:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from context_service.contexts.room import Log
 from context_service.packing.model import Pack
 from context_service.windows.model import SpentTokens
-from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import TokensSpent
 from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal
+
+if TYPE_CHECKING:
+    from context_service.windows.room import WindowRows
 
 WRAP_UP_SHARE = 0.9  # of the tokens that packs may have together
 

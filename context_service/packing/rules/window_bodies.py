@@ -8,8 +8,8 @@ from uuid import UUID
 from context_service.packing.model import NewBlock, ViewPart
 from context_service.packing.pure.body.front import front_of
 from context_service.packing.pure.body.window_body import WindowBody
+from context_service.packing.pure.costs import JOINING
 from context_service.packing.rules.body_cache import BodyCache
-from context_service.packing.rules.costs import JOINING
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
 from service_runtime.inputs.documents import beside_the_loop

@@ -14,26 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from context_service.folding.pure.folds import Fold, View
 from context_service.packing.pure.texts.units import SpokenText, kinds_in
-from context_service.profiles.model import LEARNINGS_MAX, LearningState
+from context_service.profiles.model import APP_CHARS_MAX, LEARNINGS_MAX, LearningState
 from context_service.profiles.pure import lookups
 from context_service.profiles.pure.lookups import Counts
 from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.profiles.store.learning import LearningRows
 from context_service.profiles.store.profiles import ProfileRows
 from context_service.windows.model import Window
-from context_service.windows.rules.telemetry import Telemetry
 from contextkeep.errors import LimitExceeded
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_text
 
+if TYPE_CHECKING:
+    from context_service.windows.room import Telemetry
+
 LOOKS_MAX = 50  # the most lookups of a window that are counted
-APP_CHARS_MAX = 1_000
 
 _SEARCHING = 20  # the cost of searching a byte for important lines, in bytes of JSON parsing
 

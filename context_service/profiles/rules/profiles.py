@@ -20,7 +20,7 @@ from typing import ParamSpec, TypeVar
 from uuid import UUID
 
 from context_service.kernel.keyed_locks import KeyedLocks
-from context_service.profiles.model import StoredProfile
+from context_service.profiles.model import NAME_CHARS_MAX, PROFILE_BYTES_MAX, StoredProfile
 from context_service.profiles.pure.lookups import applied
 from context_service.profiles.pure.profiles import (
     DEFAULT,
@@ -42,8 +42,6 @@ from service_runtime.values.checks import check_long_text, check_stored, check_t
 
 PROFILES_MAX = 100  # the most profiles of a tenant
 VERSIONS_MAX = 100  # the most versions of a profile
-PROFILE_BYTES_MAX = 256 * 1024
-NAME_CHARS_MAX = 64
 TEXTS_AT_ONCE = 10  # the most profiles of a page with texts: so many fit one answer
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")

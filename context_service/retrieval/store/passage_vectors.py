@@ -20,10 +20,11 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
-from context_service.retrieval.rules.vectors import DELAY_S, PAUSE_S_MAX, Worker
+from context_service.kernel.embedding import Embedding
+from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, TextRefused
 from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
 from context_service.retrieval.store.vector_outbox import owing_topic
+from context_service.retrieval.vector_worker import DELAY_S, PAUSE_S_MAX, Worker
 from service_runtime.background_work.outbox import Outbox, QueuedItem
 from service_runtime.postgres import Across, Database, Tenant
 from service_runtime.statements.sql_files import SqlFile

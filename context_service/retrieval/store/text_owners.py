@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from context_service.kernel.llm.embeddings import Embedding
+from context_service.kernel.embedding import Embedding
 from service_runtime.postgres import Tenant, Transaction
 
 

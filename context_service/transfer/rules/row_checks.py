@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from context_service.agents import room as agents
-from context_service.checkpoints.rules import checkpoints
+from context_service.checkpoints import model as checkpoint
 from context_service.compiled_pages.pure import definition
 from context_service.contexts.model import MessageInput
 from context_service.contexts.pure import checks as contexts
@@ -24,12 +24,12 @@ from context_service.knowledge_bases import model as knowledge_base
 from context_service.mcp_servers import room as mcp_servers
 from context_service.mcp_servers.pure import DEFINITION_BYTES_MAX
 from context_service.memories.pure import checks as memories
-from context_service.profiles.rules import learning, profiles
+from context_service.profiles import model as profile
 from context_service.query.room import LABEL_CHARS_MAX
 from context_service.retrieval.documents.reading import TEXT_CHARS_MAX as DOCUMENT_CHARS_MAX
 from context_service.specialists import room as specialists
 from context_service.wiki import model as page
-from context_service.windows.rules import heads
+from context_service.windows.pure import head
 from context_service.working_memory.pure.fields import FieldChecks, RecordInput
 from contextkeep.errors import InvalidArgument
 from service_runtime.values.checks import check_count, check_size, check_text, utf8_bytes
@@ -57,9 +57,9 @@ COLUMNS: Mapping[str, Mapping[str, Column]] = {
     },
     "context_external_id": {"system": Column(contexts.SYSTEM_CHARS_MAX), "id": Column(contexts.EXTERNAL_ID_CHARS_MAX)},
     "context_window": {
-        "system_prompt": Column(size_bytes=heads.SYSTEM_PROMPT_BYTES_MAX),
-        "goal": Column(size_bytes=heads.GOAL_BYTES_MAX),
-        "tools": Column(size_bytes=heads.TOOLS_BYTES_MAX),
+        "system_prompt": Column(size_bytes=head.SYSTEM_PROMPT_BYTES_MAX),
+        "goal": Column(size_bytes=head.GOAL_BYTES_MAX),
+        "tools": Column(size_bytes=head.TOOLS_BYTES_MAX),
     },
     "definition": {
         "name": Column(definition.NAME_CHARS_MAX),
@@ -105,11 +105,11 @@ COLUMNS: Mapping[str, Mapping[str, Column]] = {
         "markdown": Column(size_bytes=page.PAGE_BYTES_MAX),
         "aliases": Column(page.ALIAS_CHARS_MAX, items=page.ALIASES_MAX),
     },
-    "window_checkpoint": {"label": Column(checkpoints.LABEL_CHARS_MAX)},
-    "window_learning": {"app_id": Column(learning.APP_CHARS_MAX)},
+    "window_checkpoint": {"label": Column(checkpoint.LABEL_CHARS_MAX)},
+    "window_learning": {"app_id": Column(profile.APP_CHARS_MAX)},
     "window_profile_version": {
-        "name": Column(profiles.NAME_CHARS_MAX),
-        "text": Column(size_bytes=profiles.PROFILE_BYTES_MAX),
+        "name": Column(profile.NAME_CHARS_MAX),
+        "text": Column(size_bytes=profile.PROFILE_BYTES_MAX),
     },
 }
 

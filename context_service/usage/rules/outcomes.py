@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from uuid import UUID, uuid5
 
 from context_service.contexts.room import Log
 from context_service.kernel.keyed_locks import KeyedLocks
-from context_service.packing.rules.catch_up import CatchingUp
-from context_service.usage.model import Lesson, Outcome, RecordedOutcome
+from context_service.kernel.lesson import Lesson
+from context_service.usage.model import Outcome, RecordedOutcome
 from context_service.usage.pure.endings import Ending
 from context_service.usage.store.endings import EndingRows
 from context_service.windows.model import Window, window_not_found
-from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument, PermissionDenied, WindowClosed
 from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal
@@ -21,6 +20,10 @@ from service_runtime.statements.optimistic import RowsChanged, until_written
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_between, check_text
 from service_runtime.values.ids import new_id
+
+if TYPE_CHECKING:
+    from context_service.packing.room import CatchingUp
+    from context_service.windows.room import WindowRows
 
 LESSON_CHARS_MAX = 8_000
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from context_service.folding.pure.folds import Limits
@@ -20,10 +21,12 @@ from context_service.usage.pure.prices import Prices
 from context_service.usage.store.statistics import StatisticsRows
 from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window
-from context_service.windows.store.windows import WindowRows
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.checks import check_between
+
+if TYPE_CHECKING:
+    from context_service.windows.room import WindowRows
 
 STEPS_MAX, STEP_TOKENS_MAX = 100_000, 10_000_000
 LEVELS = ("digests", "segments", "masked", "verbatim")  # the deepest first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from context_service.contexts.room import Log
@@ -10,13 +11,14 @@ from context_service.kernel.tokens import is_believed
 from context_service.usage.model import Usage
 from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import window_not_found
-from context_service.windows.rules.telemetry import Telemetry
-from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument
 from service_runtime.postgres import Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_between
+
+if TYPE_CHECKING:
+    from context_service.windows.room import Telemetry, WindowRows
 
 TOKENS_MAX = 100_000_000  # the most tokens of any kind on a bill
 

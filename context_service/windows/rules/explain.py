@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from context_service.contexts.room import Log
 from context_service.packing.model import PIN, Receipt, StoredEntry, ViewPart, Zones, zones_of
 from context_service.packing.pure.state.task_state import CONTESTED
 from context_service.packing.pure.texts.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
-from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure.patches import SAID
 from context_service.windows.store.windows import WindowRows
@@ -18,6 +18,9 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.inputs import pages
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
+
+if TYPE_CHECKING:
+    from context_service.packing.room import ViewRows
 
 ENTRY_SECTIONS = SAID | {PIN, CONTESTED}  # the sections that current entries may have
 _COUNTED = frozenset({TOOL, ENTITY})

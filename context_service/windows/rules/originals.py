@@ -7,17 +7,15 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from context_service.contexts.model import Message
 from context_service.contexts.room import SEQ_MAX, ByMeaning, Filter, Log, RecalledItem, Recalling, RecallQuery
-from context_service.forks.store import ForkRows
 from context_service.kernel.parts import Part
 from context_service.packing.model import STEP, SUMMARY, ViewPart
 from context_service.packing.pure.texts.units import SpokenText, said_in
-from context_service.packing.store.views import ViewRows
 from context_service.profiles.pure.profiles import ROLES
-from context_service.profiles.rules.learning import Learning
 from context_service.retrieval.model import PassageScope
 from context_service.retrieval.room import Passages
 from context_service.windows.model import Window, window_not_found
@@ -29,6 +27,11 @@ from contextkeep.errors import Erased, InvalidArgument, RefNotFound
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.copying import copied
+
+if TYPE_CHECKING:
+    from context_service.forks.room import ForkRows
+    from context_service.packing.room import ViewRows
+    from context_service.profiles.room import Learning
 
 _MESSAGES_MAX = 500  # the most messages of an answer
 _PART_BYTES = 40  # bytes of parsing that reading a part costs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from context_service.contexts.model import Message
@@ -13,11 +13,9 @@ from context_service.contexts.room import Log
 from context_service.folding.pure.summaries import SEGMENT
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import LAST_WORDS
+from context_service.packing.pure.costs import RENDERING, size_of
 from context_service.packing.pure.steps.catch_up import caught_up
-from context_service.packing.rules.costs import RENDERING, size_of
-from context_service.packing.store.views import ViewRows
 from context_service.profiles.pure.profiles import Profile
-from context_service.profiles.rules.profiles import OwnProfiles
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure import refs, traces
 from context_service.windows.pure.pieces import pieces_json
@@ -29,6 +27,10 @@ from contextkeep.errors import Erased, InvalidArgument, RefNotFound
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.checks import check_text
+
+if TYPE_CHECKING:
+    from context_service.packing.room import ViewRows
+    from context_service.profiles.room import OwnProfiles
 
 MESSAGES_MAX = 200  # the most messages of an answer
 TEXT_CHARS_MAX = 2_000

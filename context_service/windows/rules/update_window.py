@@ -10,24 +10,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from context_service.contexts.room import Log
-from context_service.folding.rules.fold import Folding
 from context_service.kernel.keyed_locks import KeyedLocks
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import BY_CALLER, PIN, FoldAccount, Receipt
 from context_service.packing.pure.state.task_state import WHOLE, Entry, render_state
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
-from context_service.packing.store.views import ViewRows
-from context_service.usage.store.usage import UsageRows
 from context_service.windows.model import Window, WindowSnapshot, window_not_found
 from context_service.windows.pure import config, refs
+from context_service.windows.pure.head import RENDERING, check_head, check_room, count_head
 from context_service.windows.pure.patches import ENTRIES_MAX, StateStatement, entries_said, patched
 from context_service.windows.pure.pins import PIN_BYTES_MAX, PINS_MAX, render_pins, said_in, speaker_in
 from context_service.windows.pure.refs import Ref
-from context_service.windows.rules.heads import RENDERING, check_head, check_room, count_head
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import (
@@ -48,6 +45,11 @@ from service_runtime.statements.optimistic import RowsChanged, until_written
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.checks import check_long_text, check_size
 from service_runtime.values.ids import new_id
+
+if TYPE_CHECKING:
+    from context_service.folding.room import Folding
+    from context_service.packing.room import ViewRows
+    from context_service.usage.room import UsageRows
 
 _COMPARING = 100  # bytes of parsing that comparing two entries costs
 

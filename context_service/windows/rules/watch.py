@@ -11,12 +11,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from context_service.kernel.lookout import Kind, Lookout, Nothing
 from context_service.packing.model import Receipt, StoredEntry
-from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.rules.explain import ENTRY_SECTIONS, Accounts
 from context_service.windows.store.watch import MARKS
@@ -24,6 +23,9 @@ from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import InvalidArgument
 from service_runtime.postgres import Row
 from service_runtime.rpc.principal import Principal
+
+if TYPE_CHECKING:
+    from context_service.packing.room import ViewRows
 
 _RECEIPTS = 10  # how many receipts are read at once; the receipt of a large fold is large
 _ENTRIES = 100  # how many entries of the state are read at once

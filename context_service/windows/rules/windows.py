@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from context_service.contexts.room import Log, not_found
 from context_service.kernel.keyed_locks import KeyedLocks
-from context_service.kernel.rendering import Format
-from context_service.profiles.rules.learning import Learning
-from context_service.profiles.rules.profiles import OwnProfiles
-from context_service.windows.model import Window, WindowInput, window_not_found
+from context_service.windows.model import Opening, Window, WindowInput, window_not_found
 from context_service.windows.pure import config
+from context_service.windows.pure.head import RENDERING, check_head, check_room, count_head
 from context_service.windows.pure.models import model
-from context_service.windows.rules.heads import RENDERING, check_head, check_room, count_head
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
 from contextkeep.errors import ContextClosed, InvalidArgument, LimitExceeded
@@ -28,25 +25,12 @@ from service_runtime.values.checks import check_between, check_text
 from service_runtime.values.copying import copied
 from service_runtime.values.ids import new_id
 
+if TYPE_CHECKING:
+    from context_service.profiles.room import Learning, OwnProfiles
+
 CONTEXT_TOKENS_MAX = 10_000_000
 MODEL_CHARS_MAX = 200
 WINDOWS_MAX = 16  # the most open windows of a context
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """The input of a caller for a new window. Empty or 0 takes the known value of the model, or the default."""
-
-    model: str
-    context_tokens: int = 0
-    format: Format | None = None
-    system_prompt: str = ""
-    tools_json: str = ""
-    goal: str = ""
-    compression_profile: str = ""  # a name, or a name and a version: `mine@3`
-    token_budget: float = 0.0
-    output_reservation: int = 0
-    config: Mapping[str, Any] = field(default_factory=dict)  # the fields that the caller gave: see `config_of`
 
 
 class Windows:

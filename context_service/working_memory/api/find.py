@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_service.kernel.llm.embeddings import Embedding
+from context_service.kernel.embedding import Embedding
 from context_service.kernel.wire.node_names import NodeNames
 from context_service.working_memory.rules.manifest import ManifestEntity, ManifestQuestion, Manifests
 from context_service.working_memory.rules.query import Order, RecordQueries, RecordQuery

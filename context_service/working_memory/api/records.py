@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from context_service.blobs.storage import BLOCK_BYTES, Declared
-from context_service.kernel.llm.embeddings import Embedding
+from context_service.kernel.embedding import Embedding
 from context_service.kernel.wire import times
 from context_service.working_memory.api.find import Finders, FindingServicer
 from context_service.working_memory.pure.fields import CONTENTS, RecordFilter, RecordInput

@@ -13,7 +13,7 @@ from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, Embedding
+from context_service.kernel.embedding import EMBEDDING_DIMENSION, Embedding
 from contextkeep.errors import InvalidArgument
 from service_runtime.inputs.documents import parse_json, parse_object
 from service_runtime.values.checks import check_count, check_long_text, check_text

@@ -20,7 +20,7 @@ from uuid import UUID
 import orjson
 from pgvector import HalfVector
 
-from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, Embedding
+from context_service.kernel.embedding import EMBEDDING_DIMENSION, Embedding
 from context_service.retrieval.pure.fusion import reciprocal_ranks
 from context_service.retrieval.room import Passages
 from context_service.working_memory.pure.fields import FILTER_VALUES_MAX

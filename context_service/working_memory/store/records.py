@@ -16,7 +16,7 @@ from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import StoredBlob
-from context_service.kernel.llm.embeddings import Embedding
+from context_service.kernel.embedding import Embedding
 from context_service.working_memory.pure.fields import RecordFilter
 from context_service.working_memory.store.record_columns import (
     READ,

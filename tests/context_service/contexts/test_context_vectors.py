@@ -14,7 +14,8 @@ import pytest
 from aiohttp import web
 
 from context_service.contexts.rules import index_state as index_state_module
-from context_service.kernel.llm.embeddings import Embedder, Embedding
+from context_service.kernel.embedding import Embedding
+from context_service.kernel.llm.embeddings import Embedder
 from context_service.retrieval.model import CONTEXT, Backfilled
 from context_service.retrieval.rules import vectors as vectors_module
 from context_service.retrieval.rules.passage_backfill import PassageBackfill

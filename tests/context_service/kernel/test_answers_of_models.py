@@ -5,8 +5,9 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from context_service.kernel.embedding import EMBEDDING_DIMENSION
 from context_service.kernel.llm import chat, embedder
-from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION, EmbedderFailed
+from context_service.kernel.llm.embeddings import EmbedderFailed
 from context_service.kernel.llm.texts import ChatFailed
 
 _FLOOD = b",".join([b"{}"] * 300_000)

@@ -16,7 +16,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import Declared, Digest, StoredBlob
-from context_service.kernel.llm.embeddings import Embedding
+from context_service.kernel.embedding import Embedding
 from context_service.working_memory.pure.fields import RecordInput
 from contextkeep.errors import Aborted, UploadNotFound
 from service_runtime.postgres import Tenant, Transaction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_service.kernel.llm.embeddings import EMBEDDING_DIMENSION
+from context_service.kernel.embedding import EMBEDDING_DIMENSION
 from context_service.working_memory.store.record_columns import READ, STORED
 from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
