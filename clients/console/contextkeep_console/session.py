@@ -118,6 +118,10 @@ class Sessions:
         del self._sessions[next(cookie for cookie, other in of_tenant if other.key_hash == busiest)]
 
     def _forget_ended(self) -> None:
+        """Delete the sessions that were idle for too long, and those that began too long ago.
+
+        The sessions are in the order of their last use, so the first that is not idle ends the first loop.
+        """
         now = self._clock()
         for key, session in list(self._sessions.items()):
             if now - session.seen <= self._idle_s:

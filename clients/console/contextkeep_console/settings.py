@@ -117,6 +117,11 @@ def _port(text: str) -> int:
 
 
 def _url(text: str) -> str:
+    """Return the public URL of the console without a slash at its end; an empty text if none is set.
+
+    Raises:
+        SettingsError: the URL has a path or a query, or is not an http URL.
+    """
     if not text:
         return ""
     parts = urlsplit(text)

@@ -342,6 +342,11 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
 
 
 def _scopes(names: Sequence[str]) -> list[str]:
+    """Return the scopes of a new key, sorted and without duplicates.
+
+    Raises:
+        InvalidArgument: a name is not `read` or `write`.
+    """
     for place, name in enumerate(names):
         if name not in ("read", "write"):
             raise InvalidArgument(
@@ -369,6 +374,10 @@ def _text(draft: MessageInput) -> str:
 
 
 def _recall_query(text: str, options: pb.RecallOptions, path: str) -> RecallQuery:
+    """Return the query of a recall, with defaults for options that the caller left at 0.
+
+    `path` names the options in errors.
+    """
     query = RecallQuery(
         text=text,
         tokens_max=options.tokens_max or TOKENS_DEFAULT,
@@ -381,6 +390,7 @@ def _recall_query(text: str, options: pb.RecallOptions, path: str) -> RecallQuer
 
 
 def _recalled(recalled: Recalled) -> pb.Recalled:
+    """Return the answer of a recall as protobuf."""
     return pb.Recalled(
         items=map(recalled_item, recalled.items),
         prompt_text=recalled.prompt_text,
@@ -399,6 +409,7 @@ def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest | pb.SyncH
 
 
 def _input(draft: pb.ContextInput) -> ContextInput:
+    """Return the input for a new context, with each external id once."""
     return copied(
         ContextInput,
         draft,
@@ -446,6 +457,7 @@ def _filter(request: pb.ListContextsRequest) -> ContextFilter:
 
 
 def _index(state: IndexState) -> pb.ContextIndex:
+    """Return the state of a context's search index as protobuf."""
     return pb.ContextIndex(
         passage_count=state.passages,
         indexed_count=state.indexed,

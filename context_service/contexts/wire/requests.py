@@ -84,6 +84,13 @@ async def parts_of(parts: Sequence[message_pb2.Part]) -> tuple[tuple[Part, ...],
 
 
 def _parts(sent: Sequence[message_pb2.Part]) -> tuple[tuple[Part, ...], tuple[int, ...]]:
+    """Parse the parts of a message, and remove secrets from them.
+
+    Secrets are removed from the request itself, too, so that no log of requests shows them.
+
+    Returns:
+        The parts, and the positions of those that had a secret.
+    """
     parts, redacted = [], []
     for place, sent_part in enumerate(sent):
         part = message_wire.part_of(sent_part)

@@ -34,6 +34,7 @@ def artifact_of(artifact: Artifact) -> artifacts_pb.Artifact:
 
 
 def _fill(status: pb.TaskStatus, draft: MessageInput) -> None:
+    """Fill the status of a task with the message that a caller sent for it."""
     message = status.message
     message.message_id = draft.message_id
     message.role = draft.role

@@ -356,6 +356,11 @@ def filtering(name: str, source: Run, slot: int, keep: Run, *, body: Run | None,
 
 
 def _items(name: str, budget: CallBudget, source: Any, at: Position) -> list[Any]:
+    """Return the items over which a macro such as `all` loops: the elements of a list, or the keys of a map.
+
+    Raises:
+        EvaluationError: the value is neither a list nor a map.
+    """
     if type(source) is list:
         return source
     if type(source) is dict:

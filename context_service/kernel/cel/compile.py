@@ -162,6 +162,7 @@ class Compiler:
         return _constant(node.value)
 
     def _list_literal(self, node: ListLiteral, scope: _Scope) -> Code:
+        """Compile a list such as `[1, x]`. A list of constants is made once, and not in each evaluation."""
         items = [self.code(item, scope) for item in node.items]
         if all(item.constant for item in items):
             return _constant([item.value for item in items])
@@ -203,6 +204,7 @@ class Compiler:
         return self._path(node, scope) or self._computed_select(node, scope)
 
     def _index(self, node: Index, scope: _Scope) -> Code:
+        """Compile `a[b]`. With constant keys it is a path, which one closure reads."""
         path = self._path(node, scope)
         if path is not None:
             return path
@@ -310,6 +312,7 @@ class Compiler:
         return _tested(code, joined([term.presence for term in terms]) if node.operator == "&&" else None)
 
     def _conditional(self, node: Conditional, scope: _Scope) -> Code:
+        """Compile a chain of `a ? b : c`. The result has a type only if all branches have the same."""
         branches = [(self.code(condition, scope), self.code(then, scope)) for condition, then in node.branches]
         otherwise = self.code(node.otherwise, scope)
         run = choice([(c.run, t.run) for c, t in branches], otherwise.run, node.at)
@@ -384,6 +387,7 @@ class Compiler:
         return Code(run, 5 + codes[0].cost, "bool")
 
     def _has(self, node: Call, scope: _Scope) -> Code:
+        """Compile `has(a.b)`, which tests for a field without reading it."""
         if len(node.args) != 1:
             return self._refuse("has takes 1 argument", node.at)
         (arg,) = node.args
@@ -532,6 +536,7 @@ def _unknown_method(name: str) -> str:
 
 
 def _wrong_arity(function: Function, arguments_count: int) -> str:
+    """Return the error text for a call with the wrong number of arguments."""
     low, high = function.arity_min, function.arity_max
     if low == high:
         count = f"{low} argument{'' if low == 1 else 's'}"

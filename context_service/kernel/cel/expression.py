@@ -102,6 +102,7 @@ def compile_unchecked(source: str, *, variables: frozenset[str]) -> Expression:
 
 
 def _expression(source: str, compiler: Compiler, code: Code, result: type | None) -> Expression:
+    """Return the expression that a compiler has made of a source. `result` is the type that each result must have."""
     return Expression(
         source=source,
         paths=compiler.paths,

@@ -131,6 +131,7 @@ def _lark_token(token: Token, index: int, punctuation: dict[str, str]) -> Any:
 
 
 def _unexpected(error: Any, tokens: list[Token], end: Position) -> CelError:
+    """Return the error for a token that the grammar does not allow at its place, with a hint for common slips."""
     if error.token.type == "$END":
         return CelError("the expression ends too early", *end)
     index = error.token.start_pos
@@ -176,6 +177,7 @@ class _Builder:
         return token.at
 
     def conditional(self, tree: Any, depth: int) -> Node:
+        """Build the node of `a ? b : c`. Nested conditionals on the right become one node with many branches."""
         at = self._tokens[tree.children[0].meta.end_pos].at  # the question mark
         branches: list[tuple[Node, Node]] = []
         while tree.data == "expr" and len(tree.children) == 3:
@@ -184,6 +186,7 @@ class _Builder:
         return Conditional(tuple(branches), self.node(tree, depth), at)
 
     def logic(self, tree: Any, depth: int) -> Node:
+        """Build the node of a chain such as `a && b && c`: one node with all terms, so that long chains do not nest."""
         operator = "||" if tree.data == "conditionalor" else "&&"
         at = self._tokens[tree.children[0].meta.end_pos].at
         kind = tree.data
@@ -195,6 +198,7 @@ class _Builder:
         return Logic(operator, tuple(reversed(terms)), at)
 
     def operation(self, tree: Any, depth: int) -> Node:
+        """Build the node of a chain such as `a + b - c`: one node with all steps, so that long chains do not nest."""
         kind = tree.data
         steps: list[Step] = []
         while tree.data == kind and len(tree.children) == 2:
@@ -205,6 +209,10 @@ class _Builder:
         return Operation(self.node(tree, depth), tuple(reversed(steps)), steps[-1].at)
 
     def unary(self, tree: Any, depth: int) -> Node:
+        """Build the node of `!a` or `-a`.
+
+        A minus before an integer is part of it, because the smallest int64 could not be written otherwise.
+        """
         sign, operand = tree.children
         at = self._at(sign)
         if sign.data == "unary_not":
@@ -250,6 +258,11 @@ class _Builder:
         return Ident(token.text, bool(tree.data == "dot_ident"), token.at)
 
     def literal(self, tree: Any, depth: int) -> Node:
+        """Build the node of a constant.
+
+        Raises:
+            CelError: an integer does not fit 64 bits.
+        """
         token = self._tokens[tree.meta.start_pos]
         if token.kind == "name":
             return Literal(_CONSTANTS[token.text], token.at)

@@ -60,6 +60,7 @@ def reader(path: Path) -> Run:
 
 
 def _read_one(slot: int, keys: tuple[str, ...], at: tuple[Position, ...]) -> Run:
+    """Return a closure that reads one field of a variable. It is written out, because a loop over keys takes longer."""
     (first,) = keys
 
     def read(env: Env) -> Any:
@@ -73,6 +74,7 @@ def _read_one(slot: int, keys: tuple[str, ...], at: tuple[Position, ...]) -> Run
 
 
 def _read_two(slot: int, keys: tuple[str, ...], at: tuple[Position, ...]) -> Run:
+    """Return a closure that reads a field of a field; see `_read_one`."""
     first, second = keys
 
     def read(env: Env) -> Any:
@@ -86,6 +88,7 @@ def _read_two(slot: int, keys: tuple[str, ...], at: tuple[Position, ...]) -> Run
 
 
 def _read_three(slot: int, keys: tuple[str, ...], at: tuple[Position, ...]) -> Run:
+    """Return a closure that reads a field three levels below a variable; see `_read_one`."""
     first, second, third = keys
 
     def read(env: Env) -> Any:

@@ -201,6 +201,11 @@ def truncated(ns: int, unit_ns: int) -> int:
 
 
 def _ns(value: datetime | Timestamp) -> int:
+    """Return the nanoseconds since 1970.
+
+    Raises:
+        EvaluationError: the datetime has no time zone.
+    """
     if isinstance(value, Timestamp):
         return value.ns
     if value.tzinfo is None:

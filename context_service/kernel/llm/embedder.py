@@ -80,6 +80,10 @@ class EndpointEmbedder(Embedder):
         return [Embedding(values=values, model=self.model) for values in await _vectors(answer, count=len(texts))]
 
     def _failure(self, status: int, answer: bytes, retry_after: str) -> Exception:
+        """Return the error for an answer that is not a success.
+
+        The text alone may be at fault, the endpoint may recover by itself, or the configuration is wrong.
+        """
         if status in _TEXT_IS_WRONG:
             return TextRefused(f"the embedder answered {status}", words=endpoint.shown(answer, key=self._key))
         message = f"the embedder answered {endpoint.status_of(status, answer, key=self._key)}"

@@ -180,6 +180,11 @@ class _Child:
         await asyncio.shield(self._process.wait())
 
     async def _read(self) -> bytes:
+        """Read one answer of the child process: its length, then its bytes.
+
+        Raises:
+            EmbedderFailed: the process has ended.
+        """
         assert self._process.stdout is not None
         try:
             (length,) = _LENGTH.unpack(await self._process.stdout.readexactly(_LENGTH.size))

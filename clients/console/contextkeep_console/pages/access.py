@@ -89,6 +89,7 @@ _KEYS = (
 
 
 def _bounds(key: ApiKey) -> list[str]:
+    """Return what a key is bound to, one text for each app, bundle, graph and context."""
     return [
         *(f"app {app_id}" for app_id in key.app_ids),
         *([f"bundle {key.agent_bundle_id}"] if key.agent_bundle_id else []),
@@ -156,6 +157,7 @@ async def create(visit: Visit) -> Response:
 
 
 def _create_code(subject: str, scopes: list[str], values: dict[str, Any]) -> code.Code:
+    """Return the Python and the shell command that create a key like the one in the form."""
     command = code.shell(
         *("key", "create", subject),
         scope=scopes,

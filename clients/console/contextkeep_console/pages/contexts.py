@@ -214,6 +214,7 @@ async def _thread(visit: Visit, context: Context) -> Response:
 
 
 async def _messages(visit: Visit, context_id: str, seq_from: int, seq_to: int) -> list[ChatMessage]:
+    """Return messages of a context by their `seq`, at most `MESSAGES`."""
     if seq_to < 1:
         return []
     messages = visit.context.contexts.list_messages(
@@ -223,6 +224,7 @@ async def _messages(visit: Visit, context_id: str, seq_from: int, seq_to: int) -
 
 
 async def _tasks(visit: Visit, context_id: str) -> Table:
+    """Load the table of a context's tasks."""
     rows: list[Task]
     rows, has_more = await take(visit.context.tasks.list(context_id, **visit.whose), visit.limit)
     return Table(
@@ -237,6 +239,7 @@ async def _tasks(visit: Visit, context_id: str) -> Table:
 
 
 async def _windows(visit: Visit, context_id: str) -> Table:
+    """Load the table of a context's windows; a context has at most 16 open ones."""
     rows: list[Window]
     rows, _ = await take(visit.context.windows.list(context_id, **visit.whose), 16)
     return Table(

@@ -99,6 +99,7 @@ class Entrance:
         return self._signed_in(request, session, str(form.get("next", "")))
 
     def _session(self, key: str, user: str = "") -> Session:
+        """Return a new session whose calls carry the key, and act for the user if one is named."""
         return Session(
             context=self._context.with_credential(key),
             graph=self._graph.with_credential(key),
@@ -140,6 +141,15 @@ class Entrance:
     async def _form(
         self, request: Request, *, note: str = "", error: str = "", status: int = 200, retry_after_s: float = 0
     ) -> Response:
+        """Return the page with the form for signing in.
+
+        Args:
+            request: The request, whose `next` names the page to show afterwards.
+            note: A neutral sentence above the form.
+            error: The reason why signing in failed.
+            status: The HTTP status. With another status than 200 the form always asks for a key.
+            retry_after_s: Seconds until the next attempt is allowed; 0 if it is allowed now.
+        """
         page = self._templates.get_template("sign_in.html").render(
             note=note,
             error=error,

@@ -145,6 +145,7 @@ async def _nodes(visit: Visit, text: str) -> Table:
 
 
 async def _records(visit: Visit, text: str) -> Table:
+    """Load the table of the records of working memory that have the words of a text."""
     hits = await visit.context.records.search(text[:1000], limit=20)
     return Table(
         name="records",

@@ -199,6 +199,7 @@ def _type(item: Node) -> str:
 
 
 async def _edges(visit: Visit, node_id: str) -> Table:
+    """Load the table of a node's edges, with the names of the nodes at their other ends."""
     rows: list[Edge]
     limit = max(EDGES, visit.limit)
     rows, has_more = await take(visit.graph.graph.list_edges(node_id, direction="both", page_size=EDGES), limit)
@@ -233,6 +234,7 @@ async def _edges(visit: Visit, node_id: str) -> Table:
 
 
 async def _around(visit: Visit, middle: Node, depth: int) -> Drawing | None:
+    """Return the drawing of the nodes around a node, or None if it has no neighbour."""
     walk = visit.graph.graph.traverse(middle.id, direction="both", depth_max=depth, limit=NODES_MAX + 40)
     result = await everything(walk)
     if not result:
@@ -247,6 +249,7 @@ async def _around(visit: Visit, middle: Node, depth: int) -> Drawing | None:
 
 
 async def _progress(visit: Visit, node_id: str) -> Table:
+    """Load the timeline of a node, the newest entry first."""
     rows: list[Envelope]
     rows, has_more = await take(visit.graph.progress.list(node_id, descending=True), visit.limit)
     return Table(
@@ -267,6 +270,7 @@ async def _progress(visit: Visit, node_id: str) -> Table:
 
 
 async def _vectors(visit: Visit, node_id: str) -> Table:
+    """Load the table of a node's embeddings."""
     rows, _ = await take(visit.graph.embeddings.list(node_id), 100)
     return Table(
         name="vectors",
@@ -283,6 +287,7 @@ async def _vectors(visit: Visit, node_id: str) -> Table:
 
 
 async def _records(visit: Visit, node_id: str) -> Table:
+    """Load the table of the records of working memory that belong to a node."""
     rows, has_more = await take(visit.context.records.list_by_entity(node_id), visit.limit)
     return Table(
         name="records",

@@ -61,6 +61,7 @@ async def show(visit: Visit) -> Response:
 
 
 def _nodes(rows: list[AssembledNode], has_more: bool) -> Table:
+    """Return the table that says for each node why the mapping made messages of it or not."""
     return Table(
         name="nodes",
         title="Why each node is in or out",

@@ -59,6 +59,7 @@ async def bases(visit: Visit) -> Response:
 
 
 async def _bases(visit: Visit) -> Table:
+    """Load the table of knowledge bases."""
     rows: list[KnowledgeBase]
     rows, has_more = await take(visit.context.knowledge_bases.list(), visit.limit)
     return Table(

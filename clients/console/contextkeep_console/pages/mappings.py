@@ -125,6 +125,7 @@ def _trial(
     trials: Sequence[NodeTrial] | None,
     trouble: Trouble | None,
 ) -> Response:
+    """Return the page on which a visitor tries rules, with the results or the error of the last trial."""
     return visit.render(
         "mapping_try.html",
         here="mappings",

@@ -255,6 +255,7 @@ async def _preview(visit: Visit, item: Record) -> tuple[str, str]:
 
 
 async def _beginning(visit: Visit, item: Record, size_bytes: int) -> bytes:
+    """Return the first bytes of a record's file, at most `size_bytes`."""
     length = min(size_bytes, item.size_bytes)
     if not length:
         return b""

@@ -97,6 +97,11 @@ async def limit(visit: Visit) -> Response:
 
 
 def _number(limit: str, text: str) -> int | None:
+    """Return the number of a limit, such as `5000` or `64MiB`, or None for `default`.
+
+    Raises:
+        InvalidArgument: the text is none of these.
+    """
     if text == "default":
         return None
     match = re.fullmatch(r"(\d{1,18})\s*([kmgt]ib|)", text.lower())
@@ -136,6 +141,7 @@ async def work(visit: Visit) -> Response:
 
 
 async def _jobs(visit: Visit) -> Table:
+    """Load the table of jobs."""
     rows: list[Job]
     rows, has_more = await take(visit.context.jobs.list(), max(visit.limit, _JOBS_SHOWN))
     return Table(

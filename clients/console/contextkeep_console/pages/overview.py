@@ -193,6 +193,7 @@ async def _records(visit: Visit) -> QueryAnswer:
 
 
 async def _graphs(visit: Visit) -> Table:
+    """Load the table of graphs, with the number of their nodes."""
     rows: list[GraphCount]
     rows, has_more = await take(visit.graph.graph.list_graphs(), visit.limit)
     return Table(
@@ -207,6 +208,7 @@ async def _graphs(visit: Visit) -> Table:
 
 
 async def _contexts(visit: Visit) -> Table:
+    """Load the table of the newest contexts."""
     rows: list[Context]
     rows, _ = await take(visit.context.contexts.list(page_size=8, **visit.whose), 8)
     return Table(

@@ -94,6 +94,7 @@ def _shown_setting(how: dict[str, Any]) -> dict[str, Any]:
 
 
 def _providers(rows: Any) -> Table:
+    """Return the table of the sources of context queries, with the settings of the tenant."""
     return Table(
         name="sources",
         title="Sources",
@@ -114,6 +115,7 @@ def _providers(rows: Any) -> Table:
 
 
 def _statuses(answer: QueriedContext) -> Table:
+    """Return the table that says for each source of a query whether it answered, and how long it took."""
     return Table(
         name="statuses",
         title="How each source fared",
@@ -132,6 +134,7 @@ def _statuses(answer: QueriedContext) -> Table:
 
 
 def _hits(answer: QueriedContext) -> Table:
+    """Return the table of the merged hits of a query, the best first."""
     return Table(
         name="hits",
         title="Merged hits, the best first",
@@ -154,6 +157,7 @@ def _hits(answer: QueriedContext) -> Table:
 
 
 def _unmerged(answer: QueriedContext) -> Table:
+    """Return the table of the hits of each source, as they were before the service merged them."""
     rows = [(provider, hit) for provider, hits in answer.explained.items() for hit in hits]
     return Table(
         name="unmerged",

@@ -158,6 +158,7 @@ async def show(visit: Visit) -> Response:
 
 
 def _zones(window: Window, stats: WindowStats) -> charts.Stack:
+    """Return the bar that shows how many tokens each zone of the last pack has."""
     return charts.stack(
         "Tokens by zone, as the last pack had them",
         {ZONES.get(zone, zone): float(tokens) for zone, tokens in stats.tokens_by_zone.items()},

@@ -165,6 +165,7 @@ class ContextStore(BaseStore):
         raise VersionConflict(f"{op.key!r} changed {_ATTEMPTS} times while it was written")
 
     def _delete(self, record_id: str) -> None:
+        """Delete an item with its value. An item that is already deleted is not an error."""
         try:
             record = self._client.records.get(record_id)
             self._client.records.delete(record_id, purge=True)

@@ -357,6 +357,7 @@ class ContextSessionService(BaseSessionService):
         raise VersionConflict(f"others changed {name} {_ATTEMPTS} times")
 
     def _thread(self, app_name: str, user_id: str, session_id: str) -> Thread:
+        """Return the thread of a session. Threads are cached, because each finds its context once."""
         key = (app_name, user_id, session_id)
         if key not in self._threads:
             if len(self._threads) >= 10_000:  # only ids: they are found again
@@ -819,6 +820,7 @@ def _about(record: Record) -> dict[str, Any]:
 
 
 def _artifact_version(record: Record) -> ArtifactVersion:
+    """Return the version of an artifact as ADK describes it, from the record that stores it."""
     about = _about(record)
     return ArtifactVersion(
         version=about["version"],

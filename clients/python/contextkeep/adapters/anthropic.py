@@ -287,6 +287,11 @@ def _file(item: Any) -> str:
 
 
 def _text(field: str, item: Any) -> str:
+    """Return an argument that must be a text.
+
+    Raises:
+        ToolError: the argument is missing, has another type, or is not valid Unicode.
+    """
     if not isinstance(item, str):
         raise ToolError(f"`{field}` is missing, or no text")
     try:

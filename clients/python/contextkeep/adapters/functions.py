@@ -236,6 +236,7 @@ def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]
 def _executed(
     tool: Tool, fixed: Mapping[str, str], subject_user_id: str, arguments: Mapping[str, Any]
 ) -> Steps[dict[str, Any]]:
+    """Run a tool of the service, and return its answer. `fixed` are arguments that the model cannot set."""
     answer: dict[str, Any] = yield lambda client: client.tools.execute(
         tool.tool_name, {**arguments, **fixed}, read_only=tool.read_only, subject_user_id=subject_user_id
     )

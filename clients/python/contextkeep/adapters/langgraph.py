@@ -400,6 +400,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         return messages, values
 
     def _store_list(self, thread_id: str, channel: tuple[str, str], key: str, value: Sequence[Any]) -> None:
+        """Store a list of messages under a key: only the messages that the nearest stored list does not have."""
         items = [item_of(item, self.serde) for item in value]
         log, lists = self._conversation(thread_id), self._lists_of(thread_id)
         with lists.lock:
@@ -638,6 +639,7 @@ class _Log:
             yield from self._listed(newest_first=True, seq_to=last - 1, page_size=_AT_ONCE)
 
     def _listed(self, **how: Any) -> Iterator[ChatMessage]:
+        """Yield messages of the thread's context; none if the thread has no context."""
         context_id = self.context_id()
         if context_id is None:
             return

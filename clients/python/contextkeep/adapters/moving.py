@@ -210,6 +210,7 @@ class _GoogleAdk:
         return list(self._places)
 
     async def _found(self) -> list[dict[str, str]]:
+        """Return the names of all sessions in the database of ADK."""
         import sqlalchemy
 
         sql = sqlalchemy.text("SELECT app_name, user_id, id FROM sessions ORDER BY app_name, user_id, id")
@@ -221,6 +222,7 @@ class _GoogleAdk:
         return self._run(self._move(name, self._places[name], dry_run=dry_run))  # type: ignore[no-any-return]
 
     async def _move(self, name: str, place: dict[str, str], *, dry_run: bool) -> MoveResult:
+        """Move the events of a session that are not in its context yet."""
         there = await self._theirs.get_session(**place)
         here = await self._ours.get_session(**place)
         known = [event.id for event in here.events] if here is not None else []

@@ -207,6 +207,10 @@ def _in_our_words(values: dict[str, Any]) -> MessageInput | None:
 
 
 def _of_message(values: dict[str, Any]) -> MessageInput | None:
+    """Return the message for an item of the SDK, or None if its content is not a text or a list of blocks.
+
+    Fields that a message has no place for go into its metadata, so that the item can be restored exactly.
+    """
     role, content = _ROLES[values["role"]], values.pop("content", None)
     if not content or not isinstance(content, str | list):
         return None
@@ -257,6 +261,7 @@ def _block(part: Part, left: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_part(part: Part) -> dict[str, Any]:
+    """Return the fields of the SDK's item that a part was made of."""
     if part.tool_call is not None:
         call = part.tool_call
         return {"call_id": call.id, "name": call.name, "arguments": call.arguments_json or "{}"}

@@ -176,6 +176,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         self._put(session_id, f"multi-agent/{multi_agent.id}", multi_agent.serialize_state())
 
     def _append(self, session_id: str, agent_id: str, item: SessionMessage, *, message_id: str) -> None:
+        """Append a message of an agent to its context, and begin the context if there is none."""
         rest = item.to_dict()
         if rest.get("redact_message"):
             rest |= {"message": rest["redact_message"], "redact_message": None}
@@ -191,6 +192,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         self._contexts[session_id, agent_id] = receipt.context_id
 
     def _find(self, session_id: str, agent_id: str, message_id: int) -> ChatMessage | None:
+        """Return the newest version of a message, or None. An updated message is appended again with the same id."""
         context_id = self._context_id(session_id, agent_id)
         if context_id is None:
             return None
@@ -202,6 +204,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         return newest
 
     def _context_id(self, session_id: str, agent_id: str) -> str | None:
+        """Return the context of an agent in a session, or None. A context that belongs to no user comes first."""
         if (session_id, agent_id) not in self._contexts:
             items = list(self._client.contexts.get_by_external_id(_name(session_id, agent_id)))
             if not items:
@@ -223,6 +226,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
             self._insert(session_id, name, values)
 
     def _insert(self, session_id: str, name: str, values: Mapping[str, Any]) -> None:
+        """Insert a JSON record below the node that stands for the session."""
         self._client.records.insert(
             MemoryType.JSON,
             name,
@@ -244,6 +248,8 @@ def tools(client: ContextClient, *, read_only: bool = False, **bound: Unpack[Bou
 
 
 def _tool(function: Function) -> PythonAgentTool:
+    """Return a function as a tool of Strands, which reports an error as a result with the status `error`."""
+
     def run(tool_use: Any, **_: Any) -> Any:
         answer = function(**(tool_use["input"] or {}))
         status = "error" if "error" in answer else "success"

@@ -66,6 +66,11 @@ class _Wrong(Exception):
 
 
 def _message(item: object) -> MessageInput:
+    """Return the message of a line.
+
+    Raises:
+        _Wrong: a field is unknown or malformed.
+    """
     fields = _fields(MessageInput, item, "the message")
     parts = fields.pop("parts", [])
     if not isinstance(parts, list):
@@ -87,6 +92,11 @@ def _part(item: object, where: str) -> PartInput:
 
 
 def _build(kind: type[T], item: object, where: str) -> T:
+    """Return a value of a class from a JSON object; `where` names the object in errors.
+
+    Raises:
+        _Wrong: a field is unknown, missing or malformed.
+    """
     fields = _fields(kind, item, where)
     if kind is Reasoning and "data" in fields:
         try:

@@ -93,6 +93,7 @@ def to_plain(value: Any) -> Any:
 
 
 def _fields(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the public fields of a value for JSON. A field such as `data_json` becomes the JSON that it holds."""
     plain: dict[str, Any] = {}
     for name, value in fields.items():
         if name.startswith("_"):
@@ -131,6 +132,7 @@ def _json(value: Any, **how: Any) -> str:
 
 
 def _print_array(rows: Iterator[Any], _columns: Sequence[str]) -> int:
+    """Print rows as one JSON array while they arrive, and return their number."""
     count = 0
     for row in rows:
         click.echo(("[\n" if count == 0 else ",\n") + _json(row, indent=None), nl=False)
@@ -148,6 +150,7 @@ def _print_bare(rows: Iterator[Any], columns: Sequence[str]) -> int:
 
 
 def _print_table(rows: Iterator[Any], columns: Sequence[str]) -> int:
+    """Print rows as a table, and return their number. Rows that came before an error are printed, too."""
     shown: list[list[Any]] = []
     try:
         for row in rows:
@@ -161,6 +164,7 @@ def _print_table(rows: Iterator[Any], columns: Sequence[str]) -> int:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """Return the table of rows; numbers are aligned to the right."""
     # An id that is broken over two lines cannot be copied, so other columns shrink while there is room.
     ids = [name for name in columns if name.endswith("id")]
     whole = ids if len(ids) * _ID_CHARS <= Console().width // 2 else []
@@ -182,6 +186,7 @@ def _are_numbers(values: Iterable[Any]) -> bool:
 
 
 def _print(table: Table) -> None:
+    """Print a table: in the width of the terminal, or in a fixed width if the output is a pipe."""
     if sys.stdout.isatty():
         Console().print(table)
         return
@@ -203,6 +208,7 @@ def _cell(value: Any) -> str:
 
 
 def _text_of(value: Any) -> str:
+    """Return a value as the text of a table cell."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -153,6 +153,7 @@ def export(session: Session, output: Output, *, file: str, graph_name: str) -> N
 
 
 def _print_lines(session: Session, graph_name: str) -> None:
+    """Write the lines of an export to stdout, and show the progress on stderr."""
     stdout = sys.stdout.buffer
     written_bytes = 0
     with progress("stdout") as on_progress, closing(session.graph.graph.export_pages(graph_name)) as pages:

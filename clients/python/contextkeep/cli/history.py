@@ -76,6 +76,7 @@ def history(
 
 
 def _warn(nodes_failed: int, roles_unknown: int) -> None:
+    """Print to stderr how many nodes and messages an answer left out, and how to learn more."""
     if nodes_failed:
         click.echo(
             f"{nodes_failed} nodes were left out because a rule failed; --strict shows the first error", err=True

@@ -61,6 +61,7 @@ def define(session: Session, output: Output, *, files: tuple[Path, ...], approve
 
 
 def _defined(session: Session, value: Iterable[FileDefinition], *, approve: bool) -> Iterator[dict[str, Any]]:
+    """Store each definition of a file, approve it if asked, and yield what has changed."""
     for item in value:
         with _located(item.place):
             before = _newest(session, item.name)
@@ -78,6 +79,7 @@ def _defined(session: Session, value: Iterable[FileDefinition], *, approve: bool
 
 
 def _newest(session: Session, name: str) -> Definition | None:
+    """Return the newest version of a definition, approved or not; None if there is none."""
     try:
         definition = session.context.definitions.get(name)
     except DefinitionNotFound:

@@ -200,6 +200,7 @@ def _read(session: Session, paths: tuple[Path, ...]) -> list[FileMapping]:
 
 
 def _applied(session: Session, mappings: list[FileMapping], how: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Register each mapping of a file, and yield whether it was created, replaced or left as it was."""
     for item in mappings:
         with _located(item.place):
             before = _registered(session, item)

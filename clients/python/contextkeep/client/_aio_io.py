@@ -292,6 +292,7 @@ async def _once(view: memoryview) -> AsyncGenerator[memoryview, None]:
 
 
 async def _pieces(source: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces of an upload, whose source may be asynchronous or not."""
     if isinstance(source, AsyncIterable):
         async for piece in source:
             yield piece
@@ -301,6 +302,7 @@ async def _pieces(source: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncGenera
 
 
 async def _path_pieces(path: Path) -> AsyncGenerator[bytes, None]:
+    """Yield the pieces of a file. A thread reads them, so that the event loop does not wait for the disk."""
     file = await _in_thread(lambda: path.open("rb"))
     try:
         while piece := await _in_thread(file.read, CHUNK_BYTES):

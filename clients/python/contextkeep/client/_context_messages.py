@@ -350,6 +350,7 @@ def _tool_call(call: ToolCallInput, *, field: str) -> message_pb.ToolCall:
 
 
 def _tool_result(result: ToolResultInput, *, field: str) -> message_pb.ToolResult:
+    """Return the result of a tool call as protobuf; `field` names it in errors."""
     return built(
         message_pb.ToolResult,
         field,
@@ -377,6 +378,7 @@ def _file(file: FileInput | File, *, field: str) -> message_pb.File:
 
 
 def _reasoning(block: Reasoning, *, field: str) -> message_pb.Reasoning:
+    """Return a reasoning block of a model as protobuf; `field` names it in errors."""
     return built(
         message_pb.Reasoning,
         field,

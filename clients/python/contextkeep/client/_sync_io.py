@@ -169,6 +169,7 @@ class _Watch:
             self._condition.notify()
 
     def _run(self) -> None:
+        """Cancel the call if the caller waits longer than the idle timeout for its next answer."""
         with self._condition:
             while not self._stopped:
                 since = self._waiting_since

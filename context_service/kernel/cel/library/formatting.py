@@ -91,6 +91,7 @@ def _describe(budget: CallBudget, value: Any, parts: list[str], depth: int) -> N
 
 
 def _scalar(budget: CallBudget, value: Any) -> str:
+    """Return the text that `%s` shows for a value that is neither a list nor a map."""
     kind = type(value)
     if value is None:
         return "null"
@@ -104,6 +105,7 @@ def _scalar(budget: CallBudget, value: Any) -> str:
 
 
 def _describe_list(budget: CallBudget, items: list[Any], parts: list[str], depth: int) -> None:
+    """Append the text that `%s` shows for a list, such as `[1, 2]`, to `parts`."""
     budget.charge_bytes(2 * len(items) + 2)
     parts.append("[")
     for index, item in enumerate(items):
@@ -114,6 +116,7 @@ def _describe_list(budget: CallBudget, items: list[Any], parts: list[str], depth
 
 
 def _describe_map(budget: CallBudget, mapping: dict[Any, Any], parts: list[str], depth: int) -> None:
+    """Append the text that `%s` shows for a map to `parts`, with the keys in the order of their texts."""
     budget.charge(8 * len(mapping))
     budget.charge_bytes(4 * len(mapping) + 2)
     named = [(_scalar(budget, key.value if type(key) is BoolKey else key), value) for key, value in mapping.items()]
@@ -159,6 +162,7 @@ def _octal(budget: CallBudget, value: Any, digits: int) -> str:
 
 
 def _hex(budget: CallBudget, value: Any, digits: int) -> str:
+    """Return an integer in base 16, or the bytes of a text as two digits each, for `%x` and `%X`."""
     kind = type(value)
     if kind is int or kind is Uint:
         return format(int(value), "x")

@@ -28,6 +28,11 @@ def least(budget: CallBudget, *values: Any) -> Any:
 
 
 def _numbers(budget: CallBudget, name: str, values: tuple[Any, ...]) -> list[Any]:
+    """Return the numbers that `math.least` or `math.greatest` compares: its arguments, or the elements of one list.
+
+    Raises:
+        EvaluationError: there is no number, or a value is not a number.
+    """
     items = values[0] if len(values) == 1 and type(values[0]) is list else values
     if not items:
         raise EvaluationError(f"{name} needs at least one number")
