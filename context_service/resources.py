@@ -177,6 +177,7 @@ async def _chat(settings: Settings, stack: AsyncExitStack) -> Chat | None:
 
 
 def _question_vectors(settings: Settings, embedder: Embedder, known: KnownVectors) -> QuestionVectors:
+    """Return the embedder of queries, with a shorter deadline than that of stored texts."""
     return QuestionVectors(
         embedder,
         known,

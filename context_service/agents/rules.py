@@ -241,6 +241,7 @@ def _input_of(
 
 
 def _agent(row: Row) -> Agent:
+    """Return the agent of a row. Rows of a page do not have the body of the agent's template."""
     template_body = getattr(row, "template_body", None)  # read for one agent only, not for the agents of a page
     return copied(
         Agent,

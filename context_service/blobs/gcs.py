@@ -254,7 +254,12 @@ class GcsBackend:
         upload.position += len(part)
 
     async def _put(self, key: str, writer: str, content: bytes) -> None:
-        """Upload a small blob in one request, on condition that the key is free."""
+        """Send a range of the upload's bytes, and return the response.
+
+        Raises:
+            _UploadOver: the upload has ended.
+            Unavailable: Google Cloud Storage does not answer as it should.
+        """
 
         def put() -> None:
             """Send the request, from a thread."""

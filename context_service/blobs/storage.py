@@ -381,6 +381,11 @@ class BlobStorage:
             return any([stat.key == key async for page in pages for stat in page])
 
     def _backend(self, provider: str) -> BlobBackend:
+        """Return the backend of a provider.
+
+        Raises:
+            ProviderNotConfigured: this process has no settings for the provider.
+        """
         try:
             return self._backends[provider]
         except KeyError:
@@ -510,6 +515,7 @@ def _is_block(blob: StoredBlob, position: int, block: bytes) -> bool:
 
 
 def _corrupted(blob: StoredBlob, position: int) -> BlobCorrupted:
+    """Log that stored bytes are damaged from a position on, and return the error for the caller."""
     _log.error("blob corrupted", extra={"provider": blob.provider, "key": blob.key, "position_bytes": position})
     return BlobCorrupted(
         "stored bytes are missing or do not match their checksum; discard the bytes read so far",

@@ -129,6 +129,7 @@ def _backfill(settings: Settings, arguments: argparse.Namespace) -> bool:
 
 
 def _summary(verified: Verified, *, mend: bool) -> str:
+    """Return the sentence that reports a check of the search index, or its repair."""
     summary = (
         f"{verified.missing:,} passages are missing, {verified.extra:,} are surplus, {verified.different:,} differ; "
         f"the counts of {verified.sessions_different:,} sessions and of {verified.totals_different:,} contexts and "

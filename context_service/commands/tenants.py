@@ -139,6 +139,11 @@ def run_clean(databases: Databases, arguments: argparse.Namespace) -> None:
 
 
 def _limit(text: str) -> int | str:
+    """Parse a limit of the command line, such as `5000`, `64MiB` or `default`.
+
+    Raises:
+        ArgumentTypeError: the text is none of these, or the number is too large.
+    """
     if text == _DEFAULT:
         return text
     match = re.fullmatch(r"(\d{1,19})(KiB|MiB|GiB|TiB|)", text)

@@ -100,6 +100,7 @@ def _subjects(app_id: str, agent_id: str) -> list[str]:
 
 
 def _setting(row: Row) -> ContextSetting:
+    """Return the setting of a row. The subject of the row is an app, an agent, or the whole tenant."""
     subject: str = row.subject
     return copied(
         ContextSetting,

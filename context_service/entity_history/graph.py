@@ -103,6 +103,7 @@ def _envelope(envelope: pb.Envelope) -> Event:
 
 
 def _edge(edge: pb.Edge) -> Event:
+    """Return the event "an edge was created" of an edge."""
     document = {
         "edge_type": edge.edge_type,
         "from_node_id": edge.from_node_id,

@@ -162,6 +162,7 @@ def _time(event: Event) -> tuple[int, int]:
 
 
 def _action(action: EntityAction) -> Event:
+    """Return the event of an action on a record, such as its creation or deletion."""
     time_us = action.place.created_at_us
     return Event(
         EventKind(f"record_{action.kind}"),

@@ -77,6 +77,7 @@ def _counts(counts: Mapping[str, int]) -> list[pb.ErasureCount]:
 
 
 def _erasure(erasure: SubjectErasure) -> pb.SubjectErasure:
+    """Return an erasure as protobuf."""
     return copied(
         pb.SubjectErasure,
         erasure,

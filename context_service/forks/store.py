@@ -160,6 +160,7 @@ def _first(rows: Sequence[Row]) -> Fork | None:
 
 
 def _fork(row: Row) -> Fork:
+    """Return the fork of a row."""
     return copied(
         Fork,
         row,

@@ -186,6 +186,12 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
     async def _question(
         self, request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest, to: Format | None = None
     ) -> HistoryQuestion:
+        """Return the question of a request, with its node as an id.
+
+        Args:
+            request: The request, which names a node by its id or by an external id.
+            to: The format of the answer. Its vendor decides how tokens are counted.
+        """
         return copied(
             HistoryQuestion,
             request,

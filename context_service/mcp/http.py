@@ -212,6 +212,7 @@ async def _open(
 
 
 def _app(server: Server[Any], path: str) -> Starlette:
+    """Return the HTTP app of an MCP server. It keeps no sessions, so any replica can answer any request."""
     return server.streamable_http_app(
         streamable_http_path=path,
         json_response=True,

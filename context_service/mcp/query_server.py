@@ -91,6 +91,7 @@ async def _tools_of(session: QuerySession) -> list[Tool]:
 
 
 def _described(tool: Tool) -> types.Tool:
+    """Return a tool as MCP lists it, with the mark that it only reads."""
     return types.Tool(
         name=tool.name,
         description=tool.description,

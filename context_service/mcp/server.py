@@ -189,6 +189,7 @@ async def _execute(session: Session, name: str, arguments: dict[str, Any]) -> st
 
 
 def _tool(tool: pb.Tool) -> types.Tool:
+    """Return a tool as MCP lists it, with the schemas of its arguments and answers."""
     return types.Tool(
         name=tool.tool_name,
         description=tool.description,

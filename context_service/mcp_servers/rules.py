@@ -399,6 +399,12 @@ def _seal_context(tenant_id: UUID, server_id: str) -> tuple[str, ...]:
 
 
 def _check_id(server_id: str, *, field: str = "server_id") -> None:
+    """Check the id of a server.
+
+    Raises:
+        InvalidArgument: the id is empty or has other characters than lowercase letters, digits and hyphens.
+        LimitExceeded: the id is too long.
+    """
     check_text(field, server_id, chars_max=SERVER_ID_CHARS_MAX, required=True)
     if not _ID.fullmatch(server_id):
         raise InvalidArgument(

@@ -166,6 +166,7 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
 
 
 def _consolidated(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
+    """Return the result of a consolidation as protobuf."""
     return copied(
         pb.ConsolidateMemoriesResponse,
         done,

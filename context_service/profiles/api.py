@@ -73,6 +73,7 @@ class CompressionProfilesServicer(context_windows_pb2_grpc.CompressionProfilesSe
 
 
 def _profile(profile: StoredProfile, *, with_evidence: bool = False) -> pb.CompressionProfile:
+    """Return a compression profile as protobuf. Profiles that come with the service have no version."""
     return copied(
         pb.CompressionProfile,
         profile,
@@ -83,6 +84,12 @@ def _profile(profile: StoredProfile, *, with_evidence: bool = False) -> pb.Compr
 
 
 def _learned(profile: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile | None:
+    """Return the factors that a profile learned, or None if it learned none.
+
+    Args:
+        profile: The profile.
+        with_evidence: Whether the answer has the counts from which the factors were computed.
+    """
     if profile.learned is None:
         return None
     counts = profile.evidence if with_evidence and profile.evidence else Counts()

@@ -90,6 +90,7 @@ def outcome(write: GraphWrite, answer: Answer) -> Written:
     at = answer["at"]
 
     def id_of(row_id: str, position: int) -> str:
+        """Return the id that a row got: its own, or that of the first call if this call repeats it."""
         server_makes_ids = first_id is not None and write.first_made_id is not None
         if (
             server_makes_ids

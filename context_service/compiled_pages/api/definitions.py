@@ -108,6 +108,7 @@ class DefinitionsServicer(definitions_pb2_grpc.DefinitionsServicer):
 
 
 def _rules(message: pb.DefinitionRules) -> DefinitionRules:
+    """Parse the rules of a definition. Without a graph name they are about the default graph."""
     return copied(
         DefinitionRules,
         message,
@@ -152,6 +153,7 @@ def _state(field: str, state: pb.DefinitionState) -> DefinitionState:
 
 
 def _definition(definition: Definition) -> pb.Definition:
+    """Return a version of a definition as protobuf."""
     return copied(
         pb.Definition,
         definition,

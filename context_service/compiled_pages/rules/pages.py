@@ -98,6 +98,11 @@ def _not_found() -> CompiledPageNotFound:
 
 
 def _place(key: Sequence[Any]) -> tuple[str, UUID]:
+    """Return the name and the page id that a page token holds.
+
+    Raises:
+        InvalidPageToken: the token holds something else.
+    """
     name, page_id = key
     try:
         if type(name) is str and len(name) <= NAME_CHARS_MAX and "\0" not in name and type(page_id) is str:

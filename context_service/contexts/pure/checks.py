@@ -137,6 +137,7 @@ class MessageChecks:
             self._check_document(f"{path}.arguments_json", call.arguments_json)
 
     def _check_result(self, result: ToolResult, *, path: str) -> None:
+        """Check the result of a tool call; `path` names it in errors."""
         check_text(f"{path}.tool_call_id", result.tool_call_id, chars_max=self.name_chars_max, required=True)
         if result.content_json:
             self._check_document(f"{path}.content_json", result.content_json)

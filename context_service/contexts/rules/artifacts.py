@@ -241,6 +241,7 @@ def _check_chunk(before: Artifact | None, draft: ArtifactInput, size_bytes: int,
 
 
 def _too_many(limit: str, limit_max: int) -> LimitExceeded:
+    """Return the error for an artifact above a limit of artifacts."""
     return LimitExceeded(
         f"there may be up to {limit_max} artifacts; begin another task or context",
         limit=limit,

@@ -531,6 +531,7 @@ def _only_parameters(door: Tenant, only: ExternalId, draft: ContextInput, princi
 
 
 def _header_parameters(draft: ContextInput) -> dict[str, Any]:
+    """Return the parameters of the columns of a context that callers set."""
     ids = [{"system": item.system, "id": item.id} for item in draft.external_ids]
     return {
         "title": draft.title,
@@ -605,6 +606,7 @@ def _sessions(messages: Sequence[NewMessage]) -> list[int]:
 
 
 def _context(row: Row) -> Context:
+    """Return the context of a row."""
     return copied(
         Context,
         row,
@@ -629,6 +631,7 @@ async def _messages(rows: Iterable[Row]) -> list[Message]:
 
 
 def _message(row: Row) -> Message:
+    """Return the message of a row."""
     return copied(
         Message,
         row,

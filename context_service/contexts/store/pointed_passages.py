@@ -32,6 +32,7 @@ async def _origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
 
 
 def _passage(row: Row) -> Passage:
+    """Return a passage of a record that a message points at. Its author is the record's name."""
     return copied(
         Passage,
         row,

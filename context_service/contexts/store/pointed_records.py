@@ -320,6 +320,7 @@ class _ClaimedRow:
         await self.door.query(_POSTPONE, {**self._parameters(), "delay": delay, **_why(unread)})
 
     def _parameters(self) -> dict[str, object]:
+        """Return the parameters that name the part of the message that points at the record."""
         return {
             "tenant_id": self.door.tenant_id,
             "context_id": self.context_id,

@@ -148,6 +148,7 @@ class TaskRows:
 
 
 def _parameters(transaction: Transaction, context_id: UUID, task_id: UUID, draft: TaskInput) -> dict[str, Any]:
+    """Return the parameters for a task and its new state."""
     assert draft.state is not None, "the rules set it"
     return {
         "tenant_id": transaction.tenant_id,
@@ -174,6 +175,7 @@ def read_message(text: str) -> MessageInput:
 
 
 def _task(row: Row) -> Task:
+    """Return the task of a row."""
     return copied(
         Task,
         row,

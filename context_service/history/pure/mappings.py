@@ -161,6 +161,7 @@ def _compile(
     budget: CompileBudget,
     variables: frozenset[str] = _NODE,
 ) -> Rule | None:
+    """Compile a rule of a mapping; None if it is empty. `place` names the rule in errors."""
     return compile_rule(f"rules.{place}", source, result, budget, variables=variables, fields=_FIELDS)
 
 

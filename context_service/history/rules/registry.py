@@ -294,6 +294,7 @@ class MappingRegistry:
         return self._keep(principal, mapping, compiled_mapping.mapping, compiled_mapping.listed.error)
 
     def _cached(self, principal: Principal, mapping: StoredMapping) -> _FoundMapping | None:
+        """Return a compiled mapping, or None if the cache has none with the same rules."""
         compiled_mapping = self._compiled.get((principal.tenant_id, mapping.app_id, mapping.name))
         return (
             compiled_mapping

@@ -44,6 +44,7 @@ def node_trial(trial: TriedNode) -> pb.NodeTrial:
 
 
 def _sample(field: str, node: pb.SampleNode) -> Sample:
+    """Parse a sample node, with the times that it has."""
     return copied(
         Sample,
         node,

@@ -8,6 +8,7 @@ from contextkeep.context.v1 import chat_history_pb2 as pb
 
 
 async def _messages(page: pb.AssembleContextResponse) -> Document:
+    """Return the messages of a page of nodes as a document, with the token of the next page if there is one."""
     answer: Document = {
         "messages": [await plain(rule_message.message) for node in page.nodes for rule_message in node.messages]
     }

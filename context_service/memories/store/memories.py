@@ -167,6 +167,7 @@ class MemoryRows:
         await transaction.query(_FORGET_ANSWERS, (transaction.tenant_id, scope_id, str(memory_id)))
 
     def _of(self, door: Tenant | Transaction, user_id: str) -> dict[str, object]:
+        """Return the parameters that name the memories of a user, and the model of their vectors."""
         return {
             "tenant_id": door.tenant_id,
             "owner_user_id": user_id,

@@ -79,6 +79,7 @@ class OperationsServicer(administration_pb2_grpc.AdministrationServicer):
 
 
 def _tenant(tenant: StoredTenant) -> pb.Tenant:
+    """Return a tenant with its limits as protobuf."""
     return copied(
         pb.Tenant,
         tenant,

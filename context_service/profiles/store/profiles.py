@@ -116,6 +116,7 @@ class ProfileRows:
 
 
 def _profile_of(row: Row) -> StoredProfile:
+    """Return the profile of a row."""
     return copied(
         StoredProfile,
         row,

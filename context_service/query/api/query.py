@@ -228,6 +228,7 @@ def response_of(queried: Queried) -> pb.QueryContextResponse:
 
 
 def _expanded(expanded: ExpandedRef) -> pb.ExpandedRef:
+    """Return the text of a ref as protobuf."""
     return copied(
         pb.ExpandedRef,
         expanded,
@@ -349,6 +350,7 @@ def _tenants_memory_mode(setting: pb.MemoryOptions) -> MemoryMode:
 
 
 def _setting(provider_id: str, setting: Setting) -> pb.ProviderSetting:
+    """Return the setting of a provider as protobuf."""
     return copied(
         pb.ProviderSetting,
         setting,

@@ -87,6 +87,7 @@ class BedrockKnowledgeBases:
     async def _retrieve(
         self, base: BedrockBase, request: ProviderQuery, seconds: float
     ) -> list[BedrockPassage] | Exception:
+        """Search a knowledge base of Bedrock, and return its passages, or the error that its state will show."""
         try:
             async with asyncio.timeout(seconds):
                 return await self._client.retrieve(base.bedrock, request.query, limit=request.limit)

@@ -341,6 +341,7 @@ def _is_spoken(candidates: Candidates) -> list[float]:
 
 
 def _time(candidates: Candidates) -> list[float]:
+    """Return how close the time of each candidate is to the days that the question names."""
     days = candidates.question.days
     if not days:
         return candidates.none()
@@ -427,6 +428,7 @@ def _cosw(candidates: Candidates) -> list[float]:
 
 
 def _cosines(candidates: Candidates, which: int) -> list[float]:
+    """Return the scaled cosine similarity of each candidate. One without a vector gets the lowest that is known."""
     known = [cosines[which] for cosines in candidates.cosines.values()]
     if not known:
         return candidates.none()

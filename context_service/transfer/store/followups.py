@@ -64,6 +64,11 @@ class ImportFollowups:
         await self._take_room(transaction, table, rows)
 
     async def _take_room(self, transaction: Transaction, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+        """Check that the background queues have room for the work that imported rows bring.
+
+        Raises:
+            LimitExceeded: a queue of the tenant is full.
+        """
         if table.name == "wm_record":
             await self._texts.take_room(transaction, items=_count(rows, "text_state", "PENDING"))
             await self._vectors.take_room(transaction, items=_count(rows, "index_state", "PENDING"))

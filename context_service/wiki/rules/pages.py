@@ -248,6 +248,12 @@ def not_found() -> PageNotFound:
 
 
 def _check_expected(expected_version: int | None, before: Newest | None) -> None:
+    """Refuse a change if the page has another version than the caller expects.
+
+    Raises:
+        PageNotFound: a version is expected, but there is no page.
+        VersionConflict: the page has another version.
+    """
     if expected_version and before is None:
         raise not_found()
     version = before.version if before else 0
@@ -263,6 +269,11 @@ def _check_version(field: str, version: int) -> None:
 
 
 def _place(key: Sequence[object]) -> tuple[str, UUID]:
+    """Return the slug and the page id that a page token holds.
+
+    Raises:
+        InvalidPageToken: the token holds something else.
+    """
     slug, page_id = key
     try:
         if type(slug) is str and len(slug) <= SLUG_CHARS_MAX and "\0" not in slug and type(page_id) is str:

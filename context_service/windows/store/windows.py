@@ -225,6 +225,7 @@ class WindowRows:
 
 
 def _window(row: Row) -> Window:
+    """Return the window of a row."""
     return copied(
         Window,
         row,

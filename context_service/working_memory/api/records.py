@@ -260,6 +260,7 @@ class WorkingMemoryServicer(FindingServicer):
         return await self._finders.names.id_of("entity_node_id", request.entity_node_id, request)
 
     def _upload(self, upload: Upload) -> pb.Upload:
+        """Return a resumable upload as protobuf, with its record if it is finished."""
         return copied(
             pb.Upload,
             upload,

@@ -285,6 +285,7 @@ class Searches:
         return self._has_index
 
     def _too_large(self, count: int) -> SliceTooLarge:
+        """Return the error for a search over too many vectors. It names the filters that narrow the search."""
         return SliceTooLarge(
             f"the search would compare more than {self._vectors_max} vectors; filter by {SLICE_FILTERS} or where_json",
             limit="vectors",

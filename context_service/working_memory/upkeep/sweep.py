@@ -141,6 +141,10 @@ class Sweeper:
         return swept, more
 
     async def _removed(self, blob: DueBlob, at_once: asyncio.Semaphore) -> bool:
+        """Delete the bytes of a blob, and return whether that succeeded.
+
+        A failure is logged, and the next sweep retries.
+        """
         try:
             async with at_once:
                 await self._storage.delete(blob.provider, blob.key)

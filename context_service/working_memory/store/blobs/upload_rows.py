@@ -139,6 +139,7 @@ def upload_not_found(upload_id: UUID) -> UploadNotFound:
 
 
 def _json_of(draft: RecordInput) -> dict[str, Any]:
+    """Return the input of a record as JSON, for the row of its upload."""
     values = dataclasses.asdict(draft)
     del values["content_text"]  # an upload has none, and a replica of the previous version does not know the field
     for name in ("id", "entity_node_id"):
