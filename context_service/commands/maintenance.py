@@ -186,17 +186,19 @@ async def erase_subject(
     if not user_id:
         raise InvalidArgument("--user must not be empty", field="user")
     async with _opened(settings) as database, open_storage(settings) as storage:
-        door = await tenant_named(database, tenant)
-        there_were = await subjects.count_owned(door, user_id)
+        tenant_rows = await tenant_named(database, tenant)
+        there_were = await subjects.count_owned(tenant_rows, user_id)
         if not dry_run:
-            if forbidding := await holds.against(door, user_id):
+            if forbidding := await holds.against(tenant_rows, user_id):
                 raise on_hold([hold.hold_id for hold in forbidding])
             eraser, settle = _erasing(settings, database, storage)
-            await door.transaction(lambda transaction: subjects.begin(transaction, user_id, requested_by="operator"))
+            await tenant_rows.transaction(
+                lambda transaction: subjects.begin(transaction, user_id, requested_by="operator")
+            )
             contexts_max = there_were[_CONTEXTS]
-            while await eraser.erase_tenant(door):
+            while await eraser.erase_tenant(tenant_rows):
                 await settle()
-                left = await subjects.count_owned(door, user_id)
+                left = await subjects.count_owned(tenant_rows, user_id)
                 on_progress(contexts_max - left[_CONTEXTS], contexts_max)
                 await asyncio.sleep(subjects.LEASE_S)  # a replica is removing the rest
             on_progress(contexts_max, contexts_max)

@@ -83,9 +83,9 @@ class ContextSettings:
 
     async def may_use_models(self, context_id: UUID, *, principal: Principal) -> bool:
         """Return whether text of a context may be sent to a model now; False if the caller does not see the context."""
-        door = self._database.of(principal, context_id=context_id)
-        rows = await door.query(
-            IS_OFF, {"tenant_id": door.tenant_id, "context_id": context_id, "agents_max": _AGENTS_MAX}
+        tenant = self._database.of(principal, context_id=context_id)
+        rows = await tenant.query(
+            IS_OFF, {"tenant_id": tenant.tenant_id, "context_id": context_id, "agents_max": _AGENTS_MAX}
         )
         return bool(rows) and not rows[0].is_off
 

@@ -41,7 +41,7 @@ from contextkeep.errors import (
 )
 from service_runtime.background_work import background
 from service_runtime.grpc_server.interceptors import UNARY_TIMEOUT_S, Border, Caller
-from service_runtime.http import asgi, door
+from service_runtime.http import admission, asgi
 from service_runtime.inputs.documents import beside_the_loop, check_containers
 from service_runtime.rpc.held_bytes import CallBytes
 from service_runtime.rpc.principal import CONTEXT_READ, Authenticator, Principal
@@ -124,7 +124,7 @@ class Mcp:
         self._authenticator = authenticator
         self._border = border
 
-    async def answer(self, request: door.Request, send: asgi.Send) -> None:
+    async def answer(self, request: admission.Request, send: asgi.Send) -> None:
         """Let the SDK answer a request of an authenticated caller."""
         is_ours = request.path in self._servers
         if is_ours and request.method != "POST":
@@ -137,7 +137,7 @@ class Mcp:
             await self._answer(request, principal, call_bytes, send)
 
     async def _answer(
-        self, request: door.Request, principal: Principal, call_bytes: CallBytes, send: asgi.Send
+        self, request: admission.Request, principal: Principal, call_bytes: CallBytes, send: asgi.Send
     ) -> None:
         """Check the scope, attach the caller's session to the request, and let the SDK answer it.
 
@@ -184,7 +184,7 @@ class Mcp:
         headers = {"allow": "POST"} if status == 405 else {}
         if scope := error.metadata.get("scope"):  # RFC 6750: tell the client which scope its token needs
             headers["www-authenticate"] = f'Bearer error="insufficient_scope", scope="{scope}"'
-        return door.refused(error, status, {"error": error_fields(error)}, headers)
+        return admission.refused(error, status, {"error": error_fields(error)}, headers)
 
 
 def opened(
@@ -218,7 +218,7 @@ def _app(server: Server[Any], path: str) -> Starlette:
         json_response=True,
         stateless_http=True,
         max_request_body_size=BODY_BYTES_MAX,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the door does it
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # `admission` does it
     )
 
 

@@ -94,16 +94,18 @@ async def open_mcp(
 
 def mcp_alone(settings: Settings, models: Mcp) -> AbstractAsyncContextManager[int]:
     """Serve MCP on a port of its own."""
-    from service_runtime.http import door  # it is there, since `open_mcp` was
+    from service_runtime.http import admission  # it is there, since `open_mcp` was
 
-    options = door.HttpOptions(
+    options = admission.HttpOptions(
         host=settings.mcp_host,
         port=settings.mcp_port or 0,
-        origins=door.Origins(frozenset(settings.mcp_allowed_origins), setting="MCP_ALLOWED_ORIGINS", loopback=True),
+        origins=admission.Origins(
+            frozenset(settings.mcp_allowed_origins), setting="MCP_ALLOWED_ORIGINS", loopback=True
+        ),
         limits=settings.call_limits,
         connections_max=settings.connections_max,
         drain_s=settings.drain_s,
         tls=tls.files_of(settings),
         resources=http.protected(settings, models.scopes),
     )
-    return door.serving(models, options)
+    return admission.serving(models, options)

@@ -51,8 +51,8 @@ class McpRows:
 
     async def target(self, principal: Principal, server_id: str) -> Row | None:
         """Return the address of a server, with its encrypted secret."""
-        door = self._database.of(principal)
-        rows = await door.query(_TARGET, (door.tenant_id, server_id))
+        tenant = self._database.of(principal)
+        rows = await tenant.query(_TARGET, (tenant.tenant_id, server_id))
         return rows[0] if rows else None
 
     async def discovered(
@@ -84,9 +84,9 @@ class McpRows:
 
     async def tools(self, principal: Principal, *, server_id: str, after: tuple[str, str], count: int) -> Sequence[Row]:
         """Return tools by server and name, after `after`; of one server, or of all if it is empty."""
-        door = self._database.of(principal)
+        tenant = self._database.of(principal)
         parameters = {"server_id": server_id, "after_server": after[0], "after_tool": after[1], "count": count}
-        return await door.query(_TOOLS, {**parameters})
+        return await tenant.query(_TOOLS, {**parameters})
 
     async def lock_tool(self, transaction: Transaction, server_id: str, tool_name: str) -> Row | None:
         """Lock a tool until the transaction ends, and return it."""
@@ -102,14 +102,14 @@ class McpRows:
 
     async def tool_of(self, principal: Principal, provider_id: str) -> Row | None:
         """Return the tool with a provider id, and the address of its server."""
-        door = self._database.of(principal)
-        rows = await door.query(_OF_PROVIDER, {"provider_id": provider_id})
+        tenant = self._database.of(principal)
+        rows = await tenant.query(_OF_PROVIDER, {"provider_id": provider_id})
         return rows[0] if rows else None
 
     async def approved(self, principal: Principal) -> Sequence[Row]:
         """Return all approved tools by provider id, including those that have changed since."""
-        door = self._database.of(principal)
-        return await door.query(_APPROVED)
+        tenant = self._database.of(principal)
+        return await tenant.query(_APPROVED)
 
     async def approve(self, transaction: Transaction, server_id: str, tool_name: str, **said: Any) -> int:
         """Approve a locked tool; return how many tools of the tenant are approved now."""

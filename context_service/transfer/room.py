@@ -33,11 +33,11 @@ async def open_transfer(deps: Dependencies, limits: Limits, stack: AsyncExitStac
 
     async def mend(tenant: Tenant, user_id: str) -> None:
         """Correct the search index of a user's data, or of all data of the tenant if the user id is empty."""
-        door = database.tenant(tenant.tenant_id)
+        tenant_rows = database.tenant(tenant.tenant_id)
         scopes = [PassageScope.of_user(kind, tenant.tenant_id, user_id).id for kind in OF_USERS] if user_id else [None]
         for scope_id in scopes:
             with contextlib.suppress(NotFound):  # the user has none of that kind
-                await verifying.run([door], scope_id=scope_id, mend=True, on_progress=lambda _: None)
+                await verifying.run([tenant_rows], scope_id=scope_id, mend=True, on_progress=lambda _: None)
 
     importing = Importing(
         database,

@@ -64,8 +64,8 @@ class OwnedNodes:
             PermissionDenied: the key is bound.
         """
         _check(subject, principal)
-        door = self._database.of(principal)
-        (row,) = await door.query(COUNT, {"subject": subject})
+        tenant = self._database.of(principal)
+        (row,) = await tenant.query(COUNT, {"subject": subject})
         return Owned(**row._asdict())
 
     async def erase(self, erasure_id: UUID, subject: str, *, principal: Principal) -> Owned:
@@ -75,8 +75,8 @@ class OwnedNodes:
             PermissionDenied: the key is bound.
         """
         _check(subject, principal)
-        door = self._database.of(principal)
-        await door.query(BEGIN, (door.tenant_id, erasure_id, subject))
+        tenant = self._database.of(principal)
+        await tenant.query(BEGIN, (tenant.tenant_id, erasure_id, subject))
         self._eraser.wake()
         return await self.receipt(erasure_id, principal=principal)
 
@@ -86,8 +86,8 @@ class OwnedNodes:
         Raises:
             ErasureNotFound: no erasure has this id.
         """
-        door = self._database.of(principal)
-        rows = await door.query(READ, (door.tenant_id, erasure_id))
+        tenant = self._database.of(principal)
+        rows = await tenant.query(READ, (tenant.tenant_id, erasure_id))
         if not rows:
             raise ErasureNotFound(f"erasure {erasure_id} does not exist", erasure_id=erasure_id)
         return Owned(**rows[0]._asdict())

@@ -176,7 +176,7 @@ class _Run:
 
 
 async def tenant_named(database: Database, name: str) -> Tenant:
-    """Return the door of the tenant with a name.
+    """Return the tenant with a name, for background work.
 
     Raises:
         NoSuchTenant: no tenant has this name.

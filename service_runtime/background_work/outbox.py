@@ -66,22 +66,22 @@ class Outbox:
         """Enqueue the work of a subject; an older row of the subject is replaced."""
         await transaction.query(self._put, (transaction.tenant_id, new_id(), self._topic, subject_id))
 
-    async def take_room(self, door: Tenant | Transaction, *, items: int = 1) -> None:
+    async def take_room(self, connection: Tenant | Transaction, *, items: int = 1) -> None:
         """Check that a tenant's queue has room for more items; calls that write do so before `put`.
 
         Raises:
             LimitExceeded: the tenant would have more than `queued_max` items in the queue.
         """
         if items:
-            await self._room.take(door, items=items)
+            await self._room.take(connection, items=items)
 
     async def drop(self, transaction: Transaction, subject_id: UUID) -> None:
         """Remove the work that is queued for a subject."""
         await transaction.query(self._drop, (transaction.tenant_id, self._topic, subject_id))
 
-    async def is_below(self, door: Tenant | Transaction, *, due_max: int) -> bool:
+    async def is_below(self, connection: Tenant | Transaction, *, due_max: int) -> bool:
         """Say whether fewer than `due_max` items of a tenant are due; background work asks before it queues items."""
-        (row,) = await door.query(self._due, (door.tenant_id, self._topic))
+        (row,) = await connection.query(self._due, (connection.tenant_id, self._topic))
         return int(row.due) < due_max
 
     async def wait_for_room(self, tenant: Tenant, *, due_max: int, poll_s: float) -> None:

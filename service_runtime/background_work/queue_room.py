@@ -27,7 +27,7 @@ class QueueRoom:
         self._queued_max = queued_max
         self._room: dict[UUID, int] = {}  # by tenant: items that are let in before the queue is counted again
 
-    async def take(self, door: Tenant | Transaction, *, items: int = 1) -> None:
+    async def take(self, connection: Tenant | Transaction, *, items: int = 1) -> None:
         """Check that a tenant's queue has room; calls that queue items do so first.
 
         The queue is counted only once half of the room that it had is used up: an ordinary write costs nothing.
@@ -35,26 +35,26 @@ class QueueRoom:
         Raises:
             LimitExceeded: the tenant would have more than `queued_max` items in the queue.
         """
-        room = self._room.pop(door.tenant_id, 0)
+        room = self._room.pop(connection.tenant_id, 0)
         if room < items:
-            left = await self._room_left_for(door, items)
+            left = await self._room_left_for(connection, items)
             room = max((left + 1) // 2, items)
         if len(self._room) >= _TENANTS_MAX:
             self._room.clear()
-        self._room[door.tenant_id] = room - items
+        self._room[connection.tenant_id] = room - items
 
-    async def _room_left_for(self, door: Tenant | Transaction, items: int) -> int:
+    async def _room_left_for(self, connection: Tenant | Transaction, items: int) -> int:
         """Count a tenant's queue, and return the room that is left.
 
         Raises:
             LimitExceeded: there is too little room for `items`.
         """
-        named = {"tenant_id": door.tenant_id, "topic": self._topic, "count_max": self._queued_max}
+        named = {"tenant_id": connection.tenant_id, "topic": self._topic, "count_max": self._queued_max}
         counting = self._counting
-        if isinstance(door, Tenant):
-            (row,) = await door.query(counting, named)
+        if isinstance(connection, Tenant):
+            (row,) = await connection.query(counting, named)
         else:
-            (row,) = await door.query(counting.sql if isinstance(counting, Across) else counting, named)
+            (row,) = await connection.query(counting.sql if isinstance(counting, Across) else counting, named)
         left = self._queued_max - int(row.queued)
         if left < items:
             raise LimitExceeded(

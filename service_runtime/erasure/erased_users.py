@@ -31,6 +31,6 @@ async def rename_in_calls(tenant: Tenant, subject: str, pseudonym: str, *, pause
     """
     named = {"subject": subject, "digest": audit.digest_of(subject), "pseudonym": pseudonym}
     # Administrative calls are stored in the home database, with the keys, or in the database where the tenant lives.
-    for door in (tenant.at_home(), tenant) if tenant.may_live_elsewhere else (tenant,):
-        async for pages in pages_of(door, "access.administrative_call", pause=pause):
-            await door.query(_RENAME, {**named, **pages})
+    for tenant_rows in (tenant.at_home(), tenant) if tenant.may_live_elsewhere else (tenant,):
+        async for pages in pages_of(tenant_rows, "access.administrative_call", pause=pause):
+            await tenant_rows.query(_RENAME, {**named, **pages})

@@ -1,4 +1,4 @@
-"""HTTP next to gRPC: one hardened door, and the endpoints that it serves. It needs the extra `http`."""
+"""HTTP next to gRPC: one port that admits requests up to limits, and its endpoints. It needs the extra `http`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service_runtime.settings import ServiceSettings
 if TYPE_CHECKING:
     from service_runtime.grpc_server.interceptors import Border
     from service_runtime.grpc_server.server import Service
-    from service_runtime.http.door import Endpoint
+    from service_runtime.http.admission import Endpoint
     from service_runtime.http.resources import Resources
 
 
@@ -50,13 +50,13 @@ def serving_rpcs(
         CannotListen: when the block is entered, if the address is taken.
     """
     try:
-        from service_runtime.http import connect, door  # only a service with an HTTP port needs the package
+        from service_runtime.http import admission, connect  # only a service with an HTTP port needs the package
     except ImportError as error:
         raise HttpMissing(f"HTTP_PORT needs the package uvicorn: {install('http')}") from error
-    options = door.HttpOptions(
+    options = admission.HttpOptions(
         host=settings.http_host,
         port=settings.http_port or 0,
-        origins=door.Origins(frozenset(settings.http_origins), setting="HTTP_ORIGINS", loopback=False),
+        origins=admission.Origins(frozenset(settings.http_origins), setting="HTTP_ORIGINS", loopback=False),
         limits=settings.call_limits,
         connections_max=settings.connections_max,
         drain_s=settings.drain_s,

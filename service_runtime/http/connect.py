@@ -25,7 +25,7 @@ from contextkeep.errors import ContextKeepError, InvalidArgument, Unimplemented
 from contextkeep.status import details_of
 from service_runtime.grpc_server.interceptors import CALL_ID_KEY, Border, Caller, malformed
 from service_runtime.grpc_server.server import Service
-from service_runtime.http import door
+from service_runtime.http import admission
 from service_runtime.http.asgi import HttpResponse, Send
 from service_runtime.http.json_messages import JsonMessages
 from service_runtime.rpc import messages
@@ -102,7 +102,7 @@ class Connect:
         pool = descriptor_pool.Default()
         self._json = JsonMessages([pool.FindServiceByName(service.full_name).file for service in services])
 
-    async def answer(self, request: door.Request, send: Send) -> None:
+    async def answer(self, request: admission.Request, send: Send) -> None:
         """Make the call of a request, and send its answer."""
         current_call.set(None)  # a connection's requests may have one context
         try:
@@ -135,13 +135,13 @@ class Connect:
             status: HTTP status; 0 takes that of the error's code.
             headers: Further headers of the response.
         """
-        return door.refused(error, status or HTTP_STATUS.get(error.code, 500), _error(error), headers or {})
+        return admission.refused(error, status or HTTP_STATUS.get(error.code, 500), _error(error), headers or {})
 
     async def close(self) -> None:
         """Cancel the tasks of the calls."""
         await self._json.close()
 
-    async def _called(self, request: door.Request) -> tuple[str, bytes]:
+    async def _called(self, request: admission.Request) -> tuple[str, bytes]:
         """Make the call of a request, and return the content type and the body of its answer.
 
         Raises:
@@ -169,7 +169,7 @@ class _Exchange:
     """One request and its answer."""
 
     def __init__(
-        self, request: door.Request, content_type: str, method: _Method, json: JsonMessages, caller: Caller
+        self, request: admission.Request, content_type: str, method: _Method, json: JsonMessages, caller: Caller
     ) -> None:
         self.caller = caller
         self._request = request
@@ -203,7 +203,11 @@ class _Exchange:
 
 @asynccontextmanager
 async def serving(
-    services: Sequence[Service], border: Border, options: door.HttpOptions, *, beside: Mapping[str, door.Endpoint]
+    services: Sequence[Service],
+    border: Border,
+    options: admission.HttpOptions,
+    *,
+    beside: Mapping[str, admission.Endpoint],
 ) -> AsyncIterator[int]:
     """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
 
@@ -218,7 +222,7 @@ async def serving(
     """
     connect = Connect(services, border)
     try:
-        async with door.serving(connect, options, beside=beside) as port:
+        async with admission.serving(connect, options, beside=beside) as port:
             yield port
     finally:
         await connect.close()
@@ -252,7 +256,7 @@ def _methods_of(services: Sequence[Service]) -> dict[str, _Method]:
     }
 
 
-def _content_type(request: door.Request) -> str:
+def _content_type(request: admission.Request) -> str:
     """Return the encoding of a request.
 
     Raises:
@@ -277,7 +281,7 @@ def _content_type(request: door.Request) -> str:
     return content_type
 
 
-def _timeout_s(request: door.Request) -> float | None:
+def _timeout_s(request: admission.Request) -> float | None:
     """Return the seconds that the caller gives the call.
 
     Raises:

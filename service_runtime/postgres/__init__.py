@@ -1,4 +1,4 @@
-"""Postgres: one database or many, two doors, one border where driver errors become ours.
+"""Postgres: one database or many, with one border where driver errors become ours.
 
 `Tenant.query` runs one statement in one round trip; `Tenant.transaction` runs several. Both set the tenant, the other
 settings that row-level security reads, and a statement timeout of the call's remaining time. Statements whose

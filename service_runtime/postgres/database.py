@@ -113,7 +113,7 @@ class Database:
         return sum(pool.figure(key) for pool in self._pools.values())
 
     def of(self, principal: Principal, *, context_id: UUID | None = None) -> Tenant:
-        """Return the door to those of a tenant's rows that a principal may see: for all calls.
+        """Return the rows of a tenant that a principal may see, as something that runs statements: for all calls.
 
         Args:
             principal: The caller: its bounds limit the rows, and rows of other users are hidden. If the request may
@@ -132,7 +132,7 @@ class Database:
         )
 
     def tenant(self, tenant_id: UUID) -> Tenant:
-        """Return the door to the rows of one tenant, for background work.
+        """Return the rows of one tenant, for background work.
 
         Rows of contexts or users are visible to statements `Across` them only. A statement that waits at a lock for
         longer than `LOCK_TIMEOUT_S` fails with `Unavailable`.
@@ -151,7 +151,7 @@ class Database:
         return list(self._pools)
 
     def operating(self, principal: Principal, name: str) -> Tenant:
-        """Return the door to one database for functions of operators over all tenants.
+        """Return one database, for functions of operators over all tenants.
 
         The home database checks the key itself. The others have no keys and trust the given id, as they trust the id of
         a tenant: so call a function of the home database first.
@@ -213,7 +213,7 @@ class Database:
         return sorted(row.name or "home" for row in await self.everywhere(_OLD_COPY, (tenant_id,)))
 
     async def tenants(self, *, reachable: bool = False) -> list[Tenant]:
-        """Return the doors of all tenants for background work, in the order of their ids.
+        """Return all tenants for background work, in the order of their ids.
 
         Args:
             reachable: Leave out those of a database that did not answer when it was last checked, or had a problem.

@@ -148,9 +148,9 @@ class Tenant:
         """Return a `Tenant` for the tenant's rows in the home database, such as its keys, wherever the tenant lives."""
         if self._residence is None:
             return self
-        door = copy(self)
-        door._lend, door._residence = self._residence.lend_home, None
-        return door
+        tenant = copy(self)
+        tenant._lend, tenant._residence = self._residence.lend_home, None
+        return tenant
 
     async def query(
         self, sql: str | Across, parameters: Parameters = (), *, named: bool = True, ad_hoc: bool = False
@@ -236,7 +236,7 @@ class Tenant:
                 if first:
                     await connection.execute(first)
                 await connection.execute(settings, {**policy_settings, **self._values()})
-                return await work(Transaction(connection, self.tenant_id, bounds=self.bounds, door=self))
+                return await work(Transaction(connection, self.tenant_id, bounds=self.bounds, tenant=self))
 
         with tracing.span("postgres transaction", **_TRACED_AS):
             return await self._once_more(run)
@@ -277,9 +277,9 @@ class Tenant:
 class Transaction:
     """Statements of one transaction, of one tenant."""
 
-    def __init__(self, connection: Connection, tenant_id: UUID, *, bounds: str, door: Tenant) -> None:
+    def __init__(self, connection: Connection, tenant_id: UUID, *, bounds: str, tenant: Tenant) -> None:
         self._connection = connection
-        self._door = door
+        self._tenant = tenant
         self.tenant_id = tenant_id
         self.bounds = bounds
 
@@ -297,7 +297,7 @@ class Transaction:
         """
         if self.is_at_home:
             return await self.query(sql, parameters)
-        return await self._door.at_home().query(sql, parameters)
+        return await self._tenant.at_home().query(sql, parameters)
 
     async def turn_to(self, context_id: UUID) -> None:
         """Show the rows of another context from here on, as the `Tenant` of that context does."""

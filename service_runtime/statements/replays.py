@@ -97,7 +97,7 @@ class Replays:
         if not all(map(_may_be_answered, leaves(raised))):
             return None
         try:
-            stored = await self._requests.stored(self._door(call), request)
+            stored = await self._requests.stored(self._tenant(call), request)
         except (RequestIdReused, Erased) as error:
             raise error from raised
         except ContextKeepError:
@@ -106,7 +106,7 @@ class Replays:
             return None  # a repeat can go on
         return await _response(service, request, stored)
 
-    def _door(self, call: Call) -> Any:
+    def _tenant(self, call: Call) -> Any:
         principal = call.acting or call.principal
         assert principal is not None, "it is authenticated"
         return self._database.of(principal)

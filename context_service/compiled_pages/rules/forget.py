@@ -44,7 +44,7 @@ class Forgetting:
             count: Called with a transaction and the number of pages that it changed, to count them on a receipt.
             pause: Awaited between two transactions, so that other work of the process gets a turn.
         """
-        door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="erasure"))
+        tenant_rows = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="erasure"))
 
         async def forget(those: Sequence[MentioningPage], transaction: Transaction) -> None:
             await count(transaction, await self._rows.forget(transaction, owner_id, those))
@@ -53,6 +53,6 @@ class Forgetting:
             found = await self._rows.saying(tenant, owner_id, pages)
             for start in range(0, len(found), _PAGES):
                 began = time.monotonic()
-                await door.transaction(partial(forget, found[start : start + _PAGES]))
+                await tenant_rows.transaction(partial(forget, found[start : start + _PAGES]))
                 await asyncio.sleep(time.monotonic() - began)  # leave half of the time to waiting calls
                 await pause()

@@ -389,13 +389,13 @@ class CompiledRows:
 
     # Reading
 
-    async def read(self, door: Tenant | Transaction, page_id: UUID) -> KeptPage | None:
+    async def read(self, connection: Tenant | Transaction, page_id: UUID) -> KeptPage | None:
         """Return a page with the facets that the caller may see, or None if it sees no such page."""
         parameters = {"page_id": page_id}
-        rows = await door.query(_READ, parameters)
+        rows = await connection.query(_READ, parameters)
         if not rows:
             return None
-        return _page(rows[0], [_facet(row, rows[0]) for row in await door.query(_FACETS, parameters)])
+        return _page(rows[0], [_facet(row, rows[0]) for row in await connection.query(_FACETS, parameters)])
 
     async def page(
         self,

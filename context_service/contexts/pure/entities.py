@@ -32,13 +32,13 @@ def id_prefix(node_id: UUID | str) -> str:
     return f"{ID_PREFIX}{node_id}:"
 
 
-async def seqs_about(door: Tenant, context_id: UUID, node_ids: Collection[UUID]) -> frozenset[int]:
+async def seqs_about(tenant: Tenant, context_id: UUID, node_ids: Collection[UUID]) -> frozenset[int]:
     """Return the places of the messages and artifacts of a context that are about any of some nodes.
 
     A message's place is its `seq`; the place of an artifact is below zero.
 
     Args:
-        door: The tenant's connection to the database; it limits the rows to one caller.
+        tenant: The tenant's connection to the database; it limits the rows to one caller.
         context_id: The id of the context.
         node_ids: The ids of the nodes, at most `NODES_MAX`.
     """
@@ -47,4 +47,4 @@ async def seqs_about(door: Tenant, context_id: UUID, node_ids: Collection[UUID])
         "node_ids": list(node_ids),
         "prefixes": TextArray(map(id_prefix, node_ids)),
     }
-    return frozenset(row.seq for row in await door.query(_ABOUT, parameters))
+    return frozenset(row.seq for row in await tenant.query(_ABOUT, parameters))

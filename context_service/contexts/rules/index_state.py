@@ -113,7 +113,7 @@ class VectorsOwed:
 
     async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
         """Return how many passages of a context have a vector of the model."""
-        door = self._database.of(principal, context_id=context_id)
+        tenant = self._database.of(principal, context_id=context_id)
         parameters = {
             "context_id": context_id,
             "scope_kind": CONTEXT,
@@ -121,7 +121,7 @@ class VectorsOwed:
             "model": self._model,
             "seq_to": SEQ_MAX if seq_to is None else seq_to,
         }
-        (row,) = await door.query(_STATE_SEEN, parameters)
+        (row,) = await tenant.query(_STATE_SEEN, parameters)
         return IndexState(
             passages=row.passages,
             indexed=row.indexed,

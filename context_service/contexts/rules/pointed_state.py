@@ -35,10 +35,10 @@ class RecordsOwed:
 
     async def state(self, principal: Principal, context_id: UUID, *, seq_to: int | None) -> IndexState:
         """Count the records of a context that wait to be read, and list those that could not be read."""
-        door = self._database.of(principal, context_id=context_id)
+        tenant = self._database.of(principal, context_id=context_id)
         parameters = {"context_id": context_id, "seq_to": SEQ_MAX if seq_to is None else seq_to}
-        rows = await door.query(_STATE_SEEN, parameters)
-        (without,) = await door.query(_WITHOUT_TEXT_SEEN, parameters)
+        rows = await tenant.query(_STATE_SEEN, parameters)
+        (without,) = await tenant.query(_WITHOUT_TEXT_SEEN, parameters)
         pending = [row for row in rows if row.state == "PENDING"]
         failed = [row for row in rows if row.state == "FAILED"]
         return IndexState(

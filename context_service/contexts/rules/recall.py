@@ -308,8 +308,8 @@ class Recalling:
         """
         if not which.entity_node_ids or context.entity_node_id in which.entity_node_ids:
             return which
-        door = self._log.of(principal, context.context_id)
-        return replace(which, seqs=await seqs_about(door, context.context_id, which.entity_node_ids))
+        tenant = self._log.of(principal, context.context_id)
+        return replace(which, seqs=await seqs_about(tenant, context.context_id, which.entity_node_ids))
 
     async def _referred(
         self, context_id: UUID, query: RecallQuery, *, principal: Principal

@@ -134,8 +134,8 @@ class ArtifactRows:
 
     async def of_task(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> list[Artifact]:
         """Return the newest versions of the artifacts of a task, without their parts, the oldest first."""
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_LIST_SEEN, (door.tenant_id, context_id, task_id))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_LIST_SEEN, (tenant.tenant_id, context_id, task_id))
         return [_artifact(row) for row in rows]
 
     async def read(
@@ -145,9 +145,9 @@ class ArtifactRows:
 
         The list is empty if there is no such version. The result is None if there is no such task.
         """
-        door = self._log.of(principal, context_id)
+        tenant = self._log.of(principal, context_id)
         parameters = {"context_id": context_id, "task_id": task_id, "artifact_id": artifact_id, "version": version}
-        rows = await door.query(_READ_SEEN, parameters)
+        rows = await tenant.query(_READ_SEEN, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
 
     async def read_at(self, context_id: UUID, place: int, *, principal: Principal) -> list[Artifact] | None:
@@ -155,9 +155,9 @@ class ArtifactRows:
 
         The list is empty if there is no such version. The result is None if there is no such context.
         """
-        door = self._log.of(principal, context_id)
+        tenant = self._log.of(principal, context_id)
         parameters = {"context_id": context_id, "place": place}
-        rows = await door.query(_READ_AT_SEEN, parameters)
+        rows = await tenant.query(_READ_AT_SEEN, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
 
     async def changed(
@@ -167,23 +167,23 @@ class ArtifactRows:
 
         Each version comes with the number of its change.
         """
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_CHANGED_SEEN, (door.tenant_id, context_id, after, upto, count))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_CHANGED_SEEN, (tenant.tenant_id, context_id, after, upto, count))
         return [(row.change, _artifact(row)) for row in rows]
 
     async def at(self, context_id: UUID, places: Sequence[int], *, principal: Principal) -> dict[int, Artifact]:
         """Return the artifacts at some places, except versions that a newer version has replaced."""
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_AT, (door.tenant_id, context_id, list(places)))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_AT, (tenant.tenant_id, context_id, list(places)))
         return {row.place: _artifact(row) for row in rows}
 
     async def places(
         self, context_id: UUID, task_ids: Sequence[UUID], *, principal: Principal
     ) -> dict[UUID, list[int]]:
         """Return the places of the artifacts of tasks, by task; tasks of other contexts are left out."""
-        door = self._log.of(principal, context_id)
+        tenant = self._log.of(principal, context_id)
         places_by_task: dict[UUID, list[int]] = {}
-        for row in await door.query(_OF_TASKS, (door.tenant_id, context_id, list(task_ids))):
+        for row in await tenant.query(_OF_TASKS, (tenant.tenant_id, context_id, list(task_ids))):
             places = places_by_task.setdefault(row.task_id, [])
             if row.place is not None:
                 places.append(row.place)

@@ -214,31 +214,31 @@ class Erasing:
             LegalHold: a legal hold forbids the erasure.
             RequestIdReused: the request id was used before, for another request.
         """
-        door = self._database.of(principal, context_id=context_id)
+        tenant = self._database.of(principal, context_id=context_id)
         if request:
-            await self._requests.answered(door, request)
+            await self._requests.answered(tenant, request)
         parameters = {
             "context_id": context_id,
             "erasure_id": new_id(),
             "requested_by": principal.subject,
-            **answer_parameters(request, door.bounds),
+            **answer_parameters(request, tenant.bounds),
             "subject": f"={principal.user_id}",
         }
         try:
-            rows = await door.query(_BEGIN, parameters)
+            rows = await tenant.query(_BEGIN, parameters)
         except psycopg.errors.UniqueViolation:  # the request id was used meanwhile: for the same call, or it is refused
             if request:
-                await self._requests.answered(door, request)
+                await self._requests.answered(tenant, request)
             rows = []
         if not rows:  # it was deleted before
-            rows = await door.query(_READ_OF, (door.tenant_id, context_id))
+            rows = await tenant.query(_READ_OF, (tenant.tenant_id, context_id))
         if not rows:
-            holds = await door.query(_HELD, parameters)
+            holds = await tenant.query(_HELD, parameters)
             if holds:
                 raise on_hold([row.hold_id for row in holds])
             raise ContextNotFound(f"context {context_id} does not exist", context_id=context_id)
         if now:
-            self._eraser.wake(door)
+            self._eraser.wake(tenant)
         return _erasure(rows[0])
 
     async def receipt(self, erasure_id: UUID, *, principal: Principal) -> Erasure:
@@ -247,8 +247,8 @@ class Erasing:
         Raises:
             ErasureNotFound: the principal sees no such receipt.
         """
-        door = self._database.of(principal)
-        rows = await door.query(_READ, (door.tenant_id, erasure_id))
+        tenant = self._database.of(principal)
+        rows = await tenant.query(_READ, (tenant.tenant_id, erasure_id))
         if not rows:
             raise ErasureNotFound(f"erasure {erasure_id} does not exist", erasure_id=erasure_id)
         return _erasure(rows[0])

@@ -221,9 +221,9 @@ class Log:
             "created": True,
             "known": "[]",
         }
-        door = self.of(principal, context_id)
+        tenant = self.of(principal, context_id)
         return await self._write(
-            door, self._beginning, context_id, messages, parameters, hold=hold, then=then, request=request
+            tenant, self._beginning, context_id, messages, parameters, hold=hold, then=then, request=request
         )
 
     async def append(
@@ -251,17 +251,17 @@ class Log:
         Raises:
             AlreadyThere: one of the messages is in the log already, or the request was answered before.
         """
-        door = self.of(principal, context_id)
+        tenant = self.of(principal, context_id)
         there = sorted([item.sent.seq, item.sent.message_id, item.sent.created_at, item.sent.tokens] for item in known)
         answered = [[message_id, seq, created_at, tokens] for seq, message_id, created_at, tokens in there]
         parameters = {"created": False, "known": orjson.dumps(answered).decode()}
         return await self._write(
-            door, self._appending, context_id, messages, parameters, hold=hold, then=then, request=request
+            tenant, self._appending, context_id, messages, parameters, hold=hold, then=then, request=request
         )
 
     async def _write(
         self,
-        door: Tenant,
+        tenant: Tenant,
         statement: str,
         context_id: UUID,
         messages: Sequence[NewMessage],
@@ -282,18 +282,18 @@ class Log:
         """
         size_bytes = sum(message.size_bytes + putting_bytes(message.passages) for message in messages)
         draft, more = await beside_the_loop(size_bytes, _log_parameters, context_id, messages)
-        named = {"tenant_id": door.tenant_id, "context_id": context_id}
+        named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
         parameters = {
             **parameters,
             **draft,
             **named,
             "agents_max": AGENTS_MAX,
             "gap": SESSION_GAP,
-            **answer_parameters(request, door.bounds),
+            **answer_parameters(request, tenant.bounds),
         }
 
         pointed = {message.draft.message_id: pointed_records.pointed_in(message.draft.parts) for message in messages}
-        await self.take_room_for_records(door.tenant_id, [part for item in messages for part in item.draft.parts])
+        await self.take_room_for_records(tenant.tenant_id, [part for item in messages for part in item.draft.parts])
 
         async def work(transaction: Transaction) -> list[Row]:
             if hold:
@@ -311,28 +311,28 @@ class Log:
 
         try:
             if hold or then or more or any(pointed.values()):
-                rows = await door.transaction(work)
+                rows = await tenant.transaction(work)
             else:
-                rows = await door.query(statement, parameters)
+                rows = await tenant.query(statement, parameters)
         except psycopg.errors.UniqueViolation as error:
             raise AlreadyThere(Taken(error.diag.constraint_name)) from error
         return [_sent_message(row) for row in rows]
 
     async def find_only(self, only: ExternalId, draft: ContextInput, *, principal: Principal) -> UUID | None:
         """Return the only context of the principal's user for an external id, in the app and bundle of the draft."""
-        door = self._database.of(principal)
-        rows = await door.query(_FIND_ONLY, _only_parameters(door, only, draft, principal))
+        tenant = self._database.of(principal)
+        rows = await tenant.query(_FIND_ONLY, _only_parameters(tenant, only, draft, principal))
         return rows[0].context_id if rows else None
 
     async def release_expired(self, only: ExternalId, draft: ContextInput, *, principal: Principal) -> None:
         """Release the external id of the context of `find_only`, if that context has expired."""
-        door = self._database.of(principal)
-        await door.query(_RELEASE_EXPIRED, _only_parameters(door, only, draft, principal))
+        tenant = self._database.of(principal)
+        await tenant.query(_RELEASE_EXPIRED, _only_parameters(tenant, only, draft, principal))
 
     async def known(self, context_id: UUID, message_ids: Sequence[str], *, principal: Principal) -> dict[str, Known]:
         """Return the messages with some ids, including retracted ones."""
-        door = self.of(principal, context_id)
-        rows = await door.query(_KNOWN, (door.tenant_id, context_id, list(message_ids)))
+        tenant = self.of(principal, context_id)
+        rows = await tenant.query(_KNOWN, (tenant.tenant_id, context_id, list(message_ids)))
         return {row.message_id: Known(sent=_sent_message(row), sha256=bytes(row.content_sha256)) for row in rows}
 
     async def known_of(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> set[str]:
@@ -342,8 +342,8 @@ class Log:
 
     async def read(self, context_id: UUID, *, principal: Principal) -> Context | None:
         """Return the header of a context; None if the principal sees no such context."""
-        door = self.of(principal, context_id)
-        rows = await door.query(_READ_SEEN, (door.tenant_id, context_id))
+        tenant = self.of(principal, context_id)
+        rows = await tenant.query(_READ_SEEN, (tenant.tenant_id, context_id))
         return _context(rows[0]) if rows else None
 
     async def lock(self, transaction: Transaction, context_id: UUID) -> Context | None:
@@ -360,8 +360,8 @@ class Log:
     ) -> list[Context]:
         """Return contexts, the newest first, that are older than the context with the time and the id `after`."""
         statement = _LIST_NAMED_SEEN if which.external_id else _LIST_SEEN
-        door = self._database.of(principal)
-        rows = await door.query(
+        tenant = self._database.of(principal)
+        rows = await tenant.query(
             statement,
             {
                 **fields_of(which),
@@ -388,9 +388,9 @@ class Log:
 
     async def close_below(self, context_id: UUID, *, principal: Principal) -> None:
         """Close all descendants of a closed context."""
-        door = self.of(principal, context_id)
+        tenant = self.of(principal, context_id)
         parameters = {"context_id": context_id}
-        while len(await door.query(_CLOSE_BELOW_SEEN, parameters)) == BELOW_MAX:
+        while len(await tenant.query(_CLOSE_BELOW_SEEN, parameters)) == BELOW_MAX:
             pass
 
     async def page(
@@ -425,8 +425,8 @@ class Log:
             statement = _PAGE_NEWEST_FIRST_SEEN
         else:
             statement = _PAGE_SEEN
-        door = self.of(principal, context_id)
-        rows = await door.query(
+        tenant = self.of(principal, context_id)
+        rows = await tenant.query(
             statement,
             {
                 "context_id": context_id,
@@ -463,23 +463,23 @@ class Log:
 
     async def message_ids(self, context_id: UUID, seqs: Sequence[int], *, principal: Principal) -> dict[int, str]:
         """Return the ids of messages by their places, without retracted ones."""
-        door = self.of(principal, context_id)
+        tenant = self.of(principal, context_id)
         draft = {"context_id": context_id, "seqs": list(seqs)}
-        rows = await door.query(_IDS, draft)
+        rows = await tenant.query(_IDS, draft)
         return {row.seq: row.message_id for row in rows}
 
     async def ids_beginning(
         self, context_id: UUID, prefixes: Sequence[str], *, principal: Principal
     ) -> dict[str, bool]:
         """Return the message ids that begin with a prefix and a digit, and whether each message is retracted."""
-        door = self.of(principal, context_id)
+        tenant = self.of(principal, context_id)
         parameters = {"context_id": context_id, "prefixes": TextArray(prefixes)}
-        return {row.message_id: row.is_retracted for row in await door.query(_IDS_BEGINNING, parameters)}
+        return {row.message_id: row.is_retracted for row in await tenant.query(_IDS_BEGINNING, parameters)}
 
     async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> list[Message] | None:
         """Return a message; an empty list if there is none or it is retracted; None if there is no such context."""
-        door = self.of(principal, context_id)
-        rows = await door.query(_MESSAGE_SEEN, (door.tenant_id, context_id, message_id))
+        tenant = self.of(principal, context_id)
+        rows = await tenant.query(_MESSAGE_SEEN, (tenant.tenant_id, context_id, message_id))
         return await _messages(rows) if rows else None
 
     async def retracted(
@@ -489,8 +489,8 @@ class Log:
 
         The messages that one call retracted have the same number.
         """
-        door = self.of(principal, context_id)
-        rows = await door.query(_RETRACTED_SEEN, (door.tenant_id, context_id, after, upto, count))
+        tenant = self.of(principal, context_id)
+        rows = await tenant.query(_RETRACTED_SEEN, (tenant.tenant_id, context_id, after, upto, count))
         return [(row.change, Retracted(seqs=tuple(row.seqs), message_ids=tuple(row.message_ids))) for row in rows]
 
     async def retract(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> list[int]:
@@ -519,9 +519,9 @@ def _log_parameters(
     return {**_message_parameters(messages), **first}, more
 
 
-def _only_parameters(door: Tenant, only: ExternalId, draft: ContextInput, principal: Principal) -> dict[str, Any]:
+def _only_parameters(tenant: Tenant, only: ExternalId, draft: ContextInput, principal: Principal) -> dict[str, Any]:
     return {
-        "tenant_id": door.tenant_id,
+        "tenant_id": tenant.tenant_id,
         "owner_user_id": principal.user_id,
         "app_id": draft.app_id,
         "agent_bundle_id": draft.agent_bundle_id,

@@ -179,7 +179,7 @@ class PointedRecords:
         writer = Principal(
             tenant_id=tenant.tenant_id, subject="indexing", scopes=frozenset(), user_id=row.owner_user_id
         )
-        claimed_row = copied(_ClaimedRow, row, door=self._database.of(writer, context_id=row.context_id))
+        claimed_row = copied(_ClaimedRow, row, tenant=self._database.of(writer, context_id=row.context_id))
         try:
             if claimed_row.record_id is None:
                 await self._remove(claimed_row)
@@ -220,7 +220,7 @@ class PointedRecords:
                 await claimed_row.go_on(transaction, step.stop)
                 return True
 
-            if not await claimed_row.door.transaction(work):
+            if not await claimed_row.tenant.transaction(work):
                 return False
             done = step.stop
             if done >= len(passages):
@@ -234,7 +234,7 @@ class PointedRecords:
             await self._passages.remove(transaction, scope, [claimed_row.seq], ordinals=claimed_row.ordinals)
             await claimed_row.forget(transaction)
 
-        await claimed_row.door.transaction(work)
+        await claimed_row.tenant.transaction(work)
 
 
 class _LockedRows(NamedTuple):
@@ -248,7 +248,7 @@ class _LockedRows(NamedTuple):
 class _ClaimedRow:
     """A row of the queue that this worker has claimed for `LEASE_S` seconds: no other worker takes it until then."""
 
-    door: Tenant
+    tenant: Tenant
     context_id: UUID
     seq: int
     part: int
@@ -302,7 +302,7 @@ class _ClaimedRow:
     async def renew(self) -> None:
         """Renew the lease of the claimed row, so that no other worker claims it."""
         lease = timedelta(seconds=LEASE_S)
-        await self.door.query(_RENEW, {**self._parameters(), "attempts": self.attempts, "lease": lease})
+        await self.tenant.query(_RENEW, {**self._parameters(), "attempts": self.attempts, "lease": lease})
 
     async def forget(self, transaction: Transaction) -> None:
         """Remove the claimed row from the queue."""
@@ -312,17 +312,17 @@ class _ClaimedRow:
         """Store that the record was read, or why it could not be read."""
         state = "INDEXED" if unread is None else "NO_TEXT" if unread.reason in _NOTHING_TO_READ else "FAILED"
         parameters = {**self._parameters(), "state": state, **_why(unread)}
-        await self.door.query(_FINISH, parameters)
+        await self.tenant.query(_FINISH, parameters)
 
     async def postpone(self, unread: Unread) -> None:
         """Make the row due again later, and store why it failed this time."""
         delay = timedelta(seconds=min(DELAY_S * 2.0 ** min(self.attempts - 1, 20), DELAY_S_MAX))
-        await self.door.query(_POSTPONE, {**self._parameters(), "delay": delay, **_why(unread)})
+        await self.tenant.query(_POSTPONE, {**self._parameters(), "delay": delay, **_why(unread)})
 
     def _parameters(self) -> dict[str, object]:
         """Return the parameters that name the part of the message that points at the record."""
         return {
-            "tenant_id": self.door.tenant_id,
+            "tenant_id": self.tenant.tenant_id,
             "context_id": self.context_id,
             "seq": self.seq,
             "part": self.part,

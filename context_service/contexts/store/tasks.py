@@ -96,8 +96,8 @@ class TaskRows:
 
         The list is empty if the context has no such task. The result is None if there is no such context.
         """
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_READ_SEEN, (door.tenant_id, context_id, task_id))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_READ_SEEN, (tenant.tenant_id, context_id, task_id))
         return [_task(row) for row in rows if row.task_id] if rows else None
 
     async def page(
@@ -113,8 +113,8 @@ class TaskRows:
 
         The size of a page is limited; a single task may be larger.
         """
-        door = self._log.of(principal, context_id)
-        rows = await door.query(
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(
             _LIST_SEEN,
             {
                 "context_id": context_id,
@@ -130,15 +130,15 @@ class TaskRows:
         self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
     ) -> list[tuple[int, Task]]:
         """Return tasks that changed after one change number and up to another, each with its newest change number."""
-        door = self._log.of(principal, context_id)
-        rows = await door.query(_CHANGED_SEEN, (door.tenant_id, context_id, after, upto, count))
+        tenant = self._log.of(principal, context_id)
+        rows = await tenant.query(_CHANGED_SEEN, (tenant.tenant_id, context_id, after, upto, count))
         return [(row.change, _task(row)) for row in rows]
 
     async def context_of(self, task_id: UUID, *, principal: Principal, reads: bool) -> UUID | None:
         """Return the context of a task that the principal may write to, or read if `reads`; None if there is none."""
-        door = self._database.of(principal)
+        tenant = self._database.of(principal)
         statement = _CONTEXT_OF_READ if reads else _CONTEXT_OF_WRITTEN
-        rows = await door.query(statement, (door.tenant_id, task_id))
+        rows = await tenant.query(statement, (tenant.tenant_id, task_id))
         return rows[0].context_id if rows else None
 
     async def hold(self, transaction: Transaction, context_id: UUID, task_ids: Sequence[UUID]) -> dict[UUID, TaskState]:

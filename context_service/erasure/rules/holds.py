@@ -67,8 +67,8 @@ class Holds:
             raise InvalidArgument("set either subject or context_id", field="subject")
         check_text("subject", subject, chars_max=USER_ID_CHARS_MAX)
         check_text("reason", reason, chars_max=REASON_CHARS_MAX, required=True)
-        door = self._database.of(principal)
-        if context_id and not await door.query(IS_THERE, (door.tenant_id, context_id)):
+        tenant = self._database.of(principal)
+        if context_id and not await tenant.query(IS_THERE, (tenant.tenant_id, context_id)):
             raise ContextNotFound(f"context {context_id} does not exist", context_id=context_id)
         parameters = {
             "hold_id": new_id(),
@@ -92,7 +92,7 @@ class Holds:
             (row,) = await transaction.query(PUT, parameters)
             return _hold(row)
 
-        return await door.transaction(self._requests.once(request, work))
+        return await tenant.transaction(self._requests.once(request, work))
 
     async def release(self, hold_id: UUID, *, principal: Principal, request: Request | None) -> None:
         """Remove a hold.
@@ -122,15 +122,15 @@ class Holds:
         query = ("ListHolds", principal.tenant_id)
         before_id = pages.decode_id(query, page.token)
         count = pages.page_size(page.size)
-        door = self._database.of(principal)
+        tenant = self._database.of(principal)
         parameters = {"before_id": before_id or _LAST_ID, "count": count + 1}
-        rows = await door.query(LIST, parameters)
+        rows = await tenant.query(LIST, parameters)
         return pages.cut(query, [_hold(row) for row in rows], count, key=lambda hold: (hold.hold_id,))
 
 
-async def against(door: Tenant, subject: str) -> Sequence[Hold]:
+async def against(tenant: Tenant, subject: str) -> Sequence[Hold]:
     """Return the holds that forbid to erase a subject, 100 at most."""
-    rows = await door.query(AGAINST, {"subject": subject, "count": _SHOWN})
+    rows = await tenant.query(AGAINST, {"subject": subject, "count": _SHOWN})
     return [_hold(row) for row in rows]
 
 

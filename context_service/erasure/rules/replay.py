@@ -83,5 +83,5 @@ async def _subjects(tenant: Tenant) -> AsyncIterator[set[str]]:
     async for subjects in subjects_in(tenant, rows.SUBJECTS_IN):
         yield subjects
     # Keys are in the home database, and logs of administrators' calls are in the database of the tenant.
-    for door in {tenant, tenant.at_home()}:
-        yield {row.subject for row in await door.query(rows.SUBJECTS_OF_KEYS, (tenant.tenant_id,) * 2)}
+    for tenant_rows in {tenant, tenant.at_home()}:
+        yield {row.subject for row in await tenant_rows.query(rows.SUBJECTS_OF_KEYS, (tenant.tenant_id,) * 2)}

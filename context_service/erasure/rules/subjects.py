@@ -152,12 +152,12 @@ class Subjects:
             Unavailable: the Entity Service does not answer.
         """
         _check(subject, principal)
-        door = self._database.of(principal)
-        there = {**await count_owned(door, subject), **await self._graph.owned(subject)}
+        tenant = self._database.of(principal)
+        there = {**await count_owned(tenant, subject), **await self._graph.owned(subject)}
         counts = {kind: count for kind, count in there.items() if count}
-        copies = await self._database.old_copies(door.tenant_id)
+        copies = await self._database.old_copies(tenant.tenant_id)
         not_found = [*NOT_FOUND, *([_OLD_COPIES.format(", ".join(copies))] if copies else [])]
-        return Plan(counts=counts, held_by=await holds.against(door, subject), not_found=not_found)
+        return Plan(counts=counts, held_by=await holds.against(tenant, subject), not_found=not_found)
 
     async def erase(self, subject: str, *, principal: Principal, request: Request | None) -> SubjectErasure:
         """Begin to erase a subject, unless its erasure has begun already, and return the receipt.
@@ -171,9 +171,9 @@ class Subjects:
             Unavailable: the Entity Service does not answer. In this service the erasure has begun all the same.
         """
         _check(subject, principal)
-        door = self._database.of(principal)
-        answered = await self._requests.answered(door, request) if request else None
-        if answered is None and (forbidding := await holds.against(door, subject)):
+        tenant = self._database.of(principal)
+        answered = await self._requests.answered(tenant, request) if request else None
+        if answered is None and (forbidding := await holds.against(tenant, subject)):
             raise on_hold([hold.hold_id for hold in forbidding])
 
         async def work(transaction: Transaction) -> UUID:
@@ -185,7 +185,7 @@ class Subjects:
             values=lambda erasure_id: {"erasure_id": str(erasure_id)},
             repeated=lambda answer: UUID(answer["erasure_id"]),
         )
-        erasure_id = await door.transaction(write)
+        erasure_id = await tenant.transaction(write)
         await self._graph.erase_owned(erasure_id, subject)
         self._eraser.wake()
         return await self.receipt(erasure_id, principal=principal)
@@ -199,11 +199,11 @@ class Subjects:
             Unavailable: the Entity Service does not answer.
         """
         check_unbound(principal)
-        door = self._database.of(principal)
-        rows_found = await door.query(rows.READ, (door.tenant_id, erasure_id))
+        tenant = self._database.of(principal)
+        rows_found = await tenant.query(rows.READ, (tenant.tenant_id, erasure_id))
         if not rows_found:
             raise ErasureNotFound(f"erasure {erasure_id} does not exist", erasure_id=erasure_id)
-        copies = await self._database.old_copies(door.tenant_id)
+        copies = await self._database.old_copies(tenant.tenant_id)
         return _receipt(rows_found[0], await self._graph.erased(erasure_id), old_copies=copies)
 
 
@@ -374,7 +374,7 @@ class _Erasing:
             "rows": STEP_ROWS,
         }
         # This principal is bound to no user, because passages of records have no owner and it must see them.
-        self._door = database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
+        self._tenant = database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
 
     async def run(self) -> bool:
         """Remove all data that is left; return False if the erasure must wait for a hold, or for bytes or texts."""
@@ -439,7 +439,7 @@ class _Erasing:
             has_found |= bool(rows_found)
             for start in range(0, len(rows_found), _RECORDS):
                 began = time.monotonic()
-                await self._door.transaction(partial(self._purge, rows_found[start : start + _RECORDS]))
+                await self._tenant.transaction(partial(self._purge, rows_found[start : start + _RECORDS]))
                 await asyncio.sleep(time.monotonic() - began)  # leaves half of the time to calls
                 await self._pause()
         return has_found
@@ -528,11 +528,11 @@ async def begin(transaction: Transaction, subject: str, *, requested_by: str, er
     return erasure_id
 
 
-async def count_owned(door: Tenant, subject: str) -> dict[str, int]:
+async def count_owned(tenant: Tenant, subject: str) -> dict[str, int]:
     """Count the rows of a subject in this service, by table."""
     parameters = {"subject": subject}
-    (others,) = await door.query(rows.COUNT_RECORDS, parameters, named=False)
-    return {**await count_owned_rows(door, subject), **dict(zip(rows.COUNTED, others, strict=True))}
+    (others,) = await tenant.query(rows.COUNT_RECORDS, parameters, named=False)
+    return {**await count_owned_rows(tenant, subject), **dict(zip(rows.COUNTED, others, strict=True))}
 
 
 def _check(subject: str, principal: Principal) -> None:

@@ -107,22 +107,22 @@ class DocumentTexts:
     async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
         """Read some of a tenant's due documents; return how many, and whether more are due."""
         # This principal is bound to no user, because documents have no owner.
-        door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
-        return await self._rows.outbox.each_due(tenant, partial(self._read, door), for_s=STEP_S)
+        tenant_rows = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
+        return await self._rows.outbox.each_due(tenant, partial(self._read, tenant_rows), for_s=STEP_S)
 
-    async def _read(self, door: Tenant, item: QueuedItem) -> None:
+    async def _read(self, tenant: Tenant, item: QueuedItem) -> None:
         """Read one document, and store its passages, or why it has none."""
-        document = await door.transaction(partial(self._begin, item=item))
+        document = await tenant.transaction(partial(self._begin, item=item))
         if document is None:
             return
         try:
-            file_text = await self._text(door, document)
+            file_text = await self._text(tenant, document)
             if isinstance(file_text, FileText):
                 found_by = await self._cut(document, file_text)
                 if found_by.pieces:
-                    await self._put(door, item, document, file_text, found_by)
+                    await self._put(tenant, item, document, file_text, found_by)
                 else:
-                    await self._tell(door, item, _EMPTY, document, is_final=True)
+                    await self._tell(tenant, item, _EMPTY, document, is_final=True)
                 return
         except Exception as error:
             is_away = isinstance(error, Unavailable)
@@ -131,13 +131,13 @@ class DocumentTexts:
             )
             detail = error.message if isinstance(error, Unavailable) else "the service's log says more"
             is_final = not is_away and item.attempts >= ATTEMPTS_MAX
-            await self._tell(door, item, f"{Reason.BROKEN.value}: {detail[:300]}", document, is_final=is_final)
+            await self._tell(tenant, item, f"{Reason.BROKEN.value}: {detail[:300]}", document, is_final=is_final)
             return
         if file_text is None:
-            await self._tell(door, item, GONE, document, is_final=True)
+            await self._tell(tenant, item, GONE, document, is_final=True)
         else:
             is_final = file_text.reason not in BY_CHANCE or item.attempts >= ATTEMPTS_MAX
-            await self._tell(door, item, f"{file_text.reason.value}: {file_text.detail}", document, is_final=is_final)
+            await self._tell(tenant, item, f"{file_text.reason.value}: {file_text.detail}", document, is_final=is_final)
 
     async def _begin(self, transaction: Transaction, *, item: QueuedItem) -> Row | None:
         """Claim a document, and return its source, or None if there is nothing to do."""
@@ -149,16 +149,16 @@ class DocumentTexts:
         await self._rows.say(transaction, item.subject_id, DocumentState.PARSING)
         return await self._rows.to_read(transaction, item.subject_id)
 
-    async def _text(self, door: Tenant, document: Row) -> FileText | Unread | None:
+    async def _text(self, tenant: Tenant, document: Row) -> FileText | Unread | None:
         """Return the text of a document or the error, or None if its record is gone."""
         if document.record_id is not None:
-            return await self._records.content(door, document.record_id) if document.is_followed else None
+            return await self._records.content(tenant, document.record_id) if document.is_followed else None
         kind = kind_of([document.content_type, content_type_of_name(document.name)], document.name)
         if kind is None:
             said = document.content_type or "this type"
             return Unread(reason=Reason.UNSUPPORTED, detail=f"files of {said} have no text that is read")
         charset = charset_of(document.content_type)
-        return await self._reader.read(kind, _chunks(document.data), tenant_id=door.tenant_id, charset=charset)
+        return await self._reader.read(kind, _chunks(document.data), tenant_id=tenant.tenant_id, charset=charset)
 
     async def _cut(self, document: Row, file_text: FileText) -> CutDocument:
         """Cut the text of a document into passages, in a thread."""
@@ -174,7 +174,7 @@ class DocumentTexts:
         return await asyncio.to_thread(split)
 
     async def _put(
-        self, door: Tenant, item: QueuedItem, document: Row, file_text: FileText, found_by: CutDocument
+        self, tenant: Tenant, item: QueuedItem, document: Row, file_text: FileText, found_by: CutDocument
     ) -> None:
         """Write the passages of a document in steps. Stop if another worker has claimed it."""
         for first in range(0, len(found_by.pieces), PASSAGES_OF_STEP):
@@ -195,10 +195,10 @@ class DocumentTexts:
                     await self._rows.outbox.done(transaction, item)
                 return True
 
-            if not await door.transaction(work):
+            if not await tenant.transaction(work):
                 return
 
-    async def _tell(self, door: Tenant, item: QueuedItem, error: str, document: Row, *, is_final: bool) -> None:
+    async def _tell(self, tenant: Tenant, item: QueuedItem, error: str, document: Row, *, is_final: bool) -> None:
         """Store the error of a document, and retry later unless the error is final."""
 
         async def work(transaction: Transaction) -> None:
@@ -218,7 +218,7 @@ class DocumentTexts:
             failed, version = DocumentState.FAILED, document.version
             await self._rows.settle(transaction, item.subject_id, failed, error, record_version=version)
 
-        await door.transaction(work)
+        await tenant.transaction(work)
 
 
 async def _chunks(data: bytes | None) -> AsyncIterator[bytes]:

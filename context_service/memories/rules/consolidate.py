@@ -153,27 +153,29 @@ class Consolidating:
         about_id = scope_of(principal.tenant_id, principal.user_id).id
         return await self._database.of(principal).transaction(self._requests.once(request, work, about_id=about_id))
 
-    async def _plan(self, door: Tenant | Transaction, runs: Sequence[str], principal: Principal) -> _Plan:
+    async def _plan(self, connection: Tenant | Transaction, runs: Sequence[str], principal: Principal) -> _Plan:
         """Find the duplicates to merge, and the lessons of the named runs to promote.
 
         An experience that is merged into another memory teaches no lesson in the same plan, because it is removed.
         """
         user_id = principal.user_id
-        groups = await self._rows.duplicates(door, user_id, count=MERGES_MAX + 1)
+        groups = await self._rows.duplicates(connection, user_id, count=MERGES_MAX + 1)
         cut = [ids[: MERGED_MAX + 1] for ids in groups[:MERGES_MAX]]
-        there = await self._rows.read(door, user_id, [memory_id for ids in cut for memory_id in ids]) if cut else {}
+        there = (
+            await self._rows.read(connection, user_id, [memory_id for ids in cut for memory_id in ids]) if cut else {}
+        )
         found = [[there[memory_id] for memory_id in ids if memory_id in there] for ids in cut]
         merges = [several for several in found if len(several) > 1]
-        taught = await self._rows.of_runs(door, user_id, runs, count=LESSONS_MAX + 1) if runs else []
+        taught = await self._rows.of_runs(connection, user_id, runs, count=LESSONS_MAX + 1) if runs else []
         merged = {memory.memory_id for _, *others in merges for memory in others}
         left = [memory for memory in taught[:LESSONS_MAX] if memory.memory_id not in merged]
         has_more = (
             len(groups) > MERGES_MAX or any(len(ids) > MERGED_MAX + 1 for ids in groups) or len(taught) > LESSONS_MAX
         )
-        return _Plan(merges=merges, lessons=await self._lessons(door, left, user_id), has_more=has_more)
+        return _Plan(merges=merges, lessons=await self._lessons(connection, left, user_id), has_more=has_more)
 
     async def _lessons(
-        self, door: Tenant | Transaction, taught: Sequence[Memory], user_id: str
+        self, connection: Tenant | Transaction, taught: Sequence[Memory], user_id: str
     ) -> list[Sequence[Memory]]:
         """Group experiences by their lesson, without the lessons that are stored as observations already."""
         by_lesson: dict[tuple[str, str, bytes], list[Memory]] = {}
@@ -183,7 +185,7 @@ class Consolidating:
             )
         if not by_lesson:
             return []
-        observed = await self._rows.observed(door, user_id, [statement for _, _, statement in by_lesson])
+        observed = await self._rows.observed(connection, user_id, [statement for _, _, statement in by_lesson])
         return [several for key, several in by_lesson.items() if key not in observed]
 
     async def _merge(self, transaction: Transaction, kept_memory: Memory, merged: Sequence[Memory]) -> None:

@@ -168,8 +168,8 @@ class Memories:
         )
         before = pages.decode_number(query, page.token)
         count = pages.page_size(page.size)
-        door = self._database.of(principal)
-        found, last = await self._rows.page(door, principal.user_id, which, before=before, count=count)
+        tenant = self._database.of(principal)
+        found, last = await self._rows.page(tenant, principal.user_id, which, before=before, count=count)
         return found, "" if last is None else pages.encode_token(query, (last,))
 
     async def prepare(

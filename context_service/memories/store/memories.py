@@ -104,30 +104,32 @@ class MemoryRows:
         await transaction.query(_UNLINK, parameters)
         await transaction.query(_DELETE, parameters)
 
-    async def read(self, door: Tenant | Transaction, user_id: str, memory_ids: Sequence[UUID]) -> dict[UUID, Memory]:
+    async def read(
+        self, connection: Tenant | Transaction, user_id: str, memory_ids: Sequence[UUID]
+    ) -> dict[UUID, Memory]:
         """Return memories by their ids; those that the caller may not see are left out."""
-        parameters = {**self._of(door, user_id), "memory_ids": list(memory_ids)}
-        return {memory.memory_id: memory for memory in await self._memories(await door.query(_READ, parameters))}
+        parameters = {**self._of(connection, user_id), "memory_ids": list(memory_ids)}
+        return {memory.memory_id: memory for memory in await self._memories(await connection.query(_READ, parameters))}
 
-    async def at(self, door: Tenant, user_id: str, seqs: Sequence[int]) -> dict[int, Memory]:
+    async def at(self, tenant: Tenant, user_id: str, seqs: Sequence[int]) -> dict[int, Memory]:
         """Return memories by their `seq`; those that are gone are left out."""
-        parameters = {**self._of(door, user_id), "seqs": list(seqs)}
-        return {memory.seq: memory for memory in await self._memories(await door.query(_AT, parameters))}
+        parameters = {**self._of(tenant, user_id), "seqs": list(seqs)}
+        return {memory.seq: memory for memory in await self._memories(await tenant.query(_AT, parameters))}
 
     async def page(
-        self, door: Tenant, user_id: str, which: MemoryFilter, *, before: int | None, count: int
+        self, tenant: Tenant, user_id: str, which: MemoryFilter, *, before: int | None, count: int
     ) -> tuple[list[Memory], int | None]:
         """Return a page of memories, the highest `seq` first; if more follow, also the `seq` of the page's last one.
 
         Args:
-            door: The connection for the caller's tenant.
+            tenant: The connection for the caller's tenant.
             user_id: The user whose memories are listed.
             which: The filter that memories must match.
             before: Only memories with a lower `seq` are returned; None starts at the newest.
             count: The largest number of memories. The page ends earlier at `PAGE_BYTES_MAX`, but has at least one.
         """
         parameters = {
-            **self._of(door, user_id),
+            **self._of(tenant, user_id),
             "before": SEQ_MAX if before is None else before,
             "kinds": [kind.value for kind in which.kinds],
             "key": which.key,
@@ -137,28 +139,28 @@ class MemoryRows:
             "count": count + 1,
             "bytes_max": PAGE_BYTES_MAX,
         }
-        rows = await door.query(_LIST, parameters)
+        rows = await tenant.query(_LIST, parameters)
         seqs = [row.seq for row in rows if row.fits][:count]
-        there = await self.at(door, user_id, seqs)
+        there = await self.at(tenant, user_id, seqs)
         return [there[seq] for seq in seqs if seq in there], seqs[-1] if len(seqs) < len(rows) else None
 
-    async def duplicates(self, door: Tenant | Transaction, user_id: str, *, count: int) -> list[list[UUID]]:
+    async def duplicates(self, connection: Tenant | Transaction, user_id: str, *, count: int) -> list[list[UUID]]:
         """Return groups of memories that say the same, the newest of each group first."""
-        rows = await door.query(_DUPLICATES, {**self._of(door, user_id), "count": count})
+        rows = await connection.query(_DUPLICATES, {**self._of(connection, user_id), "count": count})
         return [list(row.memory_ids) for row in rows]
 
     async def of_runs(
-        self, door: Tenant | Transaction, user_id: str, runs: Sequence[str], *, count: int
+        self, connection: Tenant | Transaction, user_id: str, runs: Sequence[str], *, count: int
     ) -> list[Memory]:
         """Return the experiences that runs taught, in their order."""
-        rows = await door.query(_OF_RUNS, {**self._of(door, user_id), "runs": list(runs), "count": count})
+        rows = await connection.query(_OF_RUNS, {**self._of(connection, user_id), "runs": list(runs), "count": count})
         return await self._memories(rows)
 
     async def observed(
-        self, door: Tenant | Transaction, user_id: str, statements: Sequence[bytes]
+        self, connection: Tenant | Transaction, user_id: str, statements: Sequence[bytes]
     ) -> set[tuple[str, str, bytes]]:
         """Return the statements that are stored as observations: app, agent bundle and statement hash of each."""
-        rows = await door.query(_OBSERVED, {**self._of(door, user_id), "statements": list(statements)})
+        rows = await connection.query(_OBSERVED, {**self._of(connection, user_id), "statements": list(statements)})
         return {(row.app_id, row.agent_bundle_id, bytes(row.statement_sha256)) for row in rows}
 
     async def forget_answers(self, transaction: Transaction, user_id: str, memory_id: UUID) -> None:
@@ -166,12 +168,12 @@ class MemoryRows:
         scope_id = scope_of(transaction.tenant_id, user_id).id
         await transaction.query(_FORGET_ANSWERS, (transaction.tenant_id, scope_id, str(memory_id)))
 
-    def _of(self, door: Tenant | Transaction, user_id: str) -> dict[str, object]:
+    def _of(self, connection: Tenant | Transaction, user_id: str) -> dict[str, object]:
         """Return the parameters that name the memories of a user, and the model of their vectors."""
         return {
-            "tenant_id": door.tenant_id,
+            "tenant_id": connection.tenant_id,
             "owner_user_id": user_id,
-            "scope_id": scope_of(door.tenant_id, user_id).id,
+            "scope_id": scope_of(connection.tenant_id, user_id).id,
             "model": self._model,
         }
 

@@ -92,16 +92,16 @@ class Jobs:
             raise InvalidArgument(f"kind must be one of {', '.join(self._kinds)}", field="kind")
         if kind in self._running:
             raise JobRunning("a job of this kind is running; wait until it ends", job_id=self._running[kind])
-        door, job_id = self._database.of(principal), new_id()
+        tenant, job_id = self._database.of(principal), new_id()
         parameters = {"tenant_id": principal.tenant_id, "id": job_id}
         row_written = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._run(kind, options, door, parameters, row_written))
+        task = asyncio.create_task(self._run(kind, options, tenant, parameters, row_written))
         self._running[kind] = job_id
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
             values = {"kind": kind, "started_by": principal.subject, "options": orjson.dumps(dict(options)).decode()}
-            await door.query(START, {**parameters, **values, "kept": _KEPT})
+            await tenant.query(START, {**parameters, **values, "kept": _KEPT})
         except BaseException:
             del self._running[kind]
             task.cancel()
@@ -142,7 +142,7 @@ class Jobs:
         self,
         kind: str,
         options: Mapping[str, bool],
-        door: Tenant,
+        tenant: Tenant,
         parameters: dict[str, Any],
         row_written: asyncio.Future[None],
     ) -> None:
@@ -154,7 +154,7 @@ class Jobs:
         current_call.set(None)  # the deadline of the call must not end the job
         await row_written  # wait until the row of the job exists
         progress_box: list[Progress] = [{}]
-        telling = asyncio.create_task(self._keep_telling(door, parameters, progress_box))
+        telling = asyncio.create_task(self._keep_telling(tenant, parameters, progress_box))
         state, error, done = "FAILED", "", None
         try:
             done = await self._kinds[kind](options, lambda progress: progress_box.__setitem__(0, progress))
@@ -169,15 +169,15 @@ class Jobs:
             self._running.pop(kind, None)
         progress = None if done is None else orjson.dumps(done).decode()
         try:
-            await door.query(END, {**parameters, "progress": progress, "state": state, "error": error})
+            await tenant.query(END, {**parameters, "progress": progress, "state": state, "error": error})
         except ContextKeepError as failure:
             _log.warning("result of a job not written", extra={"job_id": parameters["id"], "error": str(failure)})
 
-    async def _keep_telling(self, door: Tenant, parameters: dict[str, Any], progress_box: list[Progress]) -> None:
+    async def _keep_telling(self, tenant: Tenant, parameters: dict[str, Any], progress_box: list[Progress]) -> None:
         """Write the newest progress of a job to its row at intervals, until cancelled."""
         while True:
             await asyncio.sleep(TOLD_S)
             try:
-                await door.query(TELL, {**parameters, "progress": orjson.dumps(progress_box[0]).decode()})
+                await tenant.query(TELL, {**parameters, "progress": orjson.dumps(progress_box[0]).decode()})
             except ContextKeepError as failure:
                 _log.warning("progress of a job not written", extra={"job_id": parameters["id"], "error": str(failure)})

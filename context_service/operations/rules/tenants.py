@@ -95,8 +95,8 @@ class Tenants:
             rows = await self._database.untenanted(FIND, {"ids": [], "name": name})
             if not rows:
                 raise TenantNotFound(f"no tenant has the name {name[:100]!r}; ListTenants shows all")
-            door = self._database.operating(principal, rows[0].database)
-            (row,) = await door.query(SET, {**parameters, "asking_id": key_of(principal)})
+            tenant_rows = self._database.operating(principal, rows[0].database)
+            (row,) = await tenant_rows.query(SET, {**parameters, "asking_id": key_of(principal)})
             if row.lives_there:
                 (tenant,) = await self._stored(rows, principal)
                 return tenant

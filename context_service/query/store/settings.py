@@ -26,8 +26,8 @@ class SettingRows:
 
     async def read(self, principal: Principal) -> list[Row]:
         """Return the `provider_id`, `setting` and `imported_json` of each provider that has a setting."""
-        door = self.database.of(principal)
-        return await door.query(_READ, (door.tenant_id,))
+        tenant = self.database.of(principal)
+        return await tenant.query(_READ, (tenant.tenant_id,))
 
     async def lock(self, transaction: Transaction, provider_id: str) -> Mapping[str, Any]:
         """Return the setting of a provider, locked until the transaction ends."""

@@ -94,8 +94,8 @@ class SourceTestRows:
         return [(row.provider, row.created_at) for row in await self._query(_LAST, principal)]
 
     async def _query(self, statement: Across, principal: Principal, **parameters: object) -> list[Row]:
-        door = self._database.of(principal)
-        return await door.query(statement, {**parameters})
+        tenant = self._database.of(principal)
+        return await tenant.query(statement, {**parameters})
 
 
 def _test(row: Row) -> SourceTest:

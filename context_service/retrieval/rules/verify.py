@@ -209,13 +209,13 @@ class Verifying:
             mend: Correct the differences.
         """
         scope = owned.scope
-        door = self._database.of(
+        tenant_rows = self._database.of(
             Principal(tenant_id=tenant.tenant_id, subject="operator", user_id=owned.owner_user_id),
             context_id=scope.context_id,
         )
         named = {**_parameters(tenant.tenant_id, scope), "owner_user_id": owned.owner_user_id}
         (others,) = await tenant.query(REMOVE_OTHERS if mend else COUNT_OTHERS, named)
-        run = door.transaction if mend else door.snapshot
+        run = tenant_rows.transaction if mend else tenant_rows.snapshot
         passages = sessions_different = 0
         differences: list[Difference] = []
         counts: dict[str, int] = {"missing": 0, "extra": 0, "different": 0}

@@ -206,10 +206,10 @@ class PageRows:
         return version
 
     async def read(
-        self, door: Tenant | Transaction, name: PageName, *, version: int, principal: Principal
+        self, connection: Tenant | Transaction, name: PageName, *, version: int, principal: Principal
     ) -> Page | None:
         """Return a version of a page, 0 being the newest; None if there is none."""
-        rows = await door.query(_READ, {**_which(name, principal), "version": version})
+        rows = await connection.query(_READ, {**_which(name, principal), "version": version})
         return _page(rows[0], markdown=rows[0].markdown, sources=_sources(rows[0].sources)) if rows else None
 
     async def pages(

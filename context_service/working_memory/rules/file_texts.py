@@ -114,9 +114,9 @@ class FileTexts:
     async def _put(self, tenant: Tenant, owed: QueuedItem, read: FileText) -> None:
         """Write the passages of a text in steps, then its beginning; stop if another worker has taken over."""
         # This principal is bound to no user, because passages of records have no owner.
-        door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
+        tenant_rows = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
         node_id = next(
-            (row.entity_node_id for row in await door.query(NODE, (tenant.tenant_id, owed.subject_id))), None
+            (row.entity_node_id for row in await tenant_rows.query(NODE, (tenant.tenant_id, owed.subject_id))), None
         )
         pieces: Sequence[NumberedTextPiece] = ()
         if node_id:
@@ -143,7 +143,7 @@ class FileTexts:
                     await self._outbox.done(transaction, owed)
                 return True
 
-            if not await door.transaction(work):
+            if not await tenant_rows.transaction(work):
                 return
 
     async def _tell(self, tenant: Tenant, owed: QueuedItem, unread: Unread, *, failed: bool) -> None:

@@ -117,11 +117,11 @@ class WorkingMemory:
         _check_content(limits, draft)
         tenant = self._database.of(principal)
 
-        async def write(door: Tenant | Transaction) -> Record:
+        async def write(connection: Tenant | Transaction) -> Record:
             """Insert the record and queue its work, in the given transaction or in one statement of its own."""
-            await self._take_room(door, draft, record)
+            await self._take_room(connection, draft, record)
             return await self._records.insert(
-                door,
+                connection,
                 record,
                 embedding=draft.embedding,
                 owes_vector=self._owes_vector(draft),
@@ -375,12 +375,12 @@ class WorkingMemory:
         await blob_rows.give_up(tenant, written.id)  # a concurrent call with the same request id was faster
         return stored
 
-    async def _take_room(self, door: Tenant | Transaction, draft: RecordInput, record: Record) -> None:
+    async def _take_room(self, connection: Tenant | Transaction, draft: RecordInput, record: Record) -> None:
         """Refuse a new record if its tenant already has too much queued work of the kinds that the record needs."""
         if self._owes_vector(draft):
-            await self._outbox.take_room(door)
+            await self._outbox.take_room(connection)
         if _owes_text(record):
-            await self._texts.take_room(door)
+            await self._texts.take_room(connection)
 
     def _owes_vector(self, draft: RecordInput) -> bool:
         """Say whether background work must make a record's vector, because the caller has sent none."""

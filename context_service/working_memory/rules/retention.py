@@ -79,5 +79,5 @@ class Purges:
             return await self.purge(transaction, due, principal=SWEEPER, why="retention") if due else 0
 
         # This principal is bound to no user, because passages of records have no owner.
-        door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
-        return await door.transaction(work)
+        tenant_rows = self._database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
+        return await tenant_rows.transaction(work)

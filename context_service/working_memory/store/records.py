@@ -170,7 +170,7 @@ class Records:
 
     async def insert(
         self,
-        door: Tenant | Transaction,
+        connection: Tenant | Transaction,
         record: Record,
         *,
         blob_id: UUID | None = None,
@@ -185,7 +185,7 @@ class Records:
         The database sets times, version and order; the values in `record` are ignored.
 
         Args:
-            door: The tenant of the principal, or a transaction if the insert is part of one.
+            connection: The tenant of the principal, or a transaction if the insert is part of one.
             record: The fields to store.
             blob_id: The id of the record's blob, if it has one.
             blob_text: The beginning of the blob as searchable text; None if it has none.
@@ -198,7 +198,7 @@ class Records:
             RecordOrRequestExists: the id is taken, or the request was answered before; end the transaction.
         """
         parameters = {
-            **self._parameters(door.tenant_id, record),
+            **self._parameters(connection.tenant_id, record),
             "blob_id": blob_id,
             "blob_text": blob_text,
             "dimension": embedding and len(embedding.values),
@@ -209,10 +209,10 @@ class Records:
             "text_order_id": new_id() if owes_text else None,
             "text_topic": TEXT_TOPIC,
             "request_id": request and request.request_id,
-            **answer_parameters(request, door.bounds),
+            **answer_parameters(request, connection.bounds),
         }
         try:
-            (row,) = await door.query(_INSERT_RECORD, parameters)
+            (row,) = await connection.query(_INSERT_RECORD, parameters)
         except psycopg.errors.UniqueViolation as error:
             raise RecordOrRequestExists from error
         return record_of(row)

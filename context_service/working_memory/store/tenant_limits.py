@@ -64,11 +64,11 @@ class TenantLimits:
         """
         check_blob_size(size_bytes, size_bytes_max=self.blob_bytes_max)
 
-    async def check_room(self, door: Tenant | Transaction, *, records: int, size_bytes: int) -> bool:
+    async def check_room(self, connection: Tenant | Transaction, *, records: int, size_bytes: int) -> bool:
         """Refuse a write for which the tenant has no room; return whether room is scarce after it.
 
         Args:
-            door: The tenant, or its transaction; with a transaction, that transaction's own changes count too.
+            connection: The tenant, or its transaction; with a transaction, that transaction's own changes count too.
             records: The number of records that will be added.
             size_bytes: The number of bytes that will be added.
 
@@ -77,7 +77,7 @@ class TenantLimits:
         """
         if self.records_max is None and self.bytes_max is None:
             return False
-        (used,) = await door.query(_USAGE, (door.tenant_id,))
+        (used,) = await connection.query(_USAGE, (connection.tenant_id,))
         is_scarce = False
         for limit, limit_max, has, more, scarce in (
             ("tenant_records", self.records_max, used.records, records, SCARCE_RECORDS),

@@ -85,18 +85,20 @@ async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, dig
     return blob_id if published else None
 
 
-async def hold_content(door: Tenant | Transaction, *, provider: str, sha256: bytes, size_bytes: int) -> UUID | None:
+async def hold_content(
+    connection: Tenant | Transaction, *, provider: str, sha256: bytes, size_bytes: int
+) -> UUID | None:
     """Return the live blob with this content, locked if called in a transaction; None if there is none."""
     content = {"provider": provider, "sha256": sha256, "size_bytes": size_bytes}
-    for row in await door.query(_HOLD_SAME_CONTENT, content):
+    for row in await connection.query(_HOLD_SAME_CONTENT, content):
         same_id: UUID = row.id
         return same_id
     return None
 
 
-async def give_up(door: Tenant | Transaction, blob_id: UUID) -> bool:
+async def give_up(connection: Tenant | Transaction, blob_id: UUID) -> bool:
     """Hand a blob that was being written to the sweeper; return False if its state is no longer `writing`."""
-    return bool(await door.query(_GIVE_UP, (door.tenant_id, blob_id)))
+    return bool(await connection.query(_GIVE_UP, (connection.tenant_id, blob_id)))
 
 
 async def is_used(tenant: Tenant, blob_id: UUID) -> bool:

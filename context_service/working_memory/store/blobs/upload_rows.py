@@ -58,9 +58,9 @@ async def start(
     return due_at
 
 
-async def find(door: Tenant | Transaction, upload_id: UUID) -> OpenUpload | None:
+async def find(connection: Tenant | Transaction, upload_id: UUID) -> OpenUpload | None:
     """Return an upload; None if there is none."""
-    for row in await door.query(_FIND_UPLOAD, (door.tenant_id, upload_id)):
+    for row in await connection.query(_FIND_UPLOAD, (connection.tenant_id, upload_id)):
         return OpenUpload(
             id=upload_id,
             draft=_input_of(row.record),

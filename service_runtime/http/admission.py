@@ -1,8 +1,8 @@
-"""The door of an HTTP port: the ASGI application that admits requests up to a limit, and refuses further ones.
+"""The admission of an HTTP port: the ASGI application that admits requests up to a limit, and refuses further ones.
 
-An endpoint authenticates callers and renders answers. A door may have several endpoints, each for a path, and several
-doors may share an endpoint. The door checks hosts and origins. It ends a request when the caller hangs up, or when the
-time of the drain before a stop is over.
+An endpoint authenticates callers and renders answers. A port may have several endpoints, each for a path, and several
+ports may share an endpoint. The admission checks hosts and origins. It ends a request when the caller hangs up, or when
+the time of the drain before a stop is over.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Request:
 
 
 class Endpoint(Protocol):
-    """The handler of the requests that a door admits."""
+    """The handler of the requests that a port admits."""
 
     log: logging.Logger
     allowed_headers: Sequence[str]  # request headers that pages in browsers may send
@@ -128,7 +128,7 @@ class Endpoint(Protocol):
         """Answer a request.
 
         Raises:
-            ContextKeepError: the request is refused; the door sends `refusal` of the error.
+            ContextKeepError: the request is refused; the admission sends `refusal` of the error.
         """
         ...
 
@@ -165,7 +165,7 @@ def serving(
         beside: Further endpoints, each by the path that it serves.
     """
     return listening(
-        _Door(endpoint, options, beside or {}),
+        _Admission(endpoint, options, beside or {}),
         host=options.host,
         port=options.port,
         connections_max=options.connections_max,
@@ -175,7 +175,7 @@ def serving(
     )
 
 
-class _Door:
+class _Admission:
     """The application that the HTTP server calls for each request; see the module."""
 
     def __init__(self, endpoint: Endpoint, options: HttpOptions, beside: Mapping[str, Endpoint]) -> None:
