@@ -50,7 +50,17 @@ ORDER BY number DESC
 LIMIT 1;
 
 -- prune
--- Delete the blocks that neither the window nor a checkpoint shows.
+-- Delete the blocks that neither the window nor a checkpoint shows. Of such summaries only the text stays, in which
+-- TraceMessage finds when a sentence was shown last.
+WITH summaries AS (
+    UPDATE context.window_summary s SET pieces = '[]', kept = '[]'
+    WHERE s.tenant_id = %(tenant_id)s AND s.window_id = %(window_id)s AND s.epoch_to IS NOT NULL AND s.epoch_from > 0
+        AND s.pieces <> '[]' AND NOT EXISTS (
+            SELECT FROM context.window_checkpoint c
+            WHERE c.tenant_id = s.tenant_id AND c.window_id = s.window_id AND c.epoch >= s.epoch_from
+                AND c.epoch < s.epoch_to
+        )
+)
 DELETE FROM context.window_block b
 WHERE b.tenant_id = %(tenant_id)s AND b.window_id = %(window_id)s AND b.epoch_to IS NOT NULL AND NOT EXISTS (
     SELECT FROM context.window_checkpoint c

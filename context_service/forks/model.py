@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from context_service.folding.pure.summaries import Summary
 from context_service.kernel.rendering import Rendered
 from context_service.packing.pure.state.task_state import Entry
 
@@ -47,7 +48,8 @@ class Inherited:
 
     Attributes:
         entries: The inherited entries of the state, and the pins.
-        state_text: The text of the state as a model reads it; see `task_state.shown`.
+        state_text: The text of the state as a model reads it; see `task_state.render_state`.
+        conversation: The block with the users' messages of the parent, if there is one, and its rendered form.
     """
 
     entries: Sequence[Entry] = ()
@@ -56,3 +58,4 @@ class Inherited:
     state_tokens: int = 0
     pins_pieces: Sequence[Rendered] = ()
     pins_tokens: int = 0
+    conversation: Sequence[tuple[Summary, Sequence[Rendered]]] = ()

@@ -16,7 +16,7 @@ from contextkeep.context.v1.context_windows_pb2_grpc import add_ForksServicer_to
 from service_runtime.grpc_server.server import Service
 
 if TYPE_CHECKING:
-    from context_service.packing.room import CatchingUp
+    from context_service.packing.room import CatchingUp, ViewRows
     from context_service.windows.room import Telemetry, WindowRows, Windows
 
 __all__ = ["ForkRows", "Forks", "forks_of"]
@@ -30,6 +30,7 @@ def forks_of(
     windows: Windows,
     messaging: Messaging,
     catching_up: CatchingUp,
+    views: ViewRows,
     telemetry: Telemetry,
     settings: ContextSettings,
 ) -> tuple[Forks, Room[ForksServicer]]:
@@ -43,6 +44,7 @@ def forks_of(
         requests=REQUESTS,
         writer_locks=deps.writer_locks,
         catching_up=catching_up,
+        views=views,
         telemetry=telemetry,
         settings=settings,
     )

@@ -185,6 +185,7 @@ async def windows_of(
         windows=windows,
         messaging=messaging,
         catching_up=catching_up,
+        views=views,
         telemetry=telemetry,
         settings=settings,
     )

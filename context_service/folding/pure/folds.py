@@ -334,6 +334,21 @@ def room_of_newest(view: View, limits: Limits, *, waiting: int) -> int:
     return max(room - math.floor(NEXT_STEPS_SHARE * limits.limit), min(room, enough))
 
 
+def user_messages(blocks: Sequence[FoldableBlock]) -> list[Said]:
+    """Return the messages of users in some blocks, each with the end of the assistant's text before it."""
+    return [
+        Said(
+            step=block.step,
+            seq=block.seq_from,
+            speaker=block.speaker,
+            text=block.said,
+            answers=closing_of(before.said) if before and not before.is_of_user else "",
+        )
+        for before, block in zip([None, *blocks], blocks, strict=False)
+        if block.is_of_user
+    ]
+
+
 class _Folding:
     """The state of a fold while it is computed."""
 
@@ -552,19 +567,8 @@ class _Folding:
 
     def _converse(self, oldest: Sequence[FoldableBlock]) -> None:
         """Move the messages of users in merged steps to the conversation zone, and cut the zone if it is too large."""
-        messages = [
-            Said(
-                step=block.step,
-                seq=block.seq_from,
-                speaker=block.speaker,
-                text=block.said,
-                answers=closing_of(before.said) if before and not before.is_of_user else "",
-            )
-            for before, block in zip([None, *oldest], oldest, strict=False)
-            if block.is_of_user
-        ]
         zone = conversation.with_messages(
-            self._conversation, messages, steps=(oldest[0].step, oldest[-1].step), cost=self._cost
+            self._conversation, user_messages(oldest), steps=(oldest[0].step, oldest[-1].step), cost=self._cost
         )
         if unit_count := sum(len(block.kept) for block in zone[len(self._conversation) :]):
             self._rules.append(f"{unit_count} messages of users move to the conversation")

@@ -22,7 +22,8 @@ import orjson
 from context_service.context_settings.room import OFF, ContextSettings
 from context_service.contexts.model import Context, ContextInput, MessageInput, Sent
 from context_service.contexts.room import Log, Messaging
-from context_service.folding.pure.folds import Limits
+from context_service.folding.pure.folds import FoldableBlock, Limits, user_messages
+from context_service.folding.pure.summaries import CONVERSATION, Summary
 from context_service.forks.model import Fork, Inherited
 from context_service.forks.store import ForkRows
 from context_service.kernel.keyed_locks import KeyedLocks
@@ -30,6 +31,7 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import PIN
 from context_service.packing.pure.state.task_state import Entry, render_state
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
+from context_service.packing.pure.texts import conversation
 from context_service.windows.model import Opening, Window, WindowInput, window_not_found
 from context_service.windows.pure.head import GOAL_BYTES_MAX, RENDERING, check_room
 from context_service.windows.pure.pins import render_pins
@@ -44,7 +46,7 @@ from service_runtime.values.checks import check_long_text
 from service_runtime.values.ids import new_id
 
 if TYPE_CHECKING:
-    from context_service.packing.room import CatchingUp
+    from context_service.packing.room import CatchingUp, ViewRows
     from context_service.windows.room import Telemetry, WindowRows, Windows
 
 FORKS_MAX = 64  # the most open forks of a context
@@ -96,6 +98,7 @@ class Forks:
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
         writer_locks: Locks by context and window: in this process, one call at a time writes them.
         catching_up: Reads the new messages of the log into a window.
+        views: The blocks and summaries of the windows that are forked.
         telemetry: Counts refused calls for the metrics.
         settings: Says whether text of a context may be sent to a model.
     """
@@ -111,6 +114,7 @@ class Forks:
         requests: Requests,
         writer_locks: KeyedLocks,
         catching_up: CatchingUp,
+        views: ViewRows,
         telemetry: Telemetry,
         settings: ContextSettings,
     ) -> None:
@@ -122,6 +126,7 @@ class Forks:
         self._requests = requests
         self._writer_locks = writer_locks
         self._catching_up = catching_up
+        self._views = views
         self._telemetry = telemetry
         self._settings = settings
 
@@ -206,6 +211,7 @@ class Forks:
             nonlocal result
             fork = await self._rows.open(transaction, context_id, new_id(), window_input, created_by=principal.subject)
             fork = await self._forks.inherit(transaction, window, fork, inherited)
+            await self._views.inherit(transaction, fork, inherited.conversation)
             check_room(fork, state_tokens=fork.state_tokens)
             key = None
             if principal.context_id is None:
@@ -277,14 +283,24 @@ class Forks:
     async def _inherited(
         self, window: Window, inherits: Inherits, window_input: WindowInput, principal: Principal
     ) -> Inherited:
-        """Return the pins and the state that a fork inherits from a window, rendered for the fork's model."""
+        """Return what a fork inherits from a window, rendered for the fork's model.
+
+        It is the pins, or the pins, the state and the messages of users.
+        """
         if inherits is Inherits.NOTHING:
             return Inherited()
         whole, newest = ((PIN, *_WHOLE), _NEWEST) if inherits is Inherits.STATE else ((PIN,), {})
         entries = await self._forks.newest(window, newest, whole=whole, principal=principal)
-        return await beside_the_loop(
+        result = await beside_the_loop(
             RENDERING * sum(len(entry.text) for entry in entries), _passed_on, entries, window_input
         )
+        if inherits is not Inherits.STATE:
+            return result
+        blocks = await self._views.blocks(window, principal=principal, with_units=False)
+        summaries = await self._views.summaries(window, principal=principal)
+        zone = [row for row in summaries if row.level == CONVERSATION]
+        size = sum(len(block.said) for block in blocks) + sum(len(row.text) for row in zone)
+        return await beside_the_loop(RENDERING * size, _with_conversation, result, zone, blocks, window_input)
 
     async def key_again(self, context_id: UUID, principal: Principal, lifetime: timedelta) -> IssuedKey | None:
         """Issue another API key of a fork's context, for a repeated request.
@@ -345,3 +361,19 @@ def _passed_on(entries: Sequence[Entry], window_input: WindowInput) -> Inherited
         pins_pieces=front.pieces,
         pins_tokens=front.tokens,
     )
+
+
+def _with_conversation(
+    result: Inherited, zone: Sequence[Summary], blocks: Sequence[FoldableBlock], window_input: WindowInput
+) -> Inherited:
+    """Return what a fork inherits, with the messages of users that its parent knows, cut to the share of the zone."""
+    count = TokenCounter(window_input.tokens_family).count
+    to = window_input.format
+
+    def cost(text: str) -> int:
+        return tokens_of(text_pieces(text, to), to, count)
+
+    share = Limits.of(window_input.token_limit, window_input.config).conversation
+    messages = [replace(message, step=0, seq=0) for message in user_messages(blocks)]
+    conversation_blocks = conversation.inherited(zone, messages, share, count=count, cost=cost)
+    return replace(result, conversation=[(block, text_pieces(block.text, to)) for block in conversation_blocks])

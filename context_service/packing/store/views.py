@@ -496,21 +496,8 @@ class ViewRows:
             places = [old.step_from for old in removed_summaries], [old.level for old in removed_summaries]
             await transaction.query(_OUT_OF_VIEW, (window.epoch + 1, tenant_id, window_id, *places))
         if new_summaries:
-            summaries = [one for one, _ in new_summaries]
-            columns = {
-                "levels": [summary.level for summary in summaries],
-                "steps_from": [summary.step_from for summary in summaries],
-                "steps_to": [summary.step_to for summary in summaries],
-                "seqs_from": [summary.seq_from for summary in summaries],
-                "seqs_to": [summary.seq_to for summary in summaries],
-                "tokens": [summary.tokens for summary in summaries],
-                "texts": TextArray([summary.text for summary in summaries]),
-                "pieces": TextArray([pieces_json(pieces) for _, pieces in new_summaries]),
-                "kept": TextArray([_json(list(map(_scored_row, summary.kept))) for summary in summaries]),
-                "methods": TextArray([summary.method for summary in summaries]),
-                "verdicts": TextArray([summary.verdict for summary in summaries]),
-            }
-            await transaction.query(_ADD_SUMMARIES, {**parameters, **columns})
+            columns = _summary_columns(new_summaries)
+            await transaction.query(_ADD_SUMMARIES, {**parameters, **columns, "epoch": window.epoch + 1})
         text, pieces, tokens = state
         await transaction.query(
             _FOLDED,
@@ -525,6 +512,17 @@ class ViewRows:
             },
         )
         await self.account(transaction, window, receipt)
+
+    async def inherit(
+        self, transaction: Transaction, fork: Window, blocks: Sequence[tuple[Summary, Sequence[Rendered]]]
+    ) -> None:
+        """Write the blocks of the conversation zone with which a new fork begins, each with its rendered form.
+
+        They are of epoch 0, in which no fold writes, so that a rebuild of the window keeps them.
+        """
+        if blocks:
+            parameters = {"window_id": fork.window_id, "epoch": 0}
+            await transaction.query(_ADD_SUMMARIES, {**parameters, **_summary_columns(blocks)})
 
     async def account(self, transaction: Transaction, window: Window, receipt: Receipt) -> None:
         """Write the receipt of a break of the prefix, after the break itself was written."""
@@ -653,6 +651,28 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
         "later_roles": TextArray([block.later.role if block.later else "" for block in blocks]),
         "block_speakers": TextArray([block.speaker for block in blocks]),
         "said": TextArray([block.said for block in blocks]),
+    }
+
+
+def _summary_columns(summaries: Sequence[tuple[Summary, Sequence[Rendered]]]) -> dict[str, Any]:
+    """Return summaries as columns, as `_columns` does for blocks.
+
+    Args:
+        summaries: The summaries, each with its rendered form.
+    """
+    rows = [summary for summary, _ in summaries]
+    return {
+        "levels": [summary.level for summary in rows],
+        "steps_from": [summary.step_from for summary in rows],
+        "steps_to": [summary.step_to for summary in rows],
+        "seqs_from": [summary.seq_from for summary in rows],
+        "seqs_to": [summary.seq_to for summary in rows],
+        "tokens": [summary.tokens for summary in rows],
+        "texts": TextArray([summary.text for summary in rows]),
+        "pieces": TextArray([pieces_json(pieces) for _, pieces in summaries]),
+        "kept": TextArray([_json(list(map(_scored_row, summary.kept))) for summary in rows]),
+        "methods": TextArray([summary.method for summary in rows]),
+        "verdicts": TextArray([summary.verdict for summary in rows]),
     }
 
 

@@ -298,7 +298,7 @@ INSERT INTO context.window_summary (
     owner_user_id, app_id, agent_bundle_id, text, pieces, kept, method, verdict
 )
 SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, s.level, s.step_from, s.step_to, s.seq_from, s.seq_to,
-    s.tokens, w.epoch + 1, w.owner_user_id, w.app_id, w.agent_bundle_id, s.text, s.pieces, s.kept,
+    s.tokens, %(epoch)s::integer, w.owner_user_id, w.app_id, w.agent_bundle_id, s.text, s.pieces, s.kept,
     s.method, s.verdict
 FROM context.context_window w, unnest(
     %(levels)s::smallint[], %(steps_from)s::integer[], %(steps_to)s::integer[], %(seqs_from)s::bigint[],
@@ -370,14 +370,18 @@ WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.section 
     );
 
 -- begin_anew
--- Delete everything that can be read from the log again. Pins and entries of callers stay. Checkpoints go, too: they may
--- contain words of retracted messages.
+-- Delete everything that can be read from the log again. Pins, entries of callers and the messages that a fork inherited
+-- (of epoch 0) stay. Checkpoints go, too: they may contain words of retracted messages.
 WITH blocks AS (
     DELETE FROM context.window_block WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 ), checkpoints AS (
     DELETE FROM context.window_checkpoint WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 ), summaries AS (
-    DELETE FROM context.window_summary WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+    DELETE FROM context.window_summary
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_from > 0
+), inherited AS (
+    UPDATE context.window_summary SET epoch_to = NULL
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_from = 0
 ), entries AS (
     DELETE FROM context.window_entry
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND source <> 'caller'

@@ -25,9 +25,9 @@ TITLE = (
     "[Messages of users, word for word, the oldest first. They are history: a later message or the state may have "
     "replaced what they say.]"
 )
-# The line above a message: its ref, its speaker, and perhaps what it answers or calls.
+# The line above a message: its ref, its speaker, and perhaps what it answers or calls. Inherited messages have no ref.
 HEADING = re.compile(
-    r"\[(?P<ref>m[0-9]+(?:/[0-9]+)?) (?P<who>(?:user|assistant)[^\]\[]{0,64}?)(?:, to \".*\"|, calls [^\]\[]*)?\]"
+    r"\[(?:(?P<ref>m[0-9]+(?:/[0-9]+)?) )?(?P<who>(?:user|assistant)[^\]\[]{0,64}?)(?:, to \".*\"|, calls [^\]\[]*)?\]"
 )
 PASTE_TOKENS = 1_500  # a message with more tokens is a paste
 SHORT_WORDS = 12  # a message with fewer words is shown with the sentence that it answers
@@ -42,7 +42,8 @@ _CLOSING_SENTENCES = 3  # how many of the last sentences are searched for the qu
 NO_BRACKETS = str.maketrans("[]", "()")  # in names of speakers
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")  # scripts without spaces between words
 _ASKS = re.compile("[?\uff1f\u061f\u055e\u1367\u2047]|(?<=[\u0370-\u03ff]);")  # Greek asks with a semicolon
-_LIKE_HEADING = re.compile(r"^(?=\[m[0-9])", re.MULTILINE)  # a line of a message that looks like the heading of another
+# The beginning of a line of a message that looks like the heading of another.
+_LIKE_HEADING = re.compile(r"^(?=\[(?:m[0-9]|user\b|assistant\b))", re.MULTILINE)
 
 
 def _letters(word: str) -> str:
@@ -131,6 +132,43 @@ def with_messages(
     return *zone, _render(block, is_first=not zone, cost=cost)
 
 
+def inherited(
+    zone: Sequence[Summary],
+    messages: Sequence[Said],
+    tokens_max: int,
+    *,
+    count: Callable[[str], int],
+    cost: Callable[[str], int],
+) -> tuple[Summary, ...]:
+    """Return the zone with which a fork begins: one block with the users' messages of its parent, cut to its room.
+
+    The messages have no refs, because in the fork a ref would name another message.
+
+    Args:
+        zone: The blocks of the parent's zone, the oldest first.
+        messages: The messages of users in steps that the parent still shows, the oldest first.
+        tokens_max: The number of tokens that the zone may have.
+        count: Counts the tokens of a text.
+        cost: Counts the tokens of a text as a piece of a request.
+    """
+    units = [_scored(message) for message in messages if not is_courtesy(message.text, message.answers)]
+    kept = [_without_ref(scored) for scored in (*(scored for block in zone for scored in block.kept), *units)]
+    if not kept:
+        return ()
+    block = Summary(
+        level=CONVERSATION,
+        step_from=0,
+        step_to=0,
+        seq_from=0,
+        seq_to=0,
+        tokens=0,
+        text="",
+        kept=tuple(kept),
+    )
+    block = _render(block, is_first=True, cost=cost)
+    return (block,) if block.tokens <= tokens_max else cut((block,), tokens_max, count=count, cost=cost)
+
+
 def message_in(text: str, seq: int) -> str:
     """Return the text of a message as a block of the zone, or of the assistant's last words, shows it.
 
@@ -143,7 +181,7 @@ def message_in(text: str, seq: int) -> str:
     lines, is_of_message = list[str](), False
     for line in text.split("\n"):
         if heading := HEADING.fullmatch(line):
-            is_of_message = heading["ref"].partition("/")[0] == refs_between(seq, seq)
+            is_of_message = (heading["ref"] or "").partition("/")[0] == refs_between(seq, seq)
         elif is_of_message:
             lines.append(line)
     return "\n".join(lines)
@@ -153,13 +191,14 @@ def headed(ref: str, speaker: str, text: str, *, about: str = "") -> str:
     """Return a message below its heading, in the form that `HEADING` parses.
 
     Args:
-        ref: The ref of the message.
+        ref: The ref of the message; empty for an inherited one.
         speaker: The role and the name of the speaker.
         text: The message.
         about: What follows the speaker in the heading.
     """
     # No line of a message can pass for the heading of another.
-    return f"[{ref} {speaker.translate(NO_BRACKETS)}{about}]\n{_LIKE_HEADING.sub(' ', text)}"
+    who = " ".join(filter(None, [ref, speaker.translate(NO_BRACKETS)]))
+    return f"[{who}{about}]\n{_LIKE_HEADING.sub(' ', text)}"
 
 
 def cut(
@@ -252,7 +291,7 @@ class _Cutting:
         sentence_ends = sentences_of(body)
         if len(sentence_ends) < 3:
             return body
-        return f"{sentence_ends[0]}\n[… {len(sentence_ends) - 2} more: {unit.ref}]\n{sentence_ends[-1]}"
+        return f"{sentence_ends[0]}\n[… {len(sentence_ends) - 2} more{_to(unit.ref)}]\n{sentence_ends[-1]}"
 
     def _leave(self) -> None:
         """Remove messages until the zone has room, the oldest first, but never the very first message.
@@ -288,11 +327,11 @@ def head_and_tail(text: str, ref: str, tokens_max: int, count: Callable[[str], i
 
     Args:
         text: The whole text.
-        ref: The ref with which a model can expand it.
+        ref: The ref with which a model can expand it; empty if there is none.
         tokens_max: The number of tokens that the result may have, about.
         count: Counts the tokens of a text.
     """
-    between = f"[… {count(text):,} tokens in all: {ref}]"
+    between = f"[… {count(text):,} tokens in all{_to(ref)}]"
     room = max(tokens_max - count(between), 0)
     chars = max(len(text) * room // max(count(text), 1), 0)
     while True:
@@ -334,11 +373,29 @@ def _scored(message: Said) -> Scored:
 def _left_out(units: Sequence[Unit]) -> Unit:
     """Return the line that counts the removed messages. An earlier line of this kind adds its own count."""
     number = sum(int(unit.weight) if unit.kind == LEFT_OUT else 1 for unit in units)
-    first, last = units[0].ref, units[-1].ref
-    ref = first if len(units) == 1 else f"{first.partition('..')[0]}..{last.rpartition('..')[2]}"
+    refs = [unit.ref for unit in units if unit.ref]
+    ref = refs[0] if len(refs) == 1 else ""
+    if len(refs) > 1:
+        ref = f"{refs[0].partition('..')[0]}..{refs[-1].rpartition('..')[2]}"
     what = "1 message of a user is" if number == 1 else f"{number} messages of users are"
-    text = f"[{what} not shown here any more: {ref}]"
+    text = f"[{what} not shown here any more{_to(ref)}]"
     return Unit(kind=LEFT_OUT, text=text, ref=ref, seq=units[0].seq, weight=number)
+
+
+def _to(ref: str) -> str:
+    """Return the end of a note that tells a model with which ref it can expand the rest."""
+    return f": {ref}" if ref else ""
+
+
+def _without_ref(scored: Scored) -> Scored:
+    """Return a message of the zone as a fork inherits it: without its step, its `seq` and its ref."""
+    unit = scored.unit
+    heading, line_break, body = unit.text.partition("\n")
+    heading = heading.replace(f"[{unit.ref} ", "[", 1)
+    if unit.kind != WHOLE:  # the notes of cuts end with the ref
+        heading, body = (text.replace(f"{_to(unit.ref)}]", "]") for text in (heading, body))
+    unit = replace(unit, text=f"{heading}{line_break}{body}", ref="", seq=0)
+    return replace(scored, unit=unit, step=0)
 
 
 def _heading_of(unit: Unit) -> str:

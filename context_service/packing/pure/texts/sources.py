@@ -80,7 +80,7 @@ def _of_conversation(lines: Sequence[str]) -> Iterator[Source | None]:
     head = None
     for line in lines:
         if heading := HEADING.fullmatch(line):
-            head = Source(heading["who"], heading["ref"], trust_of(heading["who"]).value)
+            head = Source(heading["who"], heading["ref"] or "", trust_of(heading["who"]).value)
         yield None if heading else head
 
 

@@ -105,7 +105,8 @@ async def test_a_fork_begins_with_its_task_and_what_it_inherits_and_comes_back_a
     pack = await packed(other_replica, fork.window)
     for text in ("You look after ports.", "Never touch the vendor folder.", "port is 8443", "keyset pages"):
         assert text in pack.messages_json
-    assert "clean up" not in pack.messages_json and pack.step_count == 1
+    assert "clean up" in pack.messages_json  # what users said
+    assert pack.step_count == 1
     assert await packed(caller, window) == before  # it knows nothing of it
 
     await worked(caller, fork)
@@ -138,6 +139,7 @@ async def test_what_a_fork_inherits_is_the_state_or_pins_or_nothing_and_leads_no
     for fork, is_pinned in ((whole, True), (pins, True), (nothing, False)):
         messages = (await packed(caller, fork.window)).messages_json
         assert ("The goal is to clean up" in messages) == is_pinned
+        assert ("[user]" in messages) == (fork is whole)
         assert "m1" not in messages
     # What is said of the same later takes its place, and no model is told of it twice.
     await said(caller, whole.window.context_id, {"content": "The staging port is now 7."})
@@ -684,3 +686,53 @@ async def test_what_is_no_fork_is_refused(caller: Caller, context_id: str, monke
     for inherits in (NOTHING, pb.FORK_INHERITANCE_STATE):
         with pytest.raises(WindowClosed):
             await forked(caller, window, inherits=inherits)
+
+
+WISH = "Ship the parcels that Rosa packed on Monday. Ask me before anything leaves the country!"
+ANSWER = "Nur die roten, bitte."
+
+
+async def test_a_fork_that_inherits_the_state_knows_what_users_said_and_one_that_inherits_pins_does_not(
+    caller: Caller,
+):
+    """Their words are in the pack whether or not a fold has moved them into the conversation, and have no refs."""
+    context_id = await said(caller, "", {"content": WISH})
+    window = await opened(caller, context_id)
+    await said(caller, context_id, *chain(*(step(n) for n in range(30))))
+    assert (await packed(caller, window, without_recall=True)).tokens_by_zone.conversation
+    await said(caller, context_id, {"role": "assistant", "content": "All of them, or only the red ones?"})
+    await said(caller, context_id, {"content": ANSWER, "name": "Rosa"})
+
+    fork = (await forked(caller, window)).window
+    first = await packed(caller, fork, without_recall=True)
+    for text in (WISH, ANSWER, "[user]", '[user Rosa, to \\"All of them, or only the red ones?\\"]'):
+        assert text in first.messages_json
+    assert 0 < first.tokens_by_zone.conversation <= 0.2 * LIMIT
+    assert {(span.author, span.ref) for span in first.spans} >= {("user", ""), ("user Rosa", "")}
+
+    await said(caller, fork.context_id, *chain(*(step(n) for n in range(60))))
+    later = await packed(caller, fork, without_recall=True)
+    assert later.epoch
+    assert WISH in later.messages_json
+    assert ANSWER in later.messages_json
+    assert later.messages_json.index(ANSWER) < later.messages_json.rindex("List it.")
+
+    pins = (await forked(caller, window, inherits=PINS)).window
+    assert "parcels" not in (await packed(caller, pins, without_recall=True)).messages_json
+
+
+async def test_a_fork_keeps_the_inherited_words_when_it_reads_its_log_again(caller: Caller):
+    context_id = await said(caller, "", {"content": WISH})
+    fork = (await forked(caller, await opened(caller, context_id))).window
+    ids = [an_id(), an_id()]
+    notes = [{"content": f"Note {n}: " + "the crate is sealed and weighed. " * 30} for n in range(30)]
+    await said(caller, fork.context_id, {"content": "Take the van.", "message_id": ids[0]}, *notes)
+    for start in range(0, 60, 20):
+        await said(caller, fork.context_id, *chain(*(step(n) for n in range(start, start + 20))))
+        folded = await packed(caller, fork, without_recall=True)
+    assert "not shown here any more" in folded.messages_json  # the zone was cut, and so the inherited block
+
+    await caller.call("RetractMessages", context_id=fork.context_id, message_ids=ids[:1])
+    again = await packed(caller, fork, without_recall=True)
+    assert "Take the van." not in again.messages_json
+    assert WISH in again.messages_json

@@ -4377,7 +4377,8 @@ export enum ForkInheritance {
 
   /**
    * The pins and the state of the work: all constraints and values, and up to 50 of the newest decisions, questions,
-   * errors and files each, as far as there is room. The goal, sub-goals and progress are not inherited.
+   * errors and files each, as far as there is room. Also all messages of users, word for word, as the zone
+   * "conversation" has them, cut to its share. The goal, sub-goals and progress are not inherited.
    *
    * @generated from enum value: FORK_INHERITANCE_STATE = 3;
    */
