@@ -21,7 +21,7 @@ from service_runtime.telemetry.loop_waits import LoopWaits
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses
 
-AT_ONCE = 3  # attackers; a stall is one that is seen twice
+AT_ONCE = 2  # attackers; a stall is one that is seen twice
 STALL_S_MAX = 0.05
 STEP_S_MAX = 0.04  # of the loop alone: a slice takes 10 ms, on a busy machine more
 _STEP_ONCE_S_MAX = 0.1

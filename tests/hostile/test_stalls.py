@@ -26,21 +26,24 @@ from contextkeep.context.v1 import mcp_servers_pb2 as mcp_servers
 from contextkeep.context.v1 import message_pb2
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from tests.hostile.attacks import ATTACKS, DOCUMENTS, is_tried
-from tests.hostile.calling import Client, faults
+from tests.hostile.calling import Case, Client, Outcome, faults
 from tests.hostile.stalls import AT_ONCE, STALL_S_MAX, StallProbe
 from tests.hostile.things import RPCS
 
 TRIED = [attack for attack in ATTACKS if is_tried(attack[0]) or os.environ.get("FUZZ_REQUESTS")]
 
 
+def at_once(client: Client, rpc: str, case: Case, key: object) -> list[Outcome]:
+    """Return what the same call of several attackers comes to."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(lambda _: client.call(RPCS[rpc], case, key=key, timeout_s=60), range(AT_ONCE)))
+
+
 @pytest.mark.parametrize(("rpc", "request_"), [attack[1:] for attack in TRIED], ids=[attack[0] for attack in TRIED])
 def test_an_attack_by_several_callers_holds_up_nobody(rpc: str, request_: Message, client: Client):
     key = uuid.uuid4()
     case = request_.SerializeToString()  # once: what the attacker's own interpreter does is no stall
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        outcomes = list(
-            pool.map(lambda _: client.call(RPCS[rpc], case, key=key, timeout_s=60), range(AT_ONCE)),
-        )
+    outcomes = at_once(client, rpc, case, key)
 
     assert [faults(outcome) for outcome in outcomes] == [[]] * len(outcomes)
     question = graph.CountNodesRequest()
@@ -99,8 +102,7 @@ def test_a_question_of_words_that_are_nearly_those_of_a_context_holds_up_nobody(
         context_id = client.call(RPCS["AppendMessages"], appending, key=key).answers[0].context_id
     slipped = [word[:40] + "zyx" + word[43:] for word in words[:4]]
     question = contexts.RecallRequest(context_id=context_id, text=" ".join(slipped))
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        outcomes = list(pool.map(lambda _: client.call(RPCS["Recall"], question, key=key), range(AT_ONCE)))
+    outcomes = at_once(client, "Recall", question, key)
 
     assert [outcome.code for outcome in outcomes] == [grpc.StatusCode.OK] * AT_ONCE
 
@@ -130,24 +132,16 @@ def test_a_request_of_two_million_empty_messages_holds_up_nobody(rpc: str, knows
     """Protobuf reads it in a quarter of a second; without a key nobody reads it."""
     request = b"\x12\x00" * (2**21 - 1_000)
     key = uuid.uuid4() if knows_a_key else "nobody's"
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        outcomes = list(pool.map(lambda _: client.call(RPCS[rpc], request, key=key), range(AT_ONCE)))
+    outcomes = at_once(client, rpc, request, key)
 
     assert {outcome.reason for outcome in outcomes} == {"LIMIT_EXCEEDED" if knows_a_key else "UNAUTHENTICATED"}
 
 
 @pytest.mark.parametrize("member", [b'{"type":"text","text":""}', b"{}", b"1"], ids=["texts", "objects", "numbers"])
 def test_an_answer_of_a_hostile_mcp_server_holds_up_nobody(member: bytes, client: Client):
-    key = uuid.uuid4()
     members = b",".join([member] * (2**20 // (len(member) + 1) - 10))
     with answering(b'{"jsonrpc":"2.0","id":1,"result":{"content":[' + members + b"]}}") as url:
-        server = mcp_servers.McpServerInput(server_id="hostile", url=url)
-        assert client.call(RPCS["PutMcpServer"], mcp_servers.PutMcpServerRequest(server=server), key=key).ok
-        asking = mcp_servers.DiscoverMcpToolsRequest(server_id="hostile")
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            outcomes = list(pool.map(lambda _: client.call(RPCS["DiscoverMcpTools"], asking, key=key), range(AT_ONCE)))
-
-    assert {outcome.reason for outcome in outcomes} == {"MCP_SERVER_FAILED"}
+        no_tools_are_discovered(client, url)
 
 
 _CHUNKED = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -159,14 +153,14 @@ _CHUNKED = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encod
     ids=["informational responses", "lines of a head", "chunks of a byte"],
 )
 def test_an_mcp_server_that_says_nothing_without_an_end_holds_up_nobody(first: bytes, again: bytes, client: Client):
-    key = uuid.uuid4()
     with repeating(first, again) as url:
-        server = mcp_servers.McpServerInput(server_id="hostile", url=url)
-        assert client.call(RPCS["PutMcpServer"], mcp_servers.PutMcpServerRequest(server=server), key=key).ok
-        asking = mcp_servers.DiscoverMcpToolsRequest(server_id="hostile")
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            outcomes = list(pool.map(lambda _: client.call(RPCS["DiscoverMcpTools"], asking, key=key), range(AT_ONCE)))
+        no_tools_are_discovered(client, url)
 
+
+def no_tools_are_discovered(client: Client, url: str) -> None:
+    key, server = uuid.uuid4(), mcp_servers.McpServerInput(server_id="hostile", url=url)
+    assert client.call(RPCS["PutMcpServer"], mcp_servers.PutMcpServerRequest(server=server), key=key).ok
+    outcomes = at_once(client, "DiscoverMcpTools", mcp_servers.DiscoverMcpToolsRequest(server_id="hostile"), key)
     assert {outcome.reason for outcome in outcomes} == {"MCP_SERVER_FAILED"}
 
 

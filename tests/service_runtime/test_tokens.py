@@ -22,9 +22,10 @@ from contextkeep.errors import Unavailable
 from service_runtime.auth import tokens
 from service_runtime.auth.keys import KeyAdministration
 from service_runtime.auth.tokens import Tokens
+from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from service_runtime.rpc.principal import DEFAULT_TENANT_ID
-from tests.conftest import Urls
+from tests.conftest import Urls, cloned
 
 ISSUER, AUDIENCE = "https://issuer.example", "context-service"
 RSA, OTHER_RSA = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
@@ -70,6 +71,19 @@ class Issuer:
             public = maker.to_jwk(key.public_key(), as_dict=True)
             keys.append({**public, "kid": key_id, "use": "sig", "alg": algorithms.get(key_id, "RS256")})
         return json.dumps({"keys": [*keys, *self.more]}).encode()
+
+
+@pytest.fixture(scope="module")
+def urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
+    """One database for all tests, since they only read which tenants there are."""
+    with cloned(postgres) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+async def database(urls: Urls) -> AsyncIterator[Database]:
+    async with Database.open(urls.service, connections_max=5, name="test") as opened:
+        yield opened
 
 
 @pytest.fixture
