@@ -160,11 +160,10 @@ _OPTIONS = (
         type=Format,
         help="Print values separated by tabs, for scripts.",
     ),
-    click.option("--context-address", help="Address.  [env var: CONTEXT_SERVICE_ADDRESS]"),
-    click.option("--entity-address", help="Address.  [env var: ENTITY_SERVICE_ADDRESS]"),
-    click.option("--api-key", help="API key.  [env var: CONTEXT_SERVICE_API_KEY]"),
-    click.option("--app-id", help="App whose mappings are used, such as shop.  [env var: CONTEXT_SERVICE_APP_ID]"),
+    # Every command has these, so its help names them in one line, and the help of the root explains them.
+    *(click.option(name, hidden=True) for name in ("--context-address", "--entity-address", "--api-key", "--app-id")),
 )
+_CONNECTION_TEXT = "Connection: --context-address, --entity-address, --api-key, --app-id; see `contextkeep --help`."
 
 
 def command(
@@ -216,7 +215,7 @@ def command(
         text = "\n\n".join(
             [what, *more[:1], f"\b\nExample:\n{lines}", *more[1:], *([" ".join(terms)] if terms else [])]
         )
-        new_command = click.command(name=name, help=text)(callback)
+        new_command = click.command(name=name, help=text, epilog=_CONNECTION_TEXT)(callback)
         if group is not None:
             group.add_command(new_command)
         return new_command

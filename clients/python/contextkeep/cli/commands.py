@@ -30,17 +30,16 @@ from contextkeep.cli.window import window
 from contextkeep.cli.wm import wm
 from contextkeep.version import __version__
 
-_EXIT_CODES = """\b
-Exit codes:
-  0  done
-  1  another error
-  2  the command or an argument is wrong
-  3  it does not exist
-  4  its state forbids this, or another caller changed it first
-  5  the API key is missing, unknown, or lacks the right
-  6  the service is unreachable or busy, or a limit was exceeded
-  7  stored data is damaged
-  8  mapping diff found differences
+_EPILOG = """\b
+Connection of each command, else by the environment variable:
+  --context-address  CONTEXT_SERVICE_ADDRESS  Address of the Context Service.
+  --entity-address   ENTITY_SERVICE_ADDRESS   Address of the Entity Service.
+  --api-key          CONTEXT_SERVICE_API_KEY  API key.
+  --app-id           CONTEXT_SERVICE_APP_ID   App whose mappings are used.
+
+Exit codes: 0 done; 1 another error; 2 the command or an argument is wrong; 3 it does not exist; 4 its state forbids
+this, or another caller changed it first; 5 the API key is missing, unknown, or lacks the right; 6 the service is
+unreachable or busy, or a limit was exceeded; 7 stored data is damaged; 8 `mapping diff` found differences.
 
 \b
 Example:
@@ -49,7 +48,7 @@ Example:
 """
 
 
-@click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__)
 def contextkeep() -> None:
     """Context Service: memory and context for AI agents.

@@ -113,9 +113,7 @@ context.add_command(setting)
         help="Your own id of the message, such as order-17; the same message again is not stored twice.",
     ),
     click.option("--agent-id", default="", help="Agent that wrote the message, such as billing."),
-    click.option(
-        "--task", "task_id", help="Id of a task (`contextkeep context task`); the message goes to its context."
-    ),
+    click.option("--task", "task_id", help="Id of the task that the message is about; it goes to the task's context."),
     *_HEADER,
     subject_option,
     name="send",
@@ -139,10 +137,9 @@ def send(
 ) -> None:
     """Send one message; without a context, start a new one.
 
-    Use it to store a message of a user or an agent. For many messages use `contextkeep context append`.
+    Use it for a message of a user or an agent; for many use `contextkeep context append`.
 
-    With `-` the text comes from stdin. The options from --title to --recall-profile describe a new context. The answer
-    has the seq of the message: its number in the context, from 1.
+    With `-` the text comes from stdin. Options from --title to --recall-profile are for a new context.
     """
     if content == "-":
         try:

@@ -19,11 +19,6 @@ _WHERE = (
         "--agent-bundle-id", default="", help="Agent bundle of the page, such as crm-bundle.  [default: the key's]"
     ),
 )
-_EXPECTED = click.option(
-    "--expected-version",
-    type=click.IntRange(0),
-    help="Fail unless the page has this version; 0: it must not exist.  [default: any]",
-)
 _ROW = ("slug", "title", "version", "state", "as_of", "page_id")
 
 
@@ -52,7 +47,11 @@ def wiki() -> None:
         "--cites", "memory_ids", multiple=True, help="Id of a memory that the page is based on; may be repeated."
     ),
     click.option("--fresh-until", type=TIME, help="When the page becomes out of date, such as 2026-01-31T12:00:00Z."),
-    _EXPECTED,
+    click.option(
+        "--expected-version",
+        type=click.IntRange(0),
+        help="Fail unless the page has this version; 0: it must not exist.  [default: any]",
+    ),
     *_WHERE,
     subject_option,
     name="put",
@@ -171,7 +170,11 @@ def versions(session: Session, output: Output, *, slug: str, limit: int, **optio
 @command(
     click.argument("slug"),
     yes_option,
-    _EXPECTED,
+    click.option(
+        "--expected-version",
+        type=click.IntRange(1),
+        help="Fail unless this is the page's newest version.  [default: any]",
+    ),
     *_WHERE,
     subject_option,
     name="delete",

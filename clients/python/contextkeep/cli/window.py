@@ -579,7 +579,7 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
 def fork(
     session: Session, output: Output, *, window_id: str, task: str, inherits: ForkInheritance, **options: Any
 ) -> None:
-    """Fork a window: give a subtask a context and window of its own.
+    """Fork a window: give a subtask its own context and window.
 
     Use it for work whose details the main window need not see. `contextkeep window merge` brings the result back.
 
