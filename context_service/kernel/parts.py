@@ -36,8 +36,10 @@ class File:
     width: int = 0  # pixels of a picture
     height: int = 0
     page_count: int = 0  # of a PDF
+    text_chars: int = 0  # of a PDF: characters of all its pages
     duration_seconds: float = 0.0  # of a recording
     ref: str = ""  # in a window: with it a model can expand the file; never stored with the message
+    tokens: int = 0  # in a window: those that its model counts; never stored with the message
 
     @property
     def texts(self) -> list[str]:

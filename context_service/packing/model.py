@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT
+from context_service.kernel.files.limits import NO_FILES, FileUse
 from context_service.kernel.rendering import Rendered, Span
 from context_service.packing.pure.body.breakpoints import Breakpoint
 from context_service.packing.pure.state.task_state import (
@@ -40,6 +41,8 @@ class NewBlock:
         said: See `FoldableBlock`.
         refs: The refs of the passages that the block recalls.
         later: The form of the block after the next break of the prefix, or None if it is the same.
+        files: What the files of the block use of the vendor's limits.
+        masked_files: The same while the block is masked.
     """
 
     kind: str
@@ -57,6 +60,8 @@ class NewBlock:
     later: LaterForm | None = None
     speaker: str = ""
     said: str = ""
+    files: FileUse = NO_FILES
+    masked_files: FileUse = NO_FILES
 
 
 class ViewPart(NamedTuple):
@@ -74,12 +79,15 @@ class ViewPart(NamedTuple):
     refs: Sequence[str] = ()  # the passages that the block recalls
     method: str = ""  # how a summary was made; empty for blocks
     verdict: str = ""  # the result of the checks of a model's summary; empty for blocks
+    files: FileUse = NO_FILES  # of the form that is shown
 
     @classmethod
     def of(cls, block: NewBlock) -> ViewPart:
         """Return the part for a block that was just written, without its pieces."""
         place = block.step, block.step, block.seq_from, block.seq_to
-        return cls(block.kind, 0, *place, block.tokens, block.is_error, pieces_json="", refs=tuple(block.refs))
+        return cls(
+            block.kind, 0, *place, block.tokens, block.is_error, pieces_json="", refs=tuple(block.refs)
+        )._replace(files=block.files)
 
     @property
     def pieces(self) -> list[Rendered]:
@@ -208,7 +216,7 @@ class Receipt:
 
     Attributes:
         epoch: The number of the epoch that the break began.
-        reason: `high_mark`, `cache_cold`, `requested`, `goal`, `prepared`, `updated`, `pinned`, `unpinned`,
+        reason: `high_mark`, `files`, `cache_cold`, `requested`, `goal`, `prepared`, `updated`, `pinned`, `unpinned`,
             `retracted` or `rolled_back`.
         last_seq: The `seq` of the last message that the break takes into account.
         step: The number of steps that the window had.

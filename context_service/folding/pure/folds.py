@@ -15,10 +15,13 @@ longer matches; this pays only if the next fold is far enough away (`prices.pays
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import islice, takewhile
+from operator import sub
 from typing import NamedTuple
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, shares_of
@@ -33,6 +36,8 @@ from context_service.folding.pure.summaries import (
     join_segments,
     summary,
 )
+from context_service.kernel.files.limits import NO_FILES, FileUse
+from context_service.kernel.files.models import RequestLimits
 from context_service.kernel.rendering import Rendered
 from context_service.packing.pure.steps.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.texts import conversation
@@ -113,6 +118,8 @@ class FoldableBlock:
         tools: The names of the tools that the step calls.
         speaker: The role and the name of the speaker of the step, such as "user Ann".
         said: The text of a message of a user or the assistant; empty for others.
+        files: What the files of the block use of the vendor's limits, as it is shown now.
+        masked_files: The same of the block with its tool results cleared.
     """
 
     number: int
@@ -130,6 +137,8 @@ class FoldableBlock:
     tools: tuple[str, ...] = ()
     speaker: str = ""
     said: str = ""
+    files: FileUse = NO_FILES
+    masked_files: FileUse = NO_FILES
 
     @property
     def is_of_user(self) -> bool:
@@ -150,6 +159,23 @@ class KeptSteps(NamedTuple):
     masked: frozenset[int]
 
 
+class FileRules(NamedTuple):
+    """What a fold keeps of files.
+
+    Attributes:
+        limits: The vendor's limits of a request.
+        tool_images_max: The pictures in results of tools that stay, the newest (`images_keep_last` of the profile).
+        waiting: What the files of the last step use, if that step waits for results.
+    """
+
+    limits: RequestLimits = RequestLimits()
+    tool_images_max: int = sys.maxsize
+    waiting: FileUse = NO_FILES
+
+
+ANY_FILES = FileRules()
+# The share of the vendor's limits that files may use after a fold, so that the next fold is not due at once.
+FILES_SHARE = 0.5
 NOTHING_KEPT = KeptSteps(frozenset(), frozenset())
 
 
@@ -263,6 +289,7 @@ def fold(
     wish: str = "",
     keeps: KeptSteps = NOTHING_KEPT,
     last_words: LastWords = NO_LAST_WORDS,
+    files: FileRules = ANY_FILES,
 ) -> Fold:
     """Return the fold of a view that is over the high mark.
 
@@ -282,6 +309,7 @@ def fold(
         wish: The instructions of a caller for this fold: lines that concern them come first.
         keeps: The steps that stay in view because of their tools, if there is room for the newest step.
         last_words: The candidates for the assistant's last words.
+        files: What stays of files.
     """
     result = _Folding(
         view,
@@ -296,21 +324,25 @@ def fold(
         state_tokens=state_tokens,
         wish=wish,
         last_words=last_words,
+        files=files,
     )
     result.set_aside(keeps)
     if is_close and view.summaries:
         result.rewrite_state()
+        result.mask_pictures()
         result.mask_largest(until=limits.low)
-        if result.tokens <= limits.high:
+        if result.tokens <= limits.high and not result.has_old_files:
             return result.fold()
     result.mask_older()
-    while result.tokens - result.tokens_aside > limits.low and result.merge_oldest():
+    result.mask_pictures()
+    while (result.tokens - result.tokens_aside > limits.low or result.has_old_files) and result.merge_oldest():
         pass
     result.rewrite_state()
     result.mask_largest(until=limits.high)
     if result.lacks_room:
         result.put_back()
         result.mask_older()
+        result.mask_pictures()
     while result.lacks_room and result.merge_oldest(is_last_resort=True):
         pass
     return result.fold()
@@ -367,7 +399,9 @@ class _Folding:
         state_tokens: int,
         wish: str,
         last_words: LastWords,
+        files: FileRules,
     ) -> None:
+        self._files = files
         self._head, self._state, self._waiting = view.head, view.state, waiting
         self._summaries, self._blocks = list(view.summaries), list(view.blocks)
         self._stored = set(map(id, view.summaries))
@@ -440,8 +474,36 @@ class _Folding:
         self._replace_blocks(blocks)
 
     @property
+    def _use(self) -> FileUse:
+        """What all files use of the vendor's limits."""
+        shown = [block.files for block in [*self._unmerged(), *self._aside] if block.files != NO_FILES]
+        return reduce(FileUse.plus, shown, self._files.waiting)
+
+    @property
+    def has_old_files(self) -> bool:
+        """Whether files use more than their share, and steps that can be merged have some of them."""
+        is_over = self._use.is_over(self._files.limits, share=FILES_SHARE)
+        first = next((block.number for block in self._newest_whole()), 0)
+        return is_over and any(block.files != NO_FILES for block in self._unmerged() if block.number < first)
+
+    def mask_pictures(self) -> None:
+        """Mask steps with pictures of tools, the oldest first, until few enough are left; never the newest step."""
+        use, most = self._use, self._files.tool_images_max
+        chosen: list[FoldableBlock] = []
+        for block in self._unmerged():
+            if use.tool_images <= most and not use.is_over(self._files.limits, share=FILES_SHARE):
+                break
+            if not block.is_masked and block.files != block.masked_files and block is not self._newest:
+                chosen.append(block)
+                use = FileUse(*map(sub, use, block.files)).plus(block.masked_files)
+        self._mask(chosen)
+        self._rules += [f"clear the pictures of step {block.step}" for block in chosen]
+
+    @property
     def lacks_room(self) -> bool:
-        """Whether the newest step does not fit even if it is cut to a quarter of the limit."""
+        """Whether the newest step does not fit even if it is cut to a quarter of the limit, or files do not."""
+        if self._use.is_over(self._files.limits) and len(list(self._unmerged())) > 1:
+            return True
         newest = self._newest.tokens if self._newest else 0
         least = min(newest, math.floor(NEWEST_SHARE * self._limits.limit))
         return self.tokens - newest + least > self._limits.high
@@ -682,7 +744,9 @@ class _Folding:
         self._masked |= able
         self._replace_blocks(
             [
-                replace(block, tokens=block.masked_tokens, is_masked=True) if block.number in able else block
+                replace(block, tokens=block.masked_tokens, is_masked=True, files=block.masked_files)
+                if block.number in able
+                else block
                 for block in self._unmerged()
             ]
         )

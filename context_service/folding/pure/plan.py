@@ -12,6 +12,7 @@ from context_service.folding.pure.folds import (
     CLOSE_STEPS,
     NOTHING_KEPT,
     CutStep,
+    FileRules,
     Fold,
     FoldableBlock,
     View,
@@ -23,6 +24,8 @@ from context_service.folding.pure.last_words import SHARE, LastWords, Plan
 from context_service.folding.pure.prepare import Prepared, committed
 from context_service.folding.pure.summaries import CONVERSATION, LAST_WORDS, SEGMENT, Summary
 from context_service.folding.pure.utterances import utterances_of
+from context_service.kernel.files.limits import NO_FILES
+from context_service.kernel.files.models import media_model
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import (
     BY_MODEL,
@@ -41,7 +44,7 @@ from context_service.packing.pure.steps.forms import shared_roles, with_speaker_
 from context_service.packing.pure.steps.grades import fit_step
 from context_service.packing.pure.steps.step import Step
 from context_service.packing.pure.texts.units import Unit
-from context_service.profiles.pure.profiles import Clearing, Profile
+from context_service.profiles.pure.profiles import IMAGES_KEEP_LAST, Clearing, Profile
 from context_service.usage.pure.endings import Endings
 from context_service.usage.pure.prices import pays_after
 from context_service.windows.model import Window
@@ -64,6 +67,7 @@ class FoldInputs:
         state_update: Entries that a model found in the steps, and the entries that they end.
         instructions: The caller's instructions for this fold; lines that concern them are kept first.
         assistant_plan: The newest call of a planning tool in the blocks, or None if they have none.
+        images_keep_last: The profile's number of pictures in results of tools that folds keep.
     """
 
     blocks: Sequence[FoldableBlock]
@@ -77,6 +81,7 @@ class FoldInputs:
     state_update: StateUpdate = NO_STATE_UPDATE
     instructions: str = ""
     assistant_plan: Plan | None = None
+    images_keep_last: int = IMAGES_KEEP_LAST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +188,11 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
             is_close=window.step_count - window.folded_step < CLOSE_STEPS,
             waiting=caught_up.waiting_tokens,
             last_words=last_words,
+            files=FileRules(
+                media_model(window.model, window.format).limits,
+                inputs.images_keep_last,
+                caught_up.waiting.files if caught_up.waiting else NO_FILES,
+            ),
             keeps=kept_steps(before.blocks, inputs.clearing_of, limit=window.counted_limit)
             if inputs.clearing_of
             else NOTHING_KEPT,

@@ -130,6 +130,7 @@ class FoldPlanning:
             worth=worth,
             prepared=prepared_fold,
             clearing_of=profile.clearing_of if profile.clearing else None,
+            images_keep_last=profile.images_keep_last,
             state_update=update,
             assistant_plan=await self._plan_in(blocks, window, profile, principal),
         )

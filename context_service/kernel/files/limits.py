@@ -6,12 +6,14 @@ left out is a line of text with its name and its ref, so nothing is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from operator import add
+from typing import NamedTuple
 
 from context_service.kernel.files.facts import FileFacts, FileKind, kind_of
-from context_service.kernel.files.models import MediaModel
+from context_service.kernel.files.models import MediaModel, RequestLimits
 
 _PIXELS_MAX = 120_000_000  # of a picture for which the vendor documents no limit; more unpacks to over 480 MB
 _BASE64_GROUP, _BASE64_CHARS = 3, 4
@@ -30,6 +32,51 @@ class Sendable:
     facts: FileFacts
     size_bytes: int = 0
     is_of_tool: bool = False
+
+
+class FileUse(NamedTuple):
+    """What the files of a part of a request use of the vendor's limits.
+
+    Attributes:
+        images: Pictures.
+        large_images: Pictures that are too large for a request with many pictures.
+        bytes: Bytes of all files, as base64.
+        pages: Pages of PDFs.
+        tool_images: Pictures in results of tools.
+    """
+
+    images: int = 0
+    large_images: int = 0
+    bytes: int = 0
+    pages: int = 0
+    tool_images: int = 0
+
+    def plus(self, other: FileUse) -> FileUse:
+        """Return the use of both parts together."""
+        return FileUse(*map(add, self, other))
+
+    def is_over(self, limits: RequestLimits, *, share: float = 1.0) -> bool:
+        """Return whether a request with this use is over a share of a limit."""
+        several = ((self.images, limits.images), (self.bytes, limits.request_bytes), (self.pages, limits.pages))
+        if any(limit and use > limit * share for use, limit in several):
+            return True
+        return bool(self.large_images and limits.many_above and self.images > limits.many_above * share)
+
+
+NO_FILES = FileUse()
+
+
+def use_of(files: Iterable[Sendable], model: MediaModel) -> FileUse:
+    """Return what files use of the limits of a model's vendor; those that the model does not take use nothing."""
+    use, limits = NO_FILES, model.limits
+    for file in files:
+        if not model.takes(file.facts):
+            continue
+        is_image = kind_of(file.facts.media_type) is FileKind.IMAGE
+        is_large = is_image and 0 < limits.many_side < max(file.facts.width, file.facts.height)
+        size = base64_bytes(file.size_bytes)
+        use = use.plus(FileUse(is_image, is_large, size, file.facts.page_count, is_image and file.is_of_tool))
+    return use
 
 
 def reason_unsendable(file: Sendable, model: MediaModel) -> str:

@@ -174,16 +174,17 @@ class Packing:
             RowsChanged: the window was folded, or another call wrote to it.
         """
         window = caught_up.window
-        if caught_up.tokens > limits_of(window).high:
-            if waits_for_notice(caught_up):
+        if caught_up.tokens > limits_of(window).high or caught_up.is_over_files:
+            if waits_for_notice(caught_up) and not caught_up.is_over_files:
                 return caught_up
-            planned_fold = await self._prepared_by_model(caught_up, principal)
+            planned_fold = None if caught_up.is_over_files else await self._prepared_by_model(caught_up, principal)
             planned_fold = planned_fold or await self._planning.plan(caught_up, principal)
             caught_up = planned_fold.caught_up  # the plan has taken the token factor of the newest bills
-            if caught_up.tokens > limits_of(caught_up.window).high:
+            is_over = caught_up.tokens > limits_of(caught_up.window).high
+            if is_over or caught_up.is_over_files:
                 _check_room(planned_fold)
                 if planned_fold.fold.changes:
-                    await self._folding.write(planned_fold, "high_mark", principal)
+                    await self._folding.write(planned_fold, "high_mark" if is_over else "files", principal)
                     raise RowsChanged
         elif not caught_up.waiting and is_cold(caught_up) and caught_up.tokens > half_way(window):
             planned_fold = await self._planning.plan(caught_up, principal)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
+from context_service.kernel.files.models import media_model
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.pure.body.front import front_tokens
 from context_service.packing.pure.costs import RENDERING, size_of
@@ -114,6 +115,7 @@ def _steps(
         count=TokenCounter(window.tokens_family).count,
         is_end=is_end,
         last_seq=last_seq,
+        media=media_model(window.model, window.format),
         room=(window.counted_limit - front_tokens(window)) // 2,
         entries_by_seq=statements,
         speakers=window.speakers,

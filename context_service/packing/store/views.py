@@ -13,6 +13,7 @@ from context_service.contexts.room import Log
 from context_service.folding.pure.folds import CutStep, FoldableBlock
 from context_service.folding.pure.prepare import Prepared
 from context_service.folding.pure.summaries import CONVERSATION, LAST_WORDS, Scored, Summary
+from context_service.kernel.files.limits import NO_FILES, FileUse
 from context_service.kernel.rendering import RENDERER, Rendered
 from context_service.packing.model import (
     BY_RULE,
@@ -627,7 +628,27 @@ class ViewRows:
 
 
 def _parts(rows: Sequence[Row]) -> list[ViewPart]:
-    return [copied(ViewPart, row, pieces_json=row.pieces, refs=tuple(row.refs.split())) for row in rows]
+    return [
+        copied(
+            ViewPart,
+            row,
+            pieces_json=row.pieces,
+            refs=tuple(row.refs.split()),
+            files=_file_uses(row.files)[row.level == 1],
+        )
+        for row in rows
+    ]
+
+
+def _files_json(block: NewBlock) -> str:
+    """Return what the files of a block use, whole and masked, as a JSON list; empty if it has none."""
+    return "" if block.files == NO_FILES else _json([tuple(block.files), tuple(block.masked_files)])
+
+
+def _file_uses(text: str) -> tuple[FileUse, FileUse]:
+    """Return what the files of a block use, whole and masked."""
+    whole, masked = (FileUse(*use) for use in orjson.loads(text)) if text else (NO_FILES, NO_FILES)
+    return whole, masked
 
 
 def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
@@ -651,6 +672,7 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
         "later_roles": TextArray([block.later.role if block.later else "" for block in blocks]),
         "block_speakers": TextArray([block.speaker for block in blocks]),
         "said": TextArray([block.said for block in blocks]),
+        "files": TextArray([_files_json(block) for block in blocks]),
     }
 
 
@@ -746,6 +768,7 @@ def _standings(rows: Sequence[Row]) -> list[FoldableBlock]:
 
 def _foldable_block(row: Row) -> FoldableBlock:
     """Return a row as a block with the fields that folds need."""
+    whole, masked = _file_uses(row.files)
     return copied(
         FoldableBlock,
         row,
@@ -754,6 +777,8 @@ def _foldable_block(row: Row) -> FoldableBlock:
         units=tuple(map(_unit, orjson.loads(row.units))),
         names=frozenset(orjson.loads(row.names)),
         tools=tuple(name for name, *_ in orjson.loads(row.tools)),
+        files=masked if row.is_masked else whole,
+        masked_files=masked,
     )
 
 

@@ -17,21 +17,21 @@ WITH w AS (
     INSERT INTO context.window_block (
         tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
         agent_bundle_id, pieces, renderer, step, kind, is_error, masked, masked_tokens, units, names, tools, refs,
-        later_pieces, later_tokens, later_role, speaker, said
+        later_pieces, later_tokens, later_role, speaker, said, files
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(block_count)s + b.n - 1, b.tokens, b.seq_from,
         b.seq_to, w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, %(renderer)s, b.step, b.kind, b.is_error,
         b.masked, b.masked_tokens, b.units, b.names, b.tools, b.refs, b.later_pieces, b.later_tokens, b.later_role,
-        b.speaker, b.said
+        b.speaker, b.said, b.files
     FROM w, unnest(
         %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[],
         %(steps)s::integer[], %(kinds)s::text[], %(errors)s::boolean[], %(masked)s::text[],
         %(masked_tokens)s::integer[], %(units)s::text[], %(names)s::text[], %(tools)s::text[],
         %(block_refs)s::text[], %(later_pieces)s::text[], %(later_tokens)s::integer[], %(later_roles)s::text[],
-        %(block_speakers)s::text[], %(said)s::text[]
+        %(block_speakers)s::text[], %(said)s::text[], %(files)s::text[]
     ) WITH ORDINALITY AS b (
         tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, tools, refs,
-        later_pieces, later_tokens, later_role, speaker, said, n
+        later_pieces, later_tokens, later_role, speaker, said, files, n
     )
 ), ended AS (
     UPDATE context.window_entry e SET ended_at = now(), ended_checkpoint = w.checkpoint_count, ended_seq = (
@@ -181,17 +181,18 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND NOT is_told;
 -- One statement is one look: the first row says which view it is.
 (SELECT 'window' AS kind, epoch AS level, block_count AS step_from, 0 AS step_to, 0 AS seq_from, 0 AS seq_to,
     0 AS tokens, '' AS pieces, 0 AS number, false AS is_error, '' AS refs,
-    '' AS method, '' AS verdict, 0 AS zone
+    '' AS method, '' AS verdict, '' AS files, 0 AS zone
 FROM context.context_window
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s)
 UNION ALL
 (SELECT CASE level WHEN {{last_words}} THEN 'last_words' WHEN {{conversation}} THEN 'conversation' ELSE 'summary' END,
-    level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, '', method, verdict, CASE level WHEN {{conversation}} THEN 1 ELSE 2 END
+    level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, '', method, verdict, '',
+    CASE level WHEN {{conversation}} THEN 1 ELSE 2 END
 FROM context.window_summary
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND %(number_from)s = 0)
 UNION ALL
 (SELECT kind, is_masked::integer, step, step, seq_from, seq_to, tokens,
-    CASE WHEN is_masked THEN coalesce(masked, pieces) ELSE pieces END, number, is_error, refs, '', '', 3
+    CASE WHEN is_masked THEN coalesce(masked, pieces) ELSE pieces END, number, is_error, refs, '', '', files, 3
 FROM context.window_block
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
     AND number >= %(number_from)s::integer)
@@ -211,7 +212,7 @@ FROM (
 -- sizes
 SELECT number, step, kind, seq_from, seq_to, tokens,
     CASE WHEN is_masked THEN tokens ELSE coalesce(masked_tokens, tokens) END AS masked_tokens, is_masked, is_error,
-    '[]' AS units, '[]' AS names, tools, speaker, said
+    '[]' AS units, '[]' AS names, tools, speaker, files, said
 FROM context.window_block
 WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL
 ORDER BY number;
@@ -255,7 +256,7 @@ FROM whole, w;
 
 -- cut_columns
 tenant_id, context_id, window_id, ancestors, seq_from, seq_to, owner_user_id, app_id, agent_bundle_id, step, kind,
-is_error, masked, masked_tokens, units, names, tools, refs, speaker, said
+is_error, masked, masked_tokens, units, names, tools, refs, speaker, said, files
 
 -- tallies
 SELECT tallies FROM context.context_window WHERE tenant_id = %s AND window_id = %s;

@@ -2,11 +2,12 @@
 
 A fold is one compaction of a window; a mask is a step of which a fold cleared the tool results. A profile says which
 lines a fold keeps (`high_importance`), which lines it never keeps (`low_importance`), which lines a mask shows whole
-(`preserve_verbatim`), how much of a tool's result a mask shows (`tool_output_trim`), which results and arguments folds
-clear (`tool_clearing`), with which tools the assistant plans (`planning_tools`), and which sentences become entries of
-the state (`state`). A profile that `extends` another adds rules to it; its own rules come first. `words` are parts of
-patterns: `{start}` in a pattern of `state` stands for the part with that name. All patterns have the syntax of RE2,
-whose time is linear in the length of the text.
+(`preserve_verbatim`), how much of a tool's result a mask shows (`tool_output_trim`), which results and arguments
+folds clear (`tool_clearing`), how many pictures of tools they keep (`images_keep_last`), with which tools the
+assistant plans (`planning_tools`), and which sentences become entries of the state (`state`). A profile that
+`extends` another adds rules to it; its own rules come first. `words` are parts of patterns: `{start}` in a pattern of
+`state` stands for the part with that name. All patterns have the syntax of RE2, whose time is linear in the length of
+the text.
 
 Tenants can register profiles of their own. These must be plain YAML, without anchors, tags and deep nesting. The size
 of all patterns of such a profile has a limit, because the time is also linear in the size of the patterns.
@@ -50,7 +51,7 @@ _OWN_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")  # the form of the name of a pr
 _log = logging.getLogger("profiles")
 _KEYS = (
     *("extends", "high_importance", "low_importance", "preserve_verbatim"),
-    *("tool_output_trim", "tool_clearing", "planning_tools", "words", "state"),
+    *("tool_output_trim", "tool_clearing", "planning_tools", "images_keep_last", "words", "state"),
 )
 _OF_PEOPLE = {"constraint", "lifted"}  # sections that only users and system prompts may set; no profile can change this
 _RULES_MAX = 100  # the most rules or patterns in a list
@@ -58,6 +59,7 @@ _PATTERN_CHARS_MAX = 20_000
 _PATTERN_BYTES_MAX = 4 * 1024 * 1024  # the most memory of a compiled pattern
 TRIM_CHARS_MAX = 100_000
 KEEP_LAST_MAX = 100
+IMAGES_KEEP_LAST, IMAGES_KEEP_LAST_MAX = 20, 1_000  # pictures in results of tools
 _OWN_PATTERN_BYTES_MAX = 256 * 1024  # the most memory of a compiled pattern in a tenant's profile
 OWN_SIZE_MAX = 20_000  # the most instructions of all patterns of a tenant's profile together
 OWN_PATTERNS_MAX = 400
@@ -217,6 +219,7 @@ class Profile:
         clearing: The parts that folds clear, by a pattern of the tool's name; the first match counts.
         planning_tools: The names of the tools with which the assistant writes its plan. Folds keep the newest call.
         state: The rules that find entries of the state.
+        images_keep_last: The pictures in results of tools that folds keep, the newest.
         own_size: The instructions of the patterns that a tenant wrote; 0 if the profile comes with the service.
         base: For a learned profile, the name of the profile that it was learned from; else empty.
     """
@@ -230,6 +233,7 @@ class Profile:
     state: tuple[StateRule, ...]
     clearing: tuple[tuple[Pattern, Clearing], ...] = ()
     planning_tools: frozenset[str] = frozenset()
+    images_keep_last: int = IMAGES_KEEP_LAST
     own_size: int = 0
     base: str = ""
 
@@ -402,9 +406,24 @@ class _Reading:
             trim_default=trim_default,
             clearing=self._clearing() + (base.clearing if base else ()),
             planning_tools=self._names("planning_tools") | (base.planning_tools if base else frozenset()),
+            images_keep_last=self._images_keep_last(base),
             state=state + (base.state if base else ()),
             own_size=self._size if self._is_own else 0,
         )
+
+    def _images_keep_last(self, base: Profile | None) -> int:
+        """Read `images_keep_last`; a profile without it has that of its base.
+
+        Raises:
+            BadProfile: it is not a number from 0 to `IMAGES_KEEP_LAST_MAX`.
+        """
+        number = self._said.get("images_keep_last", base.images_keep_last if base else IMAGES_KEEP_LAST)
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= IMAGES_KEEP_LAST_MAX:
+            raise BadProfile(
+                f"{self._name}.images_keep_last must be between 0 and {IMAGES_KEEP_LAST_MAX:,} "
+                f"(got {reprlib.repr(number)})"
+            )
+        return number
 
     def _clearing(self) -> tuple[tuple[Pattern, Clearing], ...]:
         """Read the rules of `tool_clearing`.

@@ -11,6 +11,7 @@ from uuid import UUID
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
 from context_service.folding.pure.summaries import SEGMENT
+from context_service.kernel.files.models import media_model
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import LAST_WORDS
 from context_service.packing.pure.costs import RENDERING, size_of
@@ -300,7 +301,15 @@ def _cleared_of(
 ) -> tuple[int, str | None]:
     """Return the number of a step in a segment, and its cleared form, made again from the messages."""
     count = TokenCounter(window.tokens_family).count
-    caught = caught_up(messages, to=window.format, profile=profile, count=count, is_end=True, last_seq=segment.seq_to)
+    caught = caught_up(
+        messages,
+        to=window.format,
+        profile=profile,
+        count=count,
+        is_end=True,
+        last_seq=segment.seq_to,
+        media=media_model(window.model, window.format),
+    )
     if len(caught.steps) != segment.step_to - segment.step_from + 1:
         return 0, None
     around = [at for at, step in enumerate(caught.steps) if step.block.seq_from <= seq <= step.block.seq_to]

@@ -93,7 +93,7 @@ class FoldReceipt(Value):
 
     # The epoch that began with the break.
     epoch: int = 0
-    # For a fold: "high_mark", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
+    # For a fold: "high_mark", "files", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
     # "unpinned", "retracted" or "rolled_back".
     reason: str = ""
     # Unset if the fold was not carried out.

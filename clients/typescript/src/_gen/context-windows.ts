@@ -627,7 +627,7 @@ export interface FoldReceipt {
   /** The epoch that began with the break. */
   epoch: number;
   /**
-   * For a fold: "high_mark", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
+   * For a fold: "high_mark", "files", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
    * "unpinned", "retracted" or "rolled_back".
    */
   reason: string;

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_service.folding.pure.folds import Limits
+from context_service.kernel.files.limits import NO_FILES, FileUse
+from context_service.kernel.files.models import media_model
 from context_service.packing.pure.body.front import front_tokens
 from context_service.packing.pure.body.window_body import WindowBody
 from context_service.packing.pure.steps.blocks import Block
@@ -41,6 +43,16 @@ class CaughtUpWindow:
     def tokens(self) -> int:
         """The tokens of the pack."""
         return front_tokens(self.window) + sum(self.body.tokens.values()) + self.waiting_tokens
+
+    @property
+    def files(self) -> FileUse:
+        """What the files of the pack use of the vendor's limits."""
+        return self.body.files.plus(self.waiting.files if self.waiting else NO_FILES)
+
+    @property
+    def is_over_files(self) -> bool:
+        """Whether the vendor refuses the pack because of its files."""
+        return self.files.is_over(media_model(self.window.model, self.window.format).limits)
 
     @property
     def counts_as_packed(self) -> bool:

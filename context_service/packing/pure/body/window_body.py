@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
+from context_service.kernel.files.limits import NO_FILES, FileUse
 from context_service.kernel.rendering import BEGINNING, Body, Format, Rendered, needs_beginning
 from context_service.kernel.tokens import TokenCounter
 from context_service.packing.model import STEP, ViewPart, tokens_by_zone
@@ -40,6 +42,7 @@ class WindowBody:
         ends: For each zone after which a cache can end, its name and its last piece as a JSON Pointer.
         last_from: The last piece before the last step, as a JSON Pointer.
         last_pieces: The number of pieces after `last_from`.
+        files: What the files of the parts use of the vendor's limits.
     """
 
     epoch: int
@@ -56,6 +59,7 @@ class WindowBody:
     ends: tuple[tuple[str, str], ...] = ()
     last_from: str = ""
     last_pieces: int = 0
+    files: FileUse = NO_FILES
 
     @classmethod
     def of(cls, window: Window, front: Body, parts: Sequence[ViewPart]) -> WindowBody:
@@ -122,6 +126,7 @@ class WindowBody:
             speaker=(steps[-1][0].role if steps[-1] else "") if steps else self.speaker,
             note_tokens=note_tokens,
             is_bare=self.is_bare and not first,
+            files=reduce(FileUse.plus, (part.files for part, _ in blocks), self.files),
         )
 
     def with_waiting(self, waiting: Block | None) -> tuple[Body, int]:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
+from context_service.kernel.files.limits import NO_FILES, FileUse
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import Format, Rendered, Turn, in_place
 from context_service.packing.pure.steps.step import Step
+from context_service.packing.pure.steps.step_files import tokens_of_files
 from context_service.packing.pure.steps.turns import pieces
 from context_service.packing.pure.texts.quotation import attributed, with_notice
 from context_service.packing.pure.texts.sources import of_step, of_text
@@ -32,6 +34,7 @@ class Block:
         tokens: The tokens of the rendered step.
         pieces: The rendered step, in the order of the request.
         is_cut: The step waits for results of tools and is shortened, so it will look different when it is closed.
+        files: What the files of the step use of the vendor's limits.
     """
 
     seq_from: int
@@ -39,6 +42,7 @@ class Block:
     tokens: int
     pieces: tuple[Rendered, ...]
     is_cut: bool = False
+    files: FileUse = NO_FILES
 
 
 def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
@@ -51,7 +55,7 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
     """
     turn = in_place(step.turn, to)
     if step.speaker:  # the text is quoted after all shortening, so that no cut can remove the quotation marks
-        turn = replace(turn, parts=[replace(part, text=_quotation(part.text or "", step)) for part in turn.parts])
+        turn = replace(turn, parts=[_quoted(part, step) for part in turn.parts])
     elif step.is_open:
         results = list(takewhile(lambda call: call.result is not None, turn.calls))
         calls = results + [replace(call, result=None) for call in turn.calls[len(results) :]]
@@ -60,9 +64,13 @@ def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:
     return Block(
         seq_from=step.seqs[0],
         seq_to=step.seqs[-1],
-        tokens=tokens_of(turns, to, count),
+        tokens=tokens_of(turns, to, count) + tokens_of_files(turn),
         pieces=turns,
     )
+
+
+def _quoted(part: Part, step: Step) -> Part:
+    return part if part.file else replace(part, text=_quotation(part.text or "", step))
 
 
 def _quotation(text: str, step: Step) -> str:

@@ -14,6 +14,7 @@ import orjson
 
 from context_service.contexts.model import Message
 from context_service.folding.pure.folds import USER
+from context_service.kernel.files.models import MediaModel, media_model
 from context_service.kernel.rendering import Format
 from context_service.kernel.rendering.turns import inline_file, media_type_of, part_text
 from context_service.packing.pure.state.task_state import WHOLE, Entry, entries_of
@@ -28,6 +29,7 @@ from context_service.packing.pure.steps.forms import (
 )
 from context_service.packing.pure.steps.grades import fit_step, mask_step
 from context_service.packing.pure.steps.step import Step, cut
+from context_service.packing.pure.steps.step_files import use_of_turn, with_files_of
 from context_service.packing.pure.texts.quotation import speaker_of
 from context_service.packing.pure.texts.tallies import ToolUse, nodes_in, uses_of
 from context_service.packing.pure.texts.units import Unit, names_in, said_in, units_of
@@ -96,6 +98,7 @@ def caught_up(
     count: Callable[[str], int],
     is_end: bool,
     last_seq: int,
+    media: MediaModel | None = None,
     room: int = sys.maxsize,
     entries_by_seq: Mapping[int, Sequence[Entry]] | None = None,
     speakers: Sequence[str] = (),
@@ -110,21 +113,24 @@ def caught_up(
         count: Returns the number of tokens of a text.
         is_end: No more messages follow these in the log.
         last_seq: The `seq` of the last message of the log.
-        room: The most tokens of a step that waits for results.
+        media: What the model of the window takes of files; None for an unknown model of the format.
+        room: The most tokens of a step that waits for results. The files of a step may have half as many.
         entries_by_seq: The entries that an extractor found, by the messages' `seq`; None if rules read the messages.
         speakers: The first speakers of each role that the window has read.
         bound_seq: For a model that refuses reasoning if anything before it has changed, the last message before the
             last change; None for other models.
     """
-    result = cut(messages, is_end=is_end)
+    result, media = cut(messages, is_end=is_end), media or media_model("", to)
     by_seq = {message.seq: message for message in messages}
     steps = []
     for step in result.closed:
         # A message can belong to two steps. Popping it gives its units and entries to the first of them only.
         of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
         speakers = with_step(speakers, step)
-        sent_step = _as_sent(step, to, speakers, bound_seq)
-        prepared_step = _prepare(sent_step, of_step, to, profile, count, entries_by_seq, is_bound=bound_seq is not None)
+        sent_step = with_files_of(_as_sent(step, to, speakers, bound_seq), media, tokens_max=room // 2)
+        prepared_step = _prepare(
+            sent_step, of_step, to, profile, count, entries_by_seq, is_bound=bound_seq is not None, media=media
+        )
         prepared_step = replace(
             prepared_step, said=_words_of(step, prepared_step.speaker)
         )  # from `step`: `sent` may begin with the speaker's name
@@ -138,7 +144,8 @@ def caught_up(
     waiting = None
     if result.open:
         speakers_then = with_step(speakers, result.open)
-        waiting = _waiting(_as_sent(result.open, to, speakers_then, bound_seq), to, profile, count, room)
+        sent_step = with_files_of(_as_sent(result.open, to, speakers_then, bound_seq), media, tokens_max=room // 2)
+        waiting = replace(_waiting(sent_step, to, profile, count, room), files=use_of_turn(sent_step.turn, media))
     return CaughtUp(steps=steps, waiting=waiting, reached_seq=reached_seq, speakers=tuple(speakers))
 
 
@@ -189,7 +196,9 @@ def _waiting(step: Step, to: Format, profile: Profile, count: Callable[[str], in
         return replace(fit_step(step, room, to=to, profile=profile, count=count), is_cut=True)
     later = set()
     for call in step.turn.calls:
-        used_tokens += count(orjson.dumps(call.result.text).decode()) if call.result else 0
+        if call.result:
+            used_tokens += count(orjson.dumps(call.result.text).decode())
+            used_tokens += sum(file.tokens for file in call.result.files)
         if used_tokens > room:
             later.add(call.id)
     short_block = fit_step(step, room, to=to, profile=profile, count=count, only=later)
@@ -205,6 +214,7 @@ def _prepare(
     entries_by_seq: Mapping[int, Sequence[Entry]] | None,
     *,
     is_bound: bool,
+    media: MediaModel,
 ) -> PreparedStep:
     """Compute what a window stores of a closed step.
 
@@ -216,6 +226,7 @@ def _prepare(
         count: Returns the number of tokens of a text.
         entries_by_seq: The entries that an extractor found, by the messages' `seq`; None if rules read the messages.
         is_bound: The model refuses the reasoning of a step that is masked, because earlier messages have changed.
+        media: What the model takes of files.
     """
     tools = _tools_of(step)
     units = [unit for message in messages for unit in units_of(message, profile, tools)]
@@ -228,9 +239,11 @@ def _prepare(
             tools,
         )
     ]
-    block = block_of(step, to, count)
+    block = replace(block_of(step, to, count), files=use_of_turn(step.turn, media))
     turn = mask_step(without_reasoning(step) if is_bound else step, units, profile, count)
-    as_masked = block_of(replace(step, turn=turn), to, count) if turn else None
+    as_masked = None
+    if turn:
+        as_masked = replace(block_of(replace(step, turn=turn), to, count), files=use_of_turn(turn, media))
     return PreparedStep(
         block=block,
         mask=as_masked if as_masked and as_masked.tokens < block.tokens else None,

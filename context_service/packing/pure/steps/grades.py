@@ -18,11 +18,12 @@ from typing import Any
 import orjson
 
 from context_service.kernel.parts import ToolCall
-from context_service.kernel.rendering import Call, Format, Result, Turn
+from context_service.kernel.rendering import Call, Format, Turn
 from context_service.kernel.rendering.turns import arguments, part_text
 from context_service.packing.pure.steps.blocks import Block, block_of
 from context_service.packing.pure.steps.shortened import LongText
 from context_service.packing.pure.steps.step import Step
+from context_service.packing.pure.steps.step_files import cleared_of_files
 from context_service.packing.pure.texts.units import TEXT_BYTES_MAX, Unit, lines_of
 from context_service.profiles.pure.profiles import Profile
 
@@ -53,13 +54,9 @@ def mask_step(step: Step, units: list[Unit], profile: Profile, count: Callable[[
     for call in turn.calls:
         clearing, chars = profile.clearing_of(call.call.name), profile.trim_of(call.call.name)
         place, result = step.result_refs.get(call.id), call.result
-        if (
-            result
-            and place
-            and not clearing.never_clear
-            and (text := _mask_text(result.text, place, of_tools, chars, count))
-        ):
-            result = Result(text, result.is_error)
+        if result and place and not clearing.never_clear:
+            text = _mask_text(result.text, place, of_tools, chars, count)
+            result = cleared_of_files(result._replace(text=text or result.text))
         kept_call = _cleared(call, step.call_refs[call.id], chars, profile) if clearing.clear_inputs else call.call
         calls.append(replace(call, call=kept_call, result=result))
     parts = []
@@ -258,7 +255,7 @@ class _Grades:
         for call in turn.calls:
             result = call.result
             if result and ("result", call.id, 0) in texts:
-                result = Result(texts["result", call.id, 0], result.is_error)
+                result = result._replace(text=texts["result", call.id, 0])
             calls.append(replace(call, call=self._with_arguments(call, texts_of[call.id]), result=result))
         return replace(self._step, turn=Turn(turn.role, turn.name, parts, calls))
 

@@ -67,4 +67,6 @@ def _step_block(step: int, prepared_step: PreparedStep) -> NewBlock:
         later=prepared_step.later,
         speaker=prepared_step.speaker,
         said=prepared_step.said,
+        files=block.files,
+        masked_files=mask.files if mask else block.files,
     )

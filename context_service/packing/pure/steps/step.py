@@ -13,7 +13,7 @@ vendors refuse reasoning without the item that follows it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -124,13 +124,16 @@ class _Cutting:
         The text of a tool message that has no result part counts as a result. Reasoning waits for the assistant's next
         message, because no vendor accepts it alone.
         """
-        part_refs = [(part, ref_of(message.seq, number)) for number, part in in_order(message.content, message.parts)]
+        numbered = [(part, ref_of(message.seq, number)) for number, part in in_order(message.content, message.parts)]
+        part_refs = [(_with_ref(part, ref), ref) for part, ref in numbered]
         parts = [part for part, _ in part_refs if not (part.tool_call or part.tool_result)]
         said_refs = [ref for part, ref in part_refs if not (part.tool_call or part.tool_result)]
         calls = [(part.tool_call, ref) for part, ref in part_refs if part.tool_call]
         results = [(part.tool_result, ref) for part, ref in part_refs if part.tool_result]
         if message.role == "tool" and parts and not results:  # the text of the message is the result
-            result = ToolResult(tool_call_id="", content_json=orjson.dumps(text_of(parts)).decode())
+            text = text_of([part for part in parts if not part.file])
+            files = tuple(part.file for part in parts if part.file)
+            result = ToolResult(tool_call_id="", content_json=orjson.dumps(text).decode(), files=files)
             results = [(result, said_refs[0] if len(parts) == 1 else refs_between(message.seq, message.seq))]
             parts = []
         if self.thinks and (results or (parts and message.role != "assistant")):
@@ -188,15 +191,26 @@ class _Cutting:
         )
         if not self.open or not waiting:
             speaker, note = _late_result(message, result)
-            late = Turn("user", parts=[Part(text=text)])
-            self._put(Step([message.seq], late, [ref], speaker=speaker, note=note))
+            files = [Part(file=file) for file in result.files]
+            late = Turn("user", parts=[Part(text=text), *files])
+            self._put(Step([message.seq], late, [ref] * len(late.parts), speaker=speaker, note=note))
             return
-        waiting[0].result = Result(text, result.is_error)
+        waiting[0].result = Result(text, result.is_error, result.files)
         self.open.result_refs[waiting[0].id] = ref
         if self.open.seqs[-1] != message.seq:
             self.open.seqs.append(message.seq)
         if not self.open.is_open:
             self.close()
+
+
+def _with_ref(part: Part, ref: str) -> Part:
+    """Return a part whose files have the ref of the part: a file that is not shown is a line with this ref."""
+    if part.file:
+        return replace(part, file=replace(part.file, ref=ref))
+    if part.tool_result and part.tool_result.files:
+        files = tuple(replace(file, ref=ref) for file in part.tool_result.files)
+        return replace(part, tool_result=replace(part.tool_result, files=files))
+    return part
 
 
 def _late_result(message: Message, result: ToolResult) -> tuple[str, str]:

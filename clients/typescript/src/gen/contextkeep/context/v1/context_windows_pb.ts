@@ -2030,7 +2030,7 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   epoch: number;
 
   /**
-   * For a fold: "high_mark", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
+   * For a fold: "high_mark", "files", "cache_cold", "requested", "goal" or "prepared". Otherwise "updated", "pinned",
    * "unpinned", "retracted" or "rolled_back".
    *
    * @generated from field: string reason = 2;
