@@ -65,7 +65,12 @@ def config_message(config: Config) -> pb.WindowConfig:
 def set_fields(message: Message) -> dict[str, Any]:
     """Return the fields that are set in a message, by name."""
     return {
-        field.name: set_fields(value) if isinstance(value, Message) else value for field, value in message.ListFields()
+        field.name: set_fields(value)
+        if isinstance(value, Message)
+        else value
+        if isinstance(value, (str, bytes, int, float))
+        else list(value)
+        for field, value in message.ListFields()
     }
 
 

@@ -7,7 +7,7 @@ import {
   type PackSpan,
   type RolledBack,
   type Window,
-  type WindowConfig,
+  type WindowConfig as StoredConfig,
   type WindowFork,
   packOf,
   rolledBackOf,
@@ -21,7 +21,10 @@ import { type JsonObject, parseObject, toJson } from "./json.js";
 import { whole } from "./messages.js";
 import { timeText } from "./times.js";
 
-export type { Pack, WindowConfig };
+export type { Pack };
+
+/** How a window folds: the fields to set. */
+export type WindowConfig = Partial<StoredConfig>;
 
 /** A window of its own for a part of the work. */
 export interface Forked {

@@ -19,7 +19,7 @@ from context_service.folding.pure.model_state import extracted
 from context_service.folding.pure.summaries import Scored, Summary, line_of
 from context_service.packing.pure.state.task_state import CONTESTED, Entry, is_rule
 from context_service.packing.pure.steps.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
-from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_quoted
+from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_quoted, speaker_of
 from context_service.packing.pure.texts.units import Unit, names_of, said_in
 from context_service.profiles.pure.profiles import Profile
 from context_service.retrieval.pure.terms import terms_of
@@ -93,11 +93,12 @@ class NotUsed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StepText:
-    """A text of the summarized steps, as the model gets it."""
+    """A text of the summarized steps, as the model gets it; `may_rule` if rules of its speaker are in force."""
 
     ref: str
     role: str
     text: str
+    may_rule: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +127,11 @@ class SegmentSteps:
         return {source.ref for source in self.sources if source.role in ("user", "system")}
 
     @property
+    def by_rule_authors(self) -> set[str]:
+        """The refs of those of `by_people` whose rules are in force."""
+        return {source.ref for source in self.sources if source.may_rule} & self.by_people
+
+    @property
     def mandatory(self) -> list[Unit]:
         """The lines that the model's text must cover: the lines of the most important kinds that rules chose."""
         units = [item.unit for item in self.summary.kept if line_of(item.unit) in self.summary.text]
@@ -145,13 +151,17 @@ class _Line:
         return f"- {attributed(self.text, self.speaker)} ({', '.join(self.refs)})"
 
 
-def sources_of(messages: Sequence[Message], units: Sequence[Scored]) -> list[StepText]:
+def sources_of(
+    messages: Sequence[Message], units: Sequence[Scored], *, is_author: Callable[[str], bool] = lambda speaker: True
+) -> list[StepText]:
     """Return the sources for the model's prompt: the beginning and the best lines of each text, call and result.
 
     Args:
         messages: The messages of the steps, in their order.
         units: The best lines of these messages.
+        is_author: Says whether rules of a speaker, such as "user Ann", are in force.
     """
+    authors = {message.seq for message in messages if is_author(speaker_of(message.role, message.name))}
     texts = list(_texts_of(messages))
     chars = max(min(_SHOWN_CHARS, _ASKED_CHARS // max(len(texts), 1)), _SHOWN_CHARS_MIN)
     best: dict[str, list[str]] = {}
@@ -163,7 +173,8 @@ def sources_of(messages: Sequence[Message], units: Sequence[Scored]) -> list[Ste
         source_text = "\n".join([head, *(line for line in best.get(ref, ()) if line not in head)])
         room -= len(source_text)
         if room >= 0:
-            sources.append(StepText(ref, role, source_text))
+            place = parse_ref(ref)
+            sources.append(StepText(ref, role, source_text, place is not None and place.seq in authors))
     return sources
 
 
@@ -407,8 +418,8 @@ def _current(line: _Line, steps: SegmentSteps) -> str:
 def _tells_nothing(line: _Line, steps: SegmentSteps) -> str:
     """Check that a line passes on no instruction of a tool or agent; return the fault, or an empty text."""
     is_of_people = bool(steps.by_people & set(line.refs))
-    if line.section == "rule" and not set(line.refs) <= steps.by_people:
-        return "a rule must rest on texts of users only"
+    if line.section == "rule" and not set(line.refs) <= steps.by_rule_authors:
+        return "a rule must rest only on texts of users whose rules are in force"
     if _TOLD.search(line.text) or (not is_of_people and is_rule(line.text, steps.profile)):
         return "a line tells its reader what to do"
     return ""

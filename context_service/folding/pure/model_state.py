@@ -65,6 +65,8 @@ def _entry(fields: Any, sources: dict[str, StepText]) -> Entry | None:
     ref = parse_ref(fields["ref"])
     if source is None or ref is None or source.role not in _ROLES.get(section, ()) or len(text) < _CHARS_MIN:
         return None
+    if section == "constraint" and not source.may_rule:
+        return None
     if text not in {
         sentence.text for sentence in sentences(source.text)
     }:  # a whole sentence of the speaker, word for word

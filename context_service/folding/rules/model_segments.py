@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from context_service.context_settings.room import ContextSettings
@@ -31,6 +32,7 @@ from context_service.folding.pure.summaries import BY_RULES, SEGMENT, SEGMENT_TO
 from context_service.kernel.llm.texts import Chat, ChatFailed
 from context_service.kernel.parts import texts_of
 from context_service.kernel.tokens import TokenCounter
+from context_service.packing.pure.state.rule_authors import is_rule_author
 from context_service.packing.pure.state.task_state import Entry
 from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
 from context_service.windows.model import Window
@@ -193,7 +195,8 @@ class Writing:
         tokens = sum(min(step.tokens, step.masked_tokens) for step in steps)
         profile = await self._profiles.of(window.profile, principal=principal)
         size = sum(len(text) for message in messages for text in texts_of(message.content, message.parts))
-        sources = await beside_the_loop(size, sources_of, messages, of.kept)
+        is_author = partial(is_rule_author, authors=window.config.rule_authors, speakers=window.speakers)
+        sources = await beside_the_loop(size, partial(sources_of, is_author=is_author), messages, of.kept)
         ended = await self._views.superseded(window, {message.seq for message in messages}, principal=principal)
         what = SegmentSteps(
             summary=of,

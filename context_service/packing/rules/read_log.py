@@ -120,4 +120,5 @@ def _steps(
         entries_by_seq=statements,
         speakers=window.speakers,
         bound_seq=window.broken_seq if binds_reasoning(window.model, window.format) else None,
+        rule_authors=window.config.rule_authors,
     )

@@ -31,6 +31,7 @@ from context_service.packing.model import (
 from context_service.packing.pure.state.recall_marks import Superseded
 from context_service.packing.pure.state.task_state import (
     CONTESTED,
+    OTHER_RULE,
     REMOVED,
     WHOLE,
     Entry,
@@ -68,6 +69,7 @@ _CHANGED_BY = {
     "goal": ("goal",),
     "progress": ("progress",),
     "constraint": ("constraint", CONTESTED),
+    OTHER_RULE: (OTHER_RULE,),
     "lifted": ("constraint", CONTESTED),
     "resolution": ("error",),
     "error": ("error",),

@@ -32,8 +32,10 @@ CACHE_TTL_S, CACHE_TTL_S_MAX = 300, 86_400
 CHECKPOINT_STEPS = 50
 BY_ANY_MODEL, NO_MODEL = "auto", "none"  # which model writes segments: any configured one, or none
 STYLES = ("structured", "narrative")  # the styles in which a model can write segments
-PROMPT_CHARS_MAX, MODEL_CHARS_MAX = 4_000, 200
+PROMPT_CHARS_MAX, MODEL_CHARS_MAX, AUTHOR_CHARS_MAX = 4_000, 200, 64
 ROLLBACK, REREAD = "rollback_to_checkpoint", "reread_from_checkpoint"  # strategies of recovery
+FIRST_USER = "first_user"  # in `rule_authors`, the first user who speaks in the context
+RULE_AUTHORS = ("system", FIRST_USER)  # messages of developers have the role system, too
 
 _ROUNDING = 1e-9  # sums of floats such as 0.7 + 0.2 + 0.1 may differ from 1 by rounding
 _N = TypeVar("_N", int, float)
@@ -80,6 +82,7 @@ class Config:
         learning: The window uses learned versions of its profile, and counts lookups: see `profiles.rules.learning`.
         prefetch: The window also recalls passages about the things that its goals and last steps name.
         notice_before_fold: Before a fold, a note tells the model to save its results.
+        rule_authors: The speakers whose rules are in force: roles, names of users, and `first_user`.
     """
 
     weights: Weights = Weights()
@@ -102,6 +105,7 @@ class Config:
     learning: bool = False
     prefetch: bool = False
     notice_before_fold: bool = False
+    rule_authors: tuple[str, ...] = RULE_AUTHORS
 
 
 DEFAULT = Config()
@@ -151,6 +155,7 @@ def config_of(settings: Mapping[str, Any]) -> Config:
         learning=settings.get("learning", False),
         prefetch=settings.get("prefetch", False),
         notice_before_fold=settings.get("notice_before_fold", False),
+        rule_authors=tuple(settings.get("rule_authors", RULE_AUTHORS)),
     )
     if config.recovery_strategy not in (ROLLBACK, REREAD):
         raise InvalidArgument(
@@ -165,6 +170,8 @@ def config_of(settings: Mapping[str, Any]) -> Config:
             f"(got {reprlib.repr(config.summarization_style)})",
             field="config.summarization_style",
         )
+    for number, author in enumerate(config.rule_authors):
+        check_text(f"config.rule_authors[{number}]", author, chars_max=AUTHOR_CHARS_MAX, required=True)
     if config.low_mark >= config.high_mark:
         raise InvalidArgument(
             f"config.low_mark must be below config.high_mark (got {config.low_mark:g} and {config.high_mark:g})",

@@ -16,6 +16,7 @@ from context_service.packing.model import BY_CALLER, StoredEntry
 from context_service.packing.pure.state.task_state import (
     CONTESTED,
     KEY_CHARS_MAX,
+    OTHER_RULE,
     REMOVED,
     SUB_GOAL,
     Entry,
@@ -35,7 +36,7 @@ TEXT_CHARS_MAX = 2_000
 STATUSES = ("open", "done", "dropped")  # of sub-goals
 
 SAID = frozenset(SECTIONS) - {"lifted", "answer", "resolution"} | {"artifact", SUB_GOAL}  # sections of callers
-_REMOVABLE = SAID | {CONTESTED}  # sections whose entries callers may remove
+_REMOVABLE = SAID | {CONTESTED, OTHER_RULE}  # sections whose entries callers may remove
 _ONE = frozenset({"goal", "progress"})  # sections with one entry at a time, which has no key
 _OF_RULES = _ONE | {"value", "artifact"}  # sections in which an entry of a rule may replace an entry of a caller
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # an entry is one line of the state

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from context_service.contexts.room import Log
 from context_service.packing.model import PIN, Receipt, StoredEntry, ViewPart, Zones, zones_of
-from context_service.packing.pure.state.task_state import CONTESTED
+from context_service.packing.pure.state.task_state import CONTESTED, OTHER_RULE
 from context_service.packing.pure.texts.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
 from context_service.windows.model import Window, window_not_found
 from context_service.windows.pure.patches import SAID
@@ -22,7 +22,7 @@ from service_runtime.rpc.principal import Principal
 if TYPE_CHECKING:
     from context_service.packing.room import ViewRows
 
-ENTRY_SECTIONS = SAID | {PIN, CONTESTED}  # the sections that current entries may have
+ENTRY_SECTIONS = SAID | {PIN, CONTESTED, OTHER_RULE}  # the sections that current entries may have
 _COUNTED = frozenset({TOOL, ENTITY})
 _PART_BYTES = 20  # bytes of parsing that counting a part costs
 _ENTRY_BYTES = 100  # the size of an entry in an answer, in addition to its texts

@@ -182,9 +182,10 @@ class StateEntry(Value):
     """An entry of the state of the work."""
 
     # "goal", "sub_goal", "constraint", "value", "contested" (a rule or a value that a later statement may change: the
-    # text has the newer statement, then the older one), "decision", "next" (what the assistant said last that it would
-    # do), "question", "error", "artifact", "progress" or "pin". Counted entries are "tool" (tools that were called) and
-    # "entity" (things that were mentioned), up to 50 of each, the most frequent first.
+    # text has the newer statement, then the older one), "other_rule" (a rule of a speaker that is not among
+    # `rule_authors`), "decision", "next" (what the assistant said last that it would do), "question", "error",
+    # "artifact", "progress" or "pin". Counted entries are "tool" (tools that were called) and "entity" (things that
+    # were mentioned), up to 50 of each, the most frequent first.
     section: str = ""
     # Name of the entry, such as the name of a value or the path of a file. A later entry with the same key replaces it.
     # For a pin, its id.
@@ -377,6 +378,11 @@ class WindowConfig(Value):
     # word for word. A fold that finds it larger cuts it to half of this. Default 0.2. With 0 such messages are shown
     # nowhere.
     conversation_share: float | None = None
+    # Speakers whose rules are in force, up to 20: names of users, the roles "system" (messages of developers have it,
+    # too) and "user", and "first_user", the first user who speaks in the context. Default: system, first_user. Rules of
+    # others are listed in the state with their speaker (section "other_rule"), and lift no rules. Applies to messages
+    # that the window has not read.
+    rule_authors: tuple[str, ...] = ()
 
     @classmethod
     def from_proto(cls, message: pb.WindowConfig) -> WindowConfig:
@@ -400,6 +406,7 @@ class WindowConfig(Value):
             prefetch=message.prefetch if message.HasField("prefetch") else None,
             notice_before_fold=message.notice_before_fold if message.HasField("notice_before_fold") else None,
             conversation_share=message.conversation_share if message.HasField("conversation_share") else None,
+            rule_authors=tuple(message.rule_authors),
         )
 
 

@@ -850,8 +850,8 @@ def state(session: Session, output: Output, *, window_id: str, sections: tuple[s
 
     Use it to see what the window has extracted from the messages, and where each entry comes from (ref).
 
-    SECTIONS are any of goal, sub_goal, constraint, value, contested, decision, next, question, error, artifact,
-    progress, pin, tool and entity. Without them it prints all.
+    SECTIONS are any of goal, sub_goal, constraint, value, contested, other_rule, decision, next, question, error,
+    artifact, progress, pin, tool and entity. Without them it prints all.
     """
     output.many(session.context.windows.get_state(window_id, sections, **options), "section", "key", "text", "ref")
 

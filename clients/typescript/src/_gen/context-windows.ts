@@ -208,10 +208,18 @@ export interface WindowConfig {
    * nowhere.
    */
   conversationShare?: number;
+  /**
+   * Speakers whose rules are in force, up to 20: names of users, the roles "system" (messages of developers have it,
+   * too) and "user", and "first_user", the first user who speaks in the context. Default: system, first_user. Rules of
+   * others are listed in the state with their speaker (section "other_rule"), and lift no rules. Applies to messages
+   * that the window has not read.
+   */
+  ruleAuthors: string[];
 }
 
 export function windowConfigOf(message: pb.WindowConfig): WindowConfig {
   const value: WindowConfig = {
+    ruleAuthors: message.ruleAuthors,
   };
   if (message.importanceWeights !== undefined) value.importanceWeights = importanceWeightsOf(message.importanceWeights);
   if (message.tierRatios !== undefined) value.tierRatios = tierRatiosOf(message.tierRatios);
@@ -1196,7 +1204,8 @@ export function windowUsageOf(message: pb.WindowUsage): WindowUsage {
 export interface StateEntry {
   /**
    * "goal", "sub_goal", "constraint", "value", "contested" (a rule or a value that a later statement may
-   * change: the text has the newer statement, then the older one), "decision", "next" (what the assistant said last
+   * change: the text has the newer statement, then the older one), "other_rule" (a rule of a speaker that is not among
+   * `ruleAuthors`), "decision", "next" (what the assistant said last
    * that it would do), "question", "error", "artifact", "progress" or "pin".
    * Counted entries are "tool" (tools that were called) and "entity" (things that were mentioned), up to 50 of each,
    * the most frequent first.

@@ -51,6 +51,8 @@ _PATHS_OF_CALL_MAX = 4
 
 SUB_GOAL = "sub_goal"  # the section of the parts of a goal, which callers set; the value of an entry is its status
 REPLIED = ", replied"  # ends the value of a question after a reply that did not surely answer it
+OTHER_RULE = "other_rule"  # a rule of a speaker whose rules are not in force: see `rule_authors`
+OTHER_USER = "other_user"  # the key of a reply of such a user
 CONTESTED = "contested"  # a rule or value that a later statement may change; the text has both statements
 # A caller removed the entry with this section and key: statements before this in the log no longer set it.
 REMOVED = "removed"
@@ -66,11 +68,12 @@ WHOLE = {
 }
 # Sections whose newest entries are shown, with their titles and their shares of the remaining room.
 SHARES = {
-    "decision": ("Decisions", 0.40),
+    "decision": ("Decisions", 0.35),
     "next": ("Next, as the assistant said last", 0.10),
+    OTHER_RULE: ("Asked for by people whose rules are not in force", 0.10),
     "question": ("Open questions", 0.15),
     "error": ("Errors, and what helped", 0.15),
-    "artifact": ("Files", 0.20),
+    "artifact": ("Files", 0.15),
 }
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -114,9 +117,9 @@ class Entry:
     """An entry of the state of the work, such as a rule, a value or a sub-goal.
 
     Attributes:
-        section: A section of the profiles, or `artifact`, `contested`, `SUB_GOAL` or `REMOVED`. Entries of the sections
-            `lifted`, `answer`, `resolution` and `reply` (all sentences of a message) are not shown: they only change
-            other entries.
+        section: A section of the profiles, or `artifact`, `contested`, `OTHER_RULE`, `SUB_GOAL` or `REMOVED`. Entries
+            of the sections `lifted`, `answer`, `resolution` and `reply` (all sentences of a message) are not shown:
+            they only change other entries.
         key: The thing that the entry is about; a later entry of the section with the same key replaces this one. Empty
             if the entry is about nothing in particular. In `lifted`, `duty` if the lifted rule was a duty, else `what`.
         text: The statement, as it was made.
@@ -376,8 +379,8 @@ def place_of(entry: Entry) -> tuple[str, str]:
         return entry.section, ""
     if entry.key and entry.section in ("constraint", "error"):
         return entry.section, f"of a caller: {entry.key}"
-    if entry.section == "constraint":
-        return "constraint", _place_of_rule(entry.text)
+    if entry.section in ("constraint", OTHER_RULE):
+        return entry.section, _place_of_rule(entry.text)
     if entry.section == CONTESTED:
         return CONTESTED, " ".join(place_of(as_stated(entry)))
     if entry.section == "error":
@@ -502,7 +505,8 @@ def _is_asked_of(reply: Entry, current: Entry) -> bool:
     """Return whether an entry is a question that a message of the log asked, and the other side replies to."""
     if current.section != "question" or not current.ref or current.seq >= reply.seq:
         return False
-    return current.value.removesuffix(REPLIED) not in ("", reply.key)
+    role = "user" if reply.key == OTHER_USER else reply.key
+    return current.value.removesuffix(REPLIED) not in ("", role)
 
 
 def _contest(now: dict[tuple[str, str], Entry], reply: Entry) -> Iterator[tuple[Entry, Entry]]:
@@ -595,7 +599,7 @@ def _with_number(sentence: str, following: str, values: Collection[str]) -> str:
 def _may_be_contested(current: Entry, role: str) -> bool:
     """Return whether a message of a role may contest an entry: it is a value that the log set."""
     is_value = bool(current.ref and current.key) and current.section in ("value", CONTESTED)
-    return is_value and (role == "user" or (current.speaker or current.text).startswith(role))
+    return is_value and (role in ("user", OTHER_USER) or (current.speaker or current.text).startswith(role))
 
 
 def _put_contested(now: dict[tuple[str, str], Entry], current: Entry, newer: str, by: Entry) -> Entry:

@@ -17,6 +17,7 @@ from context_service.folding.pure.folds import USER
 from context_service.kernel.files.models import MediaModel, media_model
 from context_service.kernel.rendering import Format
 from context_service.kernel.rendering.turns import inline_file, media_type_of, part_text
+from context_service.packing.pure.state.rule_authors import by_authors
 from context_service.packing.pure.state.task_state import WHOLE, Entry, entries_of
 from context_service.packing.pure.steps.blocks import Block, block_of
 from context_service.packing.pure.steps.forms import (
@@ -34,6 +35,7 @@ from context_service.packing.pure.texts.quotation import speaker_of
 from context_service.packing.pure.texts.tallies import ToolUse, nodes_in, uses_of
 from context_service.packing.pure.texts.units import Unit, names_in, said_in, units_of
 from context_service.profiles.pure.profiles import Profile
+from context_service.windows.pure.config import RULE_AUTHORS
 from context_service.windows.pure.refs import ref_of
 
 _WRITTEN_WEIGHT = 0.6  # the weight of a written file, compared with units of the profile
@@ -103,6 +105,7 @@ def caught_up(
     entries_by_seq: Mapping[int, Sequence[Entry]] | None = None,
     speakers: Sequence[str] = (),
     bound_seq: int | None = None,
+    rule_authors: Sequence[str] = RULE_AUTHORS,
 ) -> CaughtUp:
     """Cut messages into steps, and compute what a window stores of each step.
 
@@ -119,6 +122,7 @@ def caught_up(
         speakers: The first speakers of each role that the window has read.
         bound_seq: For a model that refuses reasoning if anything before it has changed, the last message before the
             last change; None for other models.
+        rule_authors: The speakers whose rules are in force, as in `is_rule_author`.
     """
     result, media = cut(messages, is_end=is_end), media or media_model("", to)
     by_seq = {message.seq: message for message in messages}
@@ -132,8 +136,10 @@ def caught_up(
             sent_step, of_step, to, profile, count, entries_by_seq, is_bound=bound_seq is not None, media=media
         )
         prepared_step = replace(
-            prepared_step, said=_words_of(step, prepared_step.speaker)
-        )  # from `step`: `sent` may begin with the speaker's name
+            prepared_step,
+            said=_words_of(step, prepared_step.speaker),  # from `step`: `sent_step` may begin with the speaker's name
+            entries=tuple(by_authors(prepared_step.entries, authors=rule_authors, speakers=speakers)),
+        )
         steps.append(
             _with_later(prepared_step, sent_step, to, count, speakers=speakers, is_bound=bound_seq is not None)
         )

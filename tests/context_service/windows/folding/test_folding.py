@@ -246,7 +246,7 @@ async def test_a_fold_whose_connection_ends_at_any_statement_is_not_done_and_the
     """In front of each of its statements, and of its commit: each of some windows that see the same has its fault."""
     short = "\n".join(NOISE.splitlines()[:30])
     context_id = await said(caller, "", {"content": "Begin."}, *[one for n in range(40) for one in step(n, short)])
-    whole, *windows = [await opened(caller, context_id, limit=4_000) for _ in range(11)]
+    whole, *windows = [await opened(caller, context_id, limit=4_000) for _ in range(13)]
     for window in (whole, *windows):
         await packed(caller, window, without_recall=True)
     await said(caller, context_id, *[one for n in range(40, 60) for one in step(n, short)])

@@ -329,9 +329,9 @@ async def test_what_a_model_finds_is_kept_as_it_was_said_and_holds_until_somethi
     assert [(one.section, one.text, one.ref) for one in state if one.source == "model"] == [
         ("constraint", RULE, "m1/0"),
         ("value", GERMAN, "m1/0"),
-        ("question", ASKED, "m1/0"),
         ("progress", DONE, "m1/0"),
     ]
+    assert [(one.text, one.source) for one in state if one.section == "question"] == [(ASKED, "rule")]
     assert [one.value for one in state if one.section == "progress"] == ["40"]
     text = (await packed(world.caller, window, without_recall=True)).messages_json
     assert text.index(RULE) < text.index("Never touch the vendor folder.") and GERMAN in text
