@@ -6,21 +6,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
-from contextkeep.client._messages import (
-    Id,
-    built,
-    choice,
-    choice_of,
-    ids,
-    names_of,
-    texts,
-    to_id,
-    to_json,
-    to_object,
-    to_timestamp,
-)
+from contextkeep.client._messages import Id, built, choice, converted, names_of, to_id, to_json, to_object
 from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
-from contextkeep.context.v1 import context_settings_pb2 as settings_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
@@ -74,19 +61,9 @@ def context_input(context: ContextInput | None, app_id: str) -> contexts_pb.Cont
         InvalidArgument: a value cannot be sent.
     """
     context = ContextInput() if context is None else context
-    return built(
-        contexts_pb.ContextInput,
-        "context",
-        title=context.title,
-        external_ids=_external_ids(context.external_ids),
-        metadata_json=to_object("context.metadata_json", context.metadata),
-        entity_node_id=to_id(context.entity_node_id),
-        app_id=app_id if context.app_id is None else context.app_id,
-        agent_bundle_id=context.agent_bundle_id,
-        expires_at=to_timestamp("context.expires_at", context.expires_at),
-        recall_profile=context.recall_profile,
-        models=choice_of("context.models", context.models, settings_pb.ModelUse),
-    )
+    app_id = app_id if context.app_id is None else context.app_id
+    external_ids = _external_ids(context.external_ids)
+    return converted(contexts_pb.ContextInput, "context", context, external_ids=external_ids, app_id=app_id)
 
 
 def context_changes(changes: ContextChanges) -> tuple[contexts_pb.ContextInput, list[str]]:
@@ -110,7 +87,7 @@ def external_id(item: ExternalId | None, *, field: str = "external_id") -> conte
         return None
     if not isinstance(item, ExternalId):
         raise InvalidArgument(f"{field} is a {type(item).__name__}; an ExternalId(system, id) is wanted", field=field)
-    return built(contexts_pb.ExternalId, field, system=item.system, id=item.id)
+    return converted(contexts_pb.ExternalId, field, item)
 
 
 def message_input(item: MessageInput | str, *, field: str) -> message_pb.MessageInput:
@@ -124,20 +101,7 @@ def message_input(item: MessageInput | str, *, field: str) -> message_pb.Message
         item = MessageInput(item)
     if not isinstance(item, MessageInput):
         raise InvalidArgument(f"{field} is a {type(item).__name__}; a MessageInput or a text is wanted", field=field)
-    message = built(
-        message_pb.MessageInput,
-        field,
-        message_id=item.message_id,
-        role=item.role,
-        content=item.content,
-        name=item.name,
-        agent_id=item.agent_id,
-        metadata_json=to_object(f"{field}.metadata_json", item.metadata),
-        said_at=to_timestamp(f"{field}.said_at", item.said_at),
-        session=item.session,
-        task_id=to_id(item.task_id),
-        reference_task_ids=ids(f"{field}.reference_task_ids", item.reference_task_ids),
-    )
+    message = converted(message_pb.MessageInput, field, item)
     for place, part in enumerate(_listed(item.parts, "PartInput", field=f"{field}.parts")):
         message.parts.append(_part(part, field=f"{field}.parts[{place}]"))
     return message
@@ -176,16 +140,8 @@ def recall_options(options: RecallOptions, *, field: str = "options") -> context
     Raises:
         InvalidArgument: a value cannot travel.
     """
-    return built(
-        contexts_pb.RecallOptions,
-        field,
-        tokens_max=options.tokens_max,
-        items_max=options.items_max,
-        profile=options.profile,
-        not_after_seq=options.not_after_seq,
-        filter=recall_filter(options.filter, field=f"{field}.filter"),
-        with_features=options.with_features,
-    )
+    filter_ = recall_filter(options.filter, field=f"{field}.filter")
+    return converted(contexts_pb.RecallOptions, field, options, filter=filter_)
 
 
 def recall_filter(filter_: RecallFilter | None, *, field: str = "filter") -> contexts_pb.RecallFilter | None:
@@ -198,19 +154,7 @@ def recall_filter(filter_: RecallFilter | None, *, field: str = "filter") -> con
         return None
     if not isinstance(filter_, RecallFilter):
         raise InvalidArgument(f"{field} is a {type(filter_).__name__}; a RecallFilter is wanted", field=field)
-    return built(
-        contexts_pb.RecallFilter,
-        field,
-        roles=texts(f"{field}.roles", filter_.roles),
-        kinds=texts(f"{field}.kinds", filter_.kinds),
-        authors=texts(f"{field}.authors", filter_.authors),
-        said_from=to_timestamp(f"{field}.said_from", filter_.said_from),
-        said_to=to_timestamp(f"{field}.said_to", filter_.said_to),
-        seq_from=filter_.seq_from,
-        seq_to=filter_.seq_to,
-        task_ids=ids(f"{field}.task_ids", filter_.task_ids),
-        entity_node_ids=ids(f"{field}.entity_node_ids", filter_.entity_node_ids),
-    )
+    return converted(contexts_pb.RecallFilter, field, filter_)
 
 
 def state_entry(entry: StateEntryInput, *, field: str) -> windows_pb.StateEntryInput:
@@ -221,8 +165,7 @@ def state_entry(entry: StateEntryInput, *, field: str) -> windows_pb.StateEntryI
     """
     if not isinstance(entry, StateEntryInput):
         raise InvalidArgument(f"{field} has a {type(entry).__name__}; a StateEntryInput is wanted", field=field)
-    parameters = {"section": entry.section, "key": entry.key, "text": entry.text, "value": entry.value}
-    return built(windows_pb.StateEntryInput, field, **parameters)
+    return converted(windows_pb.StateEntryInput, field, entry)
 
 
 def state_entry_name(item: StateEntryInput, *, field: str) -> windows_pb.StateEntryName:
@@ -231,8 +174,7 @@ def state_entry_name(item: StateEntryInput, *, field: str) -> windows_pb.StateEn
     Raises:
         InvalidArgument: as for `state_entry`.
     """
-    entry = state_entry(item, field=field)
-    return windows_pb.StateEntryName(section=entry.section, key=entry.key, text=entry.text)
+    return converted(windows_pb.StateEntryName, field, state_entry(item, field=field))
 
 
 def task_status(
@@ -266,14 +208,7 @@ def artifact_input(artifact: ArtifactInput | PartInput | str) -> artifacts_pb.Ar
         artifact = ArtifactInput([artifact])
     if not isinstance(artifact, ArtifactInput):
         raise InvalidArgument(f"artifact is a {type(artifact).__name__}; an ArtifactInput is wanted", field="artifact")
-    message = built(
-        artifacts_pb.ArtifactInput,
-        "artifact",
-        artifact_id=artifact.artifact_id,
-        name=artifact.name,
-        description=artifact.description,
-        metadata_json=to_object("artifact.metadata_json", artifact.metadata),
-    )
+    message = converted(artifacts_pb.ArtifactInput, "artifact", artifact)
     for place, part in enumerate(_listed(artifact.parts, "PartInput", field="artifact.parts")):
         message.parts.append(_part(part, field=f"artifact.parts[{place}]"))
     return message
@@ -346,19 +281,18 @@ def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
 def _tool_call(call: ToolCallInput, *, field: str) -> message_pb.ToolCall:
     arguments = call.arguments
     arguments_json = arguments if isinstance(arguments, str) else to_object(f"{field}.arguments_json", arguments)
-    return built(message_pb.ToolCall, field, id=call.id, name=call.name, arguments_json=arguments_json)
+    return converted(message_pb.ToolCall, field, call, arguments_json=arguments_json)
 
 
 def _tool_result(result: ToolResultInput, *, field: str) -> message_pb.ToolResult:
     """Return the result of a tool call as protobuf; `field` names it in errors."""
-    return built(
-        message_pb.ToolResult,
-        field,
-        tool_call_id=result.tool_call_id,
-        content_json="" if result.content is None else to_json(f"{field}.content_json", result.content),
-        is_error=result.is_error,
-        files=[_file(file, field=f"{field}.files[{place}]") for place, file in enumerate(result.files)],
-    )
+    content_json = "" if result.content is None else to_json(f"{field}.content_json", result.content)
+    files = _files(result.files, field=f"{field}.files")
+    return converted(message_pb.ToolResult, field, result, content_json=content_json, files=files)
+
+
+def _files(files: Iterable[FileInput | File], *, field: str) -> list[message_pb.File]:
+    return [_file(file, field=f"{field}[{place}]") for place, file in enumerate(files)]
 
 
 def _file(file: FileInput | File, *, field: str) -> message_pb.File:

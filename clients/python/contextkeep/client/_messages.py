@@ -9,17 +9,20 @@ import functools
 import json
 import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
+from types import SimpleNamespace
 from typing import Any, Literal, TypedDict, TypeVar
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextkeep import options_pb2
 from contextkeep.client._unsendable import check_text
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import compiled_pages_pb2 as compiled_pages_pb
@@ -254,6 +257,57 @@ def built(kind: type[M], place: str, **fields: Any) -> M:
                 path = f"{place}.{name}"
                 raise InvalidArgument(f"{path} is of the type {type(value).__name__}; {wanted}", field=path) from None
         raise
+
+
+def converted(kind: type[M], place: str, value: object, **given: Any) -> M:
+    """Return a message with the attributes of a value that have the names of its fields.
+
+    The field tells how: `metadata_json` is the JSON of `metadata`; times, ids, lists and names of enums are converted.
+    `given` has the fields that are messages, and those that need another conversion.
+
+    Args:
+        kind: Class of the message.
+        place: Path of the message in its request, for errors.
+        value: The caller's value. An attribute that it lacks stays unset.
+        **given: Values of fields that are not taken from `value`.
+
+    Raises:
+        InvalidArgument: an attribute cannot be sent.
+    """
+    for name, (attribute, convert) in _conversions(kind.DESCRIPTOR).items():
+        if name not in given and hasattr(value, attribute):
+            given[name] = convert(f"{place}.{name}", getattr(value, attribute))
+    return built(kind, place, **given)
+
+
+@functools.cache
+def _conversions(descriptor: Any) -> Mapping[str, tuple[str, Callable[[str, Any], Any]]]:
+    """Return for each field of a message the attribute that it is taken from, and what converts it."""
+    found: dict[str, tuple[str, Callable[[str, Any], Any]]] = {}
+    for field in descriptor.fields:
+        convert: Callable[[str, Any], Any] = _unchanged
+        if field.message_type is not None:
+            if field.message_type.full_name != Timestamp.DESCRIPTOR.full_name:
+                continue
+            convert = to_timestamp
+        elif field.enum_type is not None:
+            convert = functools.partial(choice_of, enum=EnumTypeWrapper(field.enum_type))
+        elif field.name.endswith("_json"):
+            convert = to_object
+        elif field.name.endswith(("_id", "_ids")) and field.GetOptions().Extensions[options_pb2.rule].id:
+            convert = ids if field.is_repeated else _one_id
+        elif field.is_repeated:
+            convert = texts
+        found[field.name] = (field.name.removesuffix("_json"), convert)
+    return found
+
+
+def _unchanged(_: str, value: object) -> object:
+    return value
+
+
+def _one_id(_: str, value: object) -> str:
+    return to_id(value)
 
 
 def new_request_id(request_id: Id | None) -> str:
@@ -564,12 +618,7 @@ def node_filter(
     """Return the message of a filter of nodes; the arguments are those of `graph.search`."""
     connected = None
     if connected_to is not None:
-        connected = graph_pb.ConnectedTo(
-            node_id=to_id(connected_to.node_id),
-            edge_types=texts("filter.connected_to.edge_types", connected_to.edge_types),
-            direction=choice_of("filter.connected_to.direction", connected_to.direction, graph_pb.Direction),
-            depth_max=connected_to.depth_max,
-        )
+        connected = converted(graph_pb.ConnectedTo, "filter.connected_to", connected_to)
     return graph_pb.NodeFilter(
         graph_name=graph_name,
         condition_json=to_object("filter.condition_json", condition),
@@ -583,59 +632,36 @@ def node_filter(
 
 def record_input(
     *,
-    entity_node_id: Id | None = None,
-    memory_type: str = "",
-    subtype: str = "",
-    semantic_purpose: str = "",
-    name: str = "",
-    description: str = "",
-    reasoning: str = "",
-    content_type: str = "",
-    metadata: Mapping[str, Any] | None = None,
     content: Any = None,
     content_json: str = "",
     content_text: str = "",
-    tags: Iterable[str] = (),
-    graph_name: str = "",
-    agent_bundle_id: str = "",
-    app_id: str = "",
-    expires_at: datetime | None = None,
     embedding: Sequence[float] | None = None,
     embedding_model: str = "",
-    working_memory_id: Id | None = None,
+    **fields: Any,
 ) -> memory_pb.WMRecordInput:
-    """Return the message of a record; the arguments are the fields of `RecordChanges`.
+    """Return the message of a record; the arguments are its id and the fields of `RecordChanges`.
 
     Raises:
         InvalidArgument: content is given twice, or a value cannot be sent.
+        TypeError: a record has no such field.
     """
     if content is not None and content_json:
         raise InvalidArgument("give content or content_json, not both", field="record.content_json")
     if content_text and (content is not None or content_json):
         raise InvalidArgument("give content_text or JSON, not both", field="record.content_text")
+    if unknown := fields.keys() - {
+        attribute for attribute, _ in _conversions(memory_pb.WMRecordInput.DESCRIPTOR).values()
+    }:
+        raise TypeError(f"a record has no field {min(unknown)!r}")
     result = None
     if embedding is not None:
         result = memory_pb.Embedding(values=vector("record.embedding", embedding), model=embedding_model)
-    return built(
+    return converted(
         memory_pb.WMRecordInput,
         "record",
-        working_memory_id=to_id(working_memory_id),
-        entity_node_id=to_id(entity_node_id),
-        memory_type=memory_type,
-        subtype=subtype,
-        semantic_purpose=semantic_purpose,
-        name=name,
-        description=description,
-        reasoning=reasoning,
-        content_type=content_type,
-        metadata_json=to_object("record.metadata_json", metadata),
+        SimpleNamespace(**fields),
         content_json=content_json if content is None else to_json("record.content_json", content),
         content_text=content_text,
-        tags=texts("record.tags", tags),
-        graph_name=graph_name,
-        agent_bundle_id=agent_bundle_id,
-        app_id=app_id,
-        expires_at=to_timestamp("record.expires_at", expires_at),
         embedding=result,
     )
 
@@ -730,23 +756,11 @@ def sample_node(field: str, node: SampleNode) -> history_pb.SampleNode:
     }
     if io:
         raise InvalidArgument(f"{field}.io has other keys than input and output", field=f"{field}.io")
-    return history_pb.SampleNode(
-        id=node.id,
-        external_id=node.external_id,
-        name=node.name,
-        type=node.type,
-        general_type=node.general_type,
-        status=node.status,
-        data_json=to_object(f"{field}.data_json", node.data),
-        created_at=to_timestamp(f"{field}.created_at", node.created_at),
-        modified_at=to_timestamp(f"{field}.modified_at", node.modified_at),
-        edge_type=node.edge_type,
-        depth=node.depth,
-        edge_data_json=to_object(f"{field}.edge_data_json", node.edge_data),
-        edges_json=to_json(f"{field}.edges_json", node.edges) if node.edges is not None else "",
-        path_json=to_json(f"{field}.path_json", node.path) if node.path is not None else "",
-        **sides,
-    )
+    lists = {
+        f"{name}_json": "" if value is None else to_json(f"{field}.{name}_json", value)
+        for name, value in (("edges", node.edges), ("path", node.path))
+    }
+    return converted(history_pb.SampleNode, field, node, **sides, **lists)
 
 
 def blob_name(blob: BlobName) -> BlobNameFields:
