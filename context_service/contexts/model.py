@@ -11,6 +11,7 @@ from uuid import UUID
 from context_service.kernel.parts import Part
 
 MESSAGES_MAX = 500  # messages that one call writes or retracts at most
+FILES_OF_RESULT_MAX = 100  # files of the result of a tool
 ARTIFACT_ROLE = "assistant"  # the role of the maker of artifacts
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
@@ -50,7 +51,7 @@ from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.model import CONTEXT
 from context_service.retrieval.room import Passages, keep_making_passage_vectors, meaning_of
 from context_service.settings import Settings
-from context_service.working_memory.room import SWEEPER, RecordName, purges_of
+from context_service.working_memory.room import SWEEPER, RecordName, context_files_of, purges_of
 from contextkeep.context.v1.artifacts_pb2_grpc import add_ArtifactsServicer_to_server
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
 from contextkeep.context.v1.tasks_pb2_grpc import add_TasksServicer_to_server
@@ -137,9 +138,9 @@ async def open_contexts(
     messaging = Messaging(
         log,
         requests=REQUESTS,
-        checks=checks,
+        checks=replace(checks, takes_bytes=True),
         tokens=tokens,
-        check_record=check_record,
+        files=context_files_of(deps),
         references=references,
         writer_locks=deps.writer_locks,
     )

@@ -21,13 +21,14 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A picture, a PDF, a recording or another file of a message; either `url` or `working_memory_id` is set.
+    """A picture, a PDF, a recording or another file of a message; one of the first three fields is set.
 
     0 and empty texts mean unknown, for all fields that describe the bytes.
     """
 
     url: str | None = None  # http or https; the service does not read it
     working_memory_id: str | None = None  # the record with the bytes
+    data: bytes | None = None  # the bytes, until they are stored; a stored message has none
     media_type: str = ""
     name: str = ""
     alt: str = ""  # the caller's description
@@ -165,7 +166,7 @@ def _fields_of(part: Part) -> dict[str, Any]:
 
 def _fields_of_file(file: File) -> dict[str, Any]:
     """Return the fields of a file that are set, as values of JSON."""
-    return {name: value for name, value in asdict(file).items() if value and name != "ref"}
+    return {name: value for name, value in asdict(file).items() if value and name not in ("data", "ref")}
 
 
 def _part(fields: dict[str, Any]) -> Part:

@@ -7,12 +7,14 @@ from functools import partial
 
 from context_service.blobs.storage import BlobStorage
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.kernel.files.reading import FactReader
 from context_service.retrieval.room import Passages, VectorMaking, keep_making
 from context_service.settings import Settings
 from context_service.working_memory.api.find import Finders
 from context_service.working_memory.api.records import WorkingMemoryServicer
 from context_service.working_memory.pure.fields import FieldChecks
 from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob, upload_expired
+from context_service.working_memory.rules.context_files import ContextFiles
 from context_service.working_memory.rules.fetch import RecordName, RecordReader
 from context_service.working_memory.rules.file_texts import (
     ATTEMPTS_MAX,
@@ -35,6 +37,7 @@ from context_service.working_memory.rules.search import ENTITIES_MAX, Searches
 from context_service.working_memory.rules.uploads import ResumableUploads
 from context_service.working_memory.store.actions import ActionLog, ActionPlace, EntityAction
 from context_service.working_memory.store.blobs import blob_rows
+from context_service.working_memory.store.context_files import MESSAGE_FILE
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
 from context_service.working_memory.store.records import EMBEDDING_TOPIC, TEXT_TOPIC
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
@@ -68,6 +71,7 @@ __all__ = [
     "ActionLog",
     "ActionPlace",
     "BlobWriter",
+    "ContextFiles",
     "EntityAction",
     "Limits",
     "Purges",
@@ -80,6 +84,7 @@ __all__ = [
     "TenantLimits",
     "WrittenBlob",
     "blob_rows",
+    "context_files_of",
     "field_checks_of",
     "fsck_of",
     "limits_of",
@@ -102,6 +107,22 @@ def limits_of(deps: Dependencies) -> Limits:
             bytes_max=settings.tenant_bytes_max,
             records_max=settings.tenant_records_max,
         ),
+    )
+
+
+def context_files_of(deps: Dependencies) -> ContextFiles:
+    """Return what stores the files of messages."""
+    settings = deps.settings
+    return ContextFiles(
+        deps.database,
+        storage=deps.storage,
+        writer=BlobWriter(deps.storage, lease_s=settings.upload_lease_s),
+        limits=limits_of(deps),
+        facts=FactReader(
+            memory_bytes_max=settings.document_parser_memory_bytes_max,
+            timeout_s=settings.document_parser_timeout_s,
+        ),
+        purges=purges_of(settings, deps.database),
     )
 
 
@@ -204,7 +225,8 @@ def fsck_of(settings: Settings, database: Database, storage: BlobStorage) -> Fsc
 
 def purges_of(settings: Settings, database: Database) -> Purges:
     """Return the rule that purges archived records."""
-    retention = Retention(kept_s=settings.record_retention_s, kept_s_by_type=settings.record_retention_by_type_s)
+    kept_s_by_type = {MESSAGE_FILE: 0.0, **settings.record_retention_by_type_s}
+    retention = Retention(kept_s=settings.record_retention_s, kept_s_by_type=kept_s_by_type)
     return Purges(
         database,
         RecordPassages(Passages(database)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from base64 import b64encode
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -32,6 +34,7 @@ from contextkeep.errors import (
 )
 from contextkeep.values import ContextKey, File, Part
 from tests.clients.serving import serving
+from tests.media import png
 
 SAID_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 BLOCK = Reasoning(provider="anthropic", data=b"\x00\xffsigned", text="thinking")
@@ -73,6 +76,57 @@ async def test_every_kind_of_part_travels_and_what_was_read_goes_again_as_it_cam
 
     again = await world.run(context.contexts.send, MessageInput(role="assistant", parts=read.parts))
     assert (await world.run(context.contexts.get_message, again.context_id, again.message_id)).parts == read.parts
+
+
+class Image:
+    """An image of Pillow, as far as the client needs one."""
+
+    format = None
+
+    def save(self, fp: BinaryIO, format: str) -> None:
+        assert format == "PNG"
+        fp.write(PICTURE)
+
+
+PICTURE = png(5, 4)
+
+
+async def test_a_file_of_any_kind_travels_and_comes_back(world, context, tmp_path):
+    path = tmp_path / "shot.png"
+    path.write_bytes(PICTURE)
+    url = f"data:image/png;base64,{b64encode(PICTURE).decode()}"
+    sources = [PICTURE, path, str(path), url, Image(), FileInput(data=PICTURE, name="own.png", alt="a shot")]
+    sent = await world.run(context.contexts.send, MessageInput(parts=[PartInput(file=source) for source in sources]))
+    read = await world.run(context.contexts.get_message, sent.context_id, sent.message_id)
+
+    assert [part.file.name for part in read.parts] == ["", "shot.png", "shot.png", "", "", "own.png"]
+    assert {part.file.width for part in read.parts} == {5}
+    (record_id,) = {part.file.working_memory_id for part in read.parts}
+    assert await world.run(context.blobs.get_content, record_id) == PICTURE
+    again = await world.run(context.contexts.send, MessageInput(parts=read.parts))
+    there = await world.run(context.contexts.get_message, again.context_id, again.message_id)
+    assert [part.file.sha256 for part in there.parts] == [part.file.sha256 for part in read.parts]
+
+
+async def test_files_that_are_too_large_for_a_request_are_uploaded_first(world, context):
+    large = [bytes([n]) * (5 * 2**20) for n in range(2)]
+    parts = [PartInput(file=data) for data in [*large, PICTURE]]
+    shot = PartInput(tool_result=ToolResultInput(tool_call_id="c", files=[b"x" * (4 * 2**20)]))
+    sent = await world.run(
+        context.contexts.append, [MessageInput(parts=parts), MessageInput(role="tool", parts=[shot])]
+    )
+    read = [await world.run(context.contexts.get_message, one.context_id, one.message_id) for one in sent]
+
+    files = [part.file for part in read[0].parts] + list(read[1].parts[0].tool_result.files)
+    assert [file.size_bytes for file in files] == [5 * 2**20, 5 * 2**20, len(PICTURE), 4 * 2**20]
+    assert files[0].sha256 == hashlib.sha256(large[0]).hexdigest()
+    assert [file.name for file in files] == [""] * 4
+
+
+def test_a_file_with_two_sources_or_none_is_refused():
+    for file in (FileInput(), FileInput(url="https://x", data=b"x"), 5):
+        with pytest.raises(InvalidArgument):
+            contexts.message_inputs([MessageInput(parts=[PartInput(file=file)])])
 
 
 async def test_a_message_comes_back_with_what_matters_to_it(world, context):

@@ -9,10 +9,11 @@ Ids of rows are made here, so that an edge can name a node of the same call:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from uuid import UUID
 
 from contextkeep.ids import new_id
@@ -157,11 +158,28 @@ class ToolCallInput:
     arguments: Mapping[str, Any] | str = ""  # a text is taken for JSON, as models write it
 
 
+class SavedImage(Protocol):
+    """An image of Pillow."""
+
+    @property
+    def format(self) -> str | None:
+        """Return the format of the file that it was read from, such as "JPEG"."""
+        ...
+
+    def save(self, fp: Any, format: str) -> None:
+        """Write the image in a format."""
+        ...
+
+
+FileData = bytes | bytearray | memoryview | os.PathLike[str] | SavedImage
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileInput:
-    """A file of a new message; one of the first two is given."""
+    """A file of a new message; one of the first three is given. Its context stores the bytes, up to 20 MiB."""
 
-    url: str | None = None  # an http or https address, which the service does not read
+    data: FileData | None = None  # bytes, the path of a file, which is read at once, or an image of Pillow
+    url: str | None = None  # an http or https address, which the service does not read; or a `data:` URL
     working_memory_id: str | UUID | None = None  # of a record that the caller may read
     media_type: str = ""  # such as "image/png"
     name: str = ""
@@ -175,7 +193,7 @@ class ToolResultInput:
     tool_call_id: str  # the id of the call that it answers
     content: Any = None  # any JSON value, or None
     is_error: bool = False
-    files: Iterable[FileInput | File] = ()  # up to 100, such as screenshots
+    files: Iterable[FileInput | File | FileData | str] = ()  # up to 100, such as screenshots; as `PartInput.file`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +207,8 @@ class PartInput:
     tool_call: ToolCallInput | None = None
     tool_result: ToolResultInput | None = None
     reasoning: Reasoning | None = None
-    file: FileInput | File | None = None  # a picture, a PDF, a recording or another file
+    # A picture, a PDF, a recording or another file: also bytes, an image of Pillow, a path or an address.
+    file: FileInput | File | FileData | str | None = None
     media_type: str = ""
     file_name: str = ""
     metadata: Mapping[str, Any] | None = None  # `index: False`: not to be found; `secret: True`: not to be kept

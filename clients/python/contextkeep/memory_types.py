@@ -9,6 +9,7 @@ class MemoryType(StrEnum):
     """What a working memory record holds. Members are plain texts: `MemoryType.FILE == "file"`."""
 
     FILE = "file"
+    MESSAGE_FILE = "message_file"  # of a message that is not sent yet; it expires within a day unless one names it
     JSON = "data/json"
     PNG = "image/png"
     JPEG = "image/jpeg"

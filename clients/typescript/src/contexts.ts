@@ -12,9 +12,10 @@ import { toJson, toObject } from "./json.js";
 
 export type { MessageInput, RecallOptions };
 
-/** A file of a new message; one of the first two. */
+/** A file of a new message; one of the first three. Its context stores the bytes, up to 20 MiB. */
 export interface FileInput {
-  /** An http or https address, which the service does not read. */
+  data?: Uint8Array;
+  /** An http or https address, which the service does not read; or a `data:` URL. */
   url?: string;
   /** Of a record that the caller may read. */
   workingMemoryId?: string;
@@ -91,15 +92,15 @@ function contentsOf(part: PartInput, field: string): Content[] {
 }
 
 function fileInput(file: FileInput, field: string): MessageInitShape<typeof FileSchema> {
-  const { url, workingMemoryId, mediaType, name, alt } = file;
-  if ((url === undefined) === (workingMemoryId === undefined)) {
-    throw new InvalidArgument(`${field} must have either url or workingMemoryId`, { field });
+  const { data, url, workingMemoryId, mediaType, name, alt } = file;
+  const sources: Exclude<MessageInitShape<typeof FileSchema>["source"], undefined>[] = [];
+  if (data !== undefined) sources.push({ case: "data", value: data as Uint8Array<ArrayBuffer> });
+  if (url !== undefined) sources.push({ case: "url", value: url });
+  if (workingMemoryId !== undefined) sources.push({ case: "workingMemoryId", value: workingMemoryId });
+  if (sources.length !== 1) {
+    throw new InvalidArgument(`${field} must have one of data, url and workingMemoryId`, { field });
   }
-  const source =
-    url === undefined
-      ? ({ case: "workingMemoryId", value: workingMemoryId! } as const)
-      : ({ case: "url", value: url } as const);
-  return { source, mediaType, name, alt };
+  return { source: sources[0], mediaType, name, alt };
 }
 
 /**

@@ -28,10 +28,33 @@ test("every kind of part travels, and what was read can be sent again", async ()
   );
   assert.deepEqual([read[0]?.text, read[0]?.mediaType, read[0]?.metadata], ["see", "text/markdown", { index: false }]);
   assert.deepEqual([read[1]?.data, read[4]?.toolCall?.arguments, read[5]?.toolCall?.arguments], [null, { q: "ü" }, { q: 1 }]);
-  assert.deepEqual(read[6]?.toolResult, { toolCallId: "c-1", content: ["found"], isError: true });
+  assert.deepEqual(read[6]?.toolResult, { toolCallId: "c-1", content: ["found"], isError: true, files: [] });
   assert.deepEqual({ ...read[7]?.reasoning, data: Uint8Array.from(read[7]!.reasoning!.data) }, block);
   const again = await context.contexts.send({ role: "assistant", parts: read }, { contextId });
   assert.deepEqual((await context.contexts.getMessage(contextId, again.messageId)).parts, read);
+});
+
+test("a file travels with its bytes, and is uploaded first if it is too large for a request", async () => {
+  const small = Uint8Array.of(1, 2, 3);
+  const large = new Uint8Array(5 * 1024 * 1024).fill(7);
+  const parts: PartInput[] = [
+    { file: { data: small, name: "a.bin", alt: "three bytes" } },
+    { file: { data: large } },
+    { file: { url: "https://example.com/a.png", mediaType: "image/png" } },
+    { toolResult: { toolCallId: "c", files: [{ data: small }] } },
+  ];
+  const { contextId, messageId } = await context.contexts.send({ role: "tool", parts });
+  const read = (await context.contexts.getMessage(contextId, messageId)).parts;
+
+  const [first, second, third, result] = read;
+  assert.deepEqual([first!.file!.name, first!.file!.alt, first!.file!.sizeBytes], ["a.bin", "three bytes", 3]);
+  assert.deepEqual([second!.file!.name, second!.file!.sizeBytes], [undefined, large.length]);
+  assert.deepEqual(third!.file, { url: "https://example.com/a.png", mediaType: "image/png" });
+  assert.equal(result!.toolResult!.files[0]!.workingMemoryId, first!.file!.workingMemoryId);
+  assert.deepEqual(await context.blobs.getContent(second!.file!.workingMemoryId!), Buffer.from(large));
+  const again = await context.contexts.send({ role: "tool", parts: read }, { contextId });
+  assert.deepEqual((await context.contexts.getMessage(contextId, again.messageId)).parts, read);
+  await assert.rejects(context.contexts.send({ parts: [{ file: {} }] }), InvalidArgument);
 });
 
 test("a part has one content, and what cannot travel is refused by its place", async () => {

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from context_service.contexts.model import MESSAGES_MAX, ContextFilter, ContextInput, ExternalId, MessageInput
+from context_service.contexts.model import (
+    FILES_OF_RESULT_MAX,
+    MESSAGES_MAX,
+    ContextFilter,
+    ContextInput,
+    ExternalId,
+    MessageInput,
+)
+from context_service.kernel.files.reading import FILE_BYTES_MAX
 from context_service.kernel.parts import File, Part, Reasoning, ToolCall, ToolResult
 from contextkeep.errors import InvalidArgument
 from service_runtime.inputs.documents import parse_json, parse_object
@@ -23,7 +31,7 @@ _SESSION_CHARS_MAX = 200
 _MEDIA_TYPE_CHARS_MAX = 255
 _URL_CHARS_MAX = 8192
 _ALT_CHARS_MAX = 2000
-_FILES_MAX = 100  # of a tool's result
+FILES_MAX = 500  # files of one call that have their bytes
 PROFILE_CHARS_MAX = 100
 _REFERENCES_MAX = 100
 
@@ -37,6 +45,7 @@ class MessageChecks:
     metadata_bytes_max: int
     nesting_max: int  # nesting of any JSON document
     name_chars_max: int
+    takes_bytes: bool = False  # files may have their bytes, which are stored then
 
     def check_messages(self, messages: Sequence[MessageInput], *, sizes: Sequence[int], paths: Sequence[str]) -> None:
         """Refuse messages that cannot be stored.
@@ -53,6 +62,8 @@ class MessageChecks:
         if not messages:
             raise InvalidArgument("messages must have at least one message", field="messages")
         check_count("messages", len(messages), MESSAGES_MAX)
+        files = (file for draft in messages for part in draft.parts for file in part.files)
+        check_count("files with bytes", sum(file.data is not None for file in files), FILES_MAX)
         for draft, size_bytes, path in zip(messages, sizes, paths, strict=True):
             self.check_message(draft, size_bytes, path=path)
 
@@ -141,7 +152,7 @@ class MessageChecks:
         check_text(f"{path}.tool_call_id", result.tool_call_id, chars_max=self.name_chars_max, required=True)
         if result.content_json:
             self._check_document(f"{path}.content_json", result.content_json)
-        check_count(f"{path}.files", len(result.files), _FILES_MAX)
+        check_count(f"{path}.files", len(result.files), FILES_OF_RESULT_MAX)
         for place, file in enumerate(result.files):
             self._check_file(file, path=f"{path}.files[{place}]")
 
@@ -156,7 +167,9 @@ class MessageChecks:
         check_text(f"{path}.media_type", file.media_type, chars_max=_MEDIA_TYPE_CHARS_MAX)
         check_text(f"{path}.name", file.name, chars_max=self.name_chars_max)
         check_text(f"{path}.alt", file.alt, chars_max=_ALT_CHARS_MAX)
-        if file.working_memory_id is not None:
+        if file.data is not None:
+            self._check_bytes(file.data, path=path)
+        elif file.working_memory_id is not None:
             parse_id(f"{path}.working_memory_id", file.working_memory_id)
         elif file.url is not None:
             check_text(f"{path}.url", file.url, chars_max=_URL_CHARS_MAX, required=True)
@@ -164,6 +177,13 @@ class MessageChecks:
                 raise InvalidArgument(f"{path}.url must be an http or https address", field=f"{path}.url")
         else:
             raise InvalidArgument(f"{path} must have a source, such as url", field=path)
+
+    def _check_bytes(self, data: bytes, *, path: str) -> None:
+        if not self.takes_bytes:
+            raise InvalidArgument(f"{path} must have a url or a record here: upload its bytes first", field=path)
+        if not data:
+            raise InvalidArgument(f"{path}.data must have at least one byte", field=f"{path}.data")
+        check_bytes(f"{path}.data", len(data), FILE_BYTES_MAX)
 
     def _check_document(self, field: str, text: str) -> None:
         parse_json(field, text, size_bytes_max=self.message_bytes_max, nesting_max=self.nesting_max)

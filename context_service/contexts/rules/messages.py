@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -24,11 +25,13 @@ from context_service.contexts.model import (
     Sent,
 )
 from context_service.contexts.pure.checks import MessageChecks, check_external_id, check_message_ids, size_of
+from context_service.contexts.pure.files import bytes_of_files, with_files_apart
 from context_service.contexts.pure.passages import passages_of
+from context_service.contexts.rules.message_files import FileSources, MessageFiles, Store
 from context_service.contexts.rules.references import References, named_by, task_not_found
 from context_service.contexts.store.log import SEQ_MAX, AlreadyThere, Known, Log, Taken
 from context_service.kernel.keyed_locks import KeyedLocks
-from context_service.kernel.parts import to_json, tokens_of
+from context_service.kernel.parts import Part, to_json, tokens_of
 from context_service.kernel.tokens import TokenCounter
 from contextkeep.errors import (
     Aborted,
@@ -58,6 +61,8 @@ from service_runtime.values.ids import new_id
 CHANGEABLE = frozenset(
     {"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile", "models"}
 )
+_NO_FILES: FileSources = {}
+_DECODING = 4  # cost of finding and hashing files, in parses of the same bytes
 _CUTTING = 16  # cost of preparing a message, in parses of the same bytes
 
 # Raises RecordNotFound if the caller may not read a record.
@@ -90,7 +95,7 @@ class Messaging:
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
         checks: Checks the sizes and forms of messages and headers.
         tokens: Counts the tokens of messages and passages.
-        check_record: Checks a record that a part names.
+        files: Stores the files of messages, and checks the records that parts name.
         references: Checks the tasks that messages name.
         writer_locks: Locks by context: in this process, one call at a time appends to a context.
     """
@@ -102,7 +107,7 @@ class Messaging:
         requests: Requests,
         checks: MessageChecks,
         tokens: TokenCounter,
-        check_record: CheckRecord,
+        files: MessageFiles,
         references: References,
         writer_locks: KeyedLocks,
     ) -> None:
@@ -110,17 +115,18 @@ class Messaging:
         self._requests = requests
         self._checks = checks
         self._tokens = tokens
-        self._check_record = check_record
+        self._files = files
         self._references = references
         self._writer_locks = writer_locks
 
     async def check(self, draft: MessageInput, *, path: str, principal: Principal) -> None:
         """Refuse a standalone message that could not be sent; store nothing."""
+        (draft,) = await _with_files_apart([draft])
         size_bytes = size_of(draft)
         await beside_the_loop(size_bytes, self._checks.check_message, draft, size_bytes, path=path)
         if draft.task_id or draft.reference_task_ids:
             raise InvalidArgument("a standalone message must not name a task", field="standalone")
-        await self._check_records(records_of([draft]), principal)
+        await self._files.sources_of(draft.parts, principal=principal)
 
     async def send(
         self,
@@ -159,17 +165,19 @@ class Messaging:
             raise InvalidArgument("set context_id or get_or_create, not both", field="get_or_create")
         if target.only:
             check_external_id(target.only, path="get_or_create")
+        messages = await _with_files_apart(messages)
         sizes = [size_of(draft) for draft in messages]
         await beside_the_loop(sum(sizes), self._checks.check_messages, messages, sizes=sizes, paths=paths)
-        new = await self._prepare_new(messages, sizes=sizes, paths=paths)
-        records = records_of(messages)
+        sources = await self._files.sources_of(_parts_of(messages), principal=principal)
+        if sources:
+            messages = [replace(draft, parts=self._files.with_files(draft.parts, sources)) for draft in messages]
+        new = await self._prepare_new(messages, sizes=sizes, paths=paths, sources=sources)
         asks_task = not target.context_id and not target.only and any(draft.task_id for draft in messages)
-        await self._check_records(records, principal)
         if asks_task:
             target = replace(target, context_id=await self._references.context_meant(messages, principal=principal))
         if target.context_id:
-            return await self._append(target.context_id, new, principal=principal, request=request)
-        return await self._begin(target, new, principal=principal, request=request)
+            return await self._append(target.context_id, new, sources, principal=principal, request=request)
+        return await self._begin(target, new, sources, principal=principal, request=request)
 
     async def taking(self, target: SendTarget, *, principal: Principal) -> UUID | None:
         """Return the context that messages would be written to; None if the first message would begin it.
@@ -199,7 +207,13 @@ class Messaging:
         return await self._log.ids_beginning(context_id, prefixes, principal=principal)
 
     async def _begin(
-        self, target: SendTarget, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
+        self,
+        target: SendTarget,
+        messages: Sequence[NewMessage],
+        sources: FileSources,
+        *,
+        principal: Principal,
+        request: Request | None,
     ) -> SentMessages:
         """Write messages to a new context, or to the only context of an external id if there is one.
 
@@ -214,14 +228,15 @@ class Messaging:
 
         async def begun() -> SentMessages:
             if target.only and (existing_id := await self._log.find_only(target.only, draft, principal=principal)):
-                return await self._append(existing_id, messages, principal=principal, request=request)
+                return await self._append(existing_id, messages, sources, principal=principal, request=request)
             for task_id in named_by([message.draft for message in messages]):  # a new context has none
                 raise task_not_found(task_id)
             context_id = new_id()
             try:
-                stored_messages = await self._log.begin(
-                    context_id, draft, messages, principal=principal, only=target.only, request=request
-                )
+                async with self._with_files(context_id, messages, sources, principal) as (filed, store):
+                    stored_messages = await self._log.begin(
+                        context_id, draft, filed, principal=principal, only=target.only, files=store, request=request
+                    )
                 return SentMessages(context_id=context_id, messages=stored_messages, created=True)
             except AlreadyThere as error:
                 if error.taken is Taken.REQUEST and request:
@@ -235,8 +250,49 @@ class Messaging:
 
         return await until_written(begun, what="the external id")
 
+    @asynccontextmanager
+    async def _with_files(
+        self, context_id: UUID, messages: Sequence[NewMessage], sources: FileSources, principal: Principal
+    ) -> AsyncIterator[tuple[Sequence[NewMessage], Store | None]]:
+        """Yield messages as they are stored in a context, and what stores their files; see `ContextFiles.stored`."""
+        if not sources:
+            yield messages, None
+            return
+        filed = [
+            replace(
+                message,
+                draft=replace(
+                    message.draft,
+                    parts=self._files.placed(message.draft.parts, context_id, sources, tenant_id=principal.tenant_id),
+                ),
+            )
+            for message in messages
+        ]
+        parts = _parts_of([message.draft for message in messages])
+        async with self._files.stored(context_id, parts, sources, principal=principal) as store:
+            yield filed, store
+
     async def _append(
-        self, context_id: UUID, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
+        self,
+        context_id: UUID,
+        messages: Sequence[NewMessage],
+        sources: FileSources,
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> SentMessages:
+        """Store the files of messages, and append the messages to a context; see `_append_filed`."""
+        async with self._with_files(context_id, messages, sources, principal) as (filed, store):
+            return await self._append_filed(context_id, filed, store, principal=principal, request=request)
+
+    async def _append_filed(
+        self,
+        context_id: UUID,
+        messages: Sequence[NewMessage],
+        store: Store | None,
+        *,
+        principal: Principal,
+        request: Request | None,
     ) -> SentMessages:
         """Append messages to an existing context, without those that are already in its log.
 
@@ -263,6 +319,7 @@ class Messaging:
                         missing,
                         known=known.values(),
                         hold=self._references.hold(context_id, [message.draft for message in missing]),
+                        files=store,
                         principal=principal,
                         request=request,
                     )
@@ -323,14 +380,19 @@ class Messaging:
         return not_found(context_id)
 
     async def _prepare_new(
-        self, messages: Sequence[MessageInput], *, sizes: Sequence[int], paths: Sequence[str]
+        self,
+        messages: Sequence[MessageInput],
+        *,
+        sizes: Sequence[int],
+        paths: Sequence[str],
+        sources: FileSources = _NO_FILES,
     ) -> list[NewMessage]:
         """Return the messages without duplicates, each with its id, tokens and passages."""
         prepared: dict[str, NewMessage] = {}
         pause_at = time.perf_counter() + SLICE_S
         for draft, size_bytes, path in zip(messages, sizes, paths, strict=True):
             # Prepare one message after another, so that other calls with long texts can run in between.
-            message = await beside_the_loop(_CUTTING * size_bytes, self._new, draft, size_bytes)
+            message = await beside_the_loop(_CUTTING * size_bytes, self._new, draft, size_bytes, sources)
             if time.perf_counter() > pause_at:  # short messages are prepared on the event loop, so yield to it
                 await give_way()
                 pause_at = time.perf_counter() + SLICE_S
@@ -341,7 +403,7 @@ class Messaging:
                 )
         return list(prepared.values())
 
-    def _new(self, draft: MessageInput, size_bytes: int) -> NewMessage:
+    def _new(self, draft: MessageInput, size_bytes: int, sources: FileSources) -> NewMessage:
         """Return a message to write, with its id, its hash, its tokens and its passages."""
         draft = draft if draft.message_id else replace(draft, message_id=str(new_id()))
         count = cache(self._tokens.count)  # a short text is counted as a text, and as a passage
@@ -350,7 +412,7 @@ class Messaging:
             said_at=draft.said_at,
             tokens=tokens_of(draft.content, draft.parts, count=count),
             size_bytes=size_bytes,
-            sha256=_sha256(draft),
+            sha256=_sha256(replace(draft, parts=self._files.hashed(draft.parts, sources)) if sources else draft),
             passages=passages_of(draft, count=count),
         )
 
@@ -365,10 +427,6 @@ class Messaging:
         await beside_the_loop(size_bytes, self._checks.check_message, draft, size_bytes, path=path)
         (message,) = await self._prepare_new([draft], sizes=[size_bytes], paths=[path])
         return message
-
-    async def _check_records(self, record_ids: Sequence[UUID], principal: Principal) -> None:
-        for record_id in record_ids:
-            await self._check_record(record_id, principal)
 
     async def read(
         self, context_id: UUID, *, principal: Principal, history_length: int | None
@@ -640,6 +698,16 @@ def records_of(messages: Sequence[MessageInput]) -> list[UUID]:
         file.working_memory_id for part in parts for file in part.files
     }
     return sorted(UUID(record_id) for record_id in named if record_id)
+
+
+def _parts_of(messages: Iterable[MessageInput]) -> list[Part]:
+    return [part for draft in messages for part in draft.parts]
+
+
+async def _with_files_apart(messages: Sequence[MessageInput]) -> list[MessageInput]:
+    """Return messages whose `data:` URLs and media blocks have become files, off the event loop if they are large."""
+    size_bytes = sum(size_of(draft) + bytes_of_files(draft) for draft in messages)
+    return await beside_the_loop(_DECODING * size_bytes, lambda: list(map(with_files_apart, messages)))
 
 
 def _answered_long_ago() -> Aborted:

@@ -191,6 +191,7 @@ class Log:
         parent: Context | None = None,
         hold: Hold | None = None,
         then: Then | None = None,
+        files: Hold | None = None,
         request: Request | None,
     ) -> list[Sent]:
         """Insert a context with its first messages.
@@ -204,6 +205,7 @@ class Log:
             parent: The context from which the new one is forked; the new context gets its owner.
             hold: Runs before the insert, in the same transaction; its errors are raised.
             then: Runs after the insert, in the same transaction.
+            files: Inserts the files that the messages name, in the same transaction.
             request: The idempotency key of the call; None if the call has none.
 
         Raises:
@@ -223,7 +225,15 @@ class Log:
         }
         tenant = self.of(principal, context_id)
         return await self._write(
-            tenant, self._beginning, context_id, messages, parameters, hold=hold, then=then, request=request
+            tenant,
+            self._beginning,
+            context_id,
+            messages,
+            parameters,
+            hold=hold,
+            then=then,
+            files=files,
+            request=request,
         )
 
     async def append(
@@ -234,6 +244,7 @@ class Log:
         known: Iterable[Known],
         hold: Hold | None = None,
         then: Then | None = None,
+        files: Hold | None = None,
         principal: Principal,
         request: Request | None,
     ) -> list[Sent]:
@@ -245,6 +256,7 @@ class Log:
             known: Other messages of the request, which are in the log already: its stored answer names them, too.
             hold: Runs before the append, in the same transaction; its errors are raised.
             then: Runs after the append, in the same transaction, unless none were written.
+            files: Inserts the files that the messages name, in the same transaction, unless none were written.
             principal: The caller; its tenant and bounds limit the rows.
             request: The idempotency key of the call; None if the call has none.
 
@@ -256,7 +268,15 @@ class Log:
         answered = [[message_id, seq, created_at, tokens] for seq, message_id, created_at, tokens in there]
         parameters = {"created": False, "known": orjson.dumps(answered).decode()}
         return await self._write(
-            tenant, self._appending, context_id, messages, parameters, hold=hold, then=then, request=request
+            tenant,
+            self._appending,
+            context_id,
+            messages,
+            parameters,
+            hold=hold,
+            then=then,
+            files=files,
+            request=request,
         )
 
     async def _write(
@@ -269,13 +289,14 @@ class Log:
         *,
         hold: Hold | None = None,
         then: Then | None = None,
+        files: Hold | None = None,
         request: Request | None,
     ) -> list[Sent]:
         """Write messages with the statement of `begin` or `append`; return the written ones, with ids and places.
 
-        A transaction is only used if more than one statement is needed: for `hold`, for `then`, for a message with very
-        many passages, or for parts that name records. The order is `hold`, the statement, further passages, the queue
-        of named records, `then`.
+        A transaction is only used if more than one statement is needed: for `hold`, `then` or `files`, for a message
+        with very many passages, or for parts that name records. The order is `hold`, the statement, `files`, further
+        passages, the queue of named records, `then`.
 
         Raises:
             AlreadyThere: a unique constraint refused the write.
@@ -300,6 +321,8 @@ class Log:
                 await hold(transaction)
             rows = await transaction.query(statement, parameters)
             if rows:
+                if files:
+                    await files(transaction)
                 for portion in more:
                     put = {**portion, **named, "seq_before": rows[0].seq - 1}
                     await transaction.query(self._putting_more, put)
@@ -310,7 +333,7 @@ class Log:
             return rows
 
         try:
-            if hold or then or more or any(pointed.values()):
+            if hold or then or more or files or any(pointed.values()):
                 rows = await tenant.transaction(work)
             else:
                 rows = await tenant.query(statement, parameters)

@@ -29,7 +29,7 @@ from context_service.contexts.room import (
 from context_service.erasure.rules import holds
 from context_service.erasure.rules.holds import Hold, check_unbound
 from context_service.erasure.store import erasures as rows
-from context_service.working_memory.room import SWEEPER, Purges
+from context_service.working_memory.room import Purges
 from contextkeep.errors import ErasureNotFound
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background
@@ -51,6 +51,12 @@ LEASE_S = 5.0  # if a step takes longer, two replicas may do it, which is harmle
 # delay all others.
 AT_ONCE = 2
 STEP_ROWS = 1_000  # rows that one statement removes or reads
+_RECORDS_OF_SUBJECT = Across(
+    sql="",
+    contexts=True,
+    subjects=True,
+    why="background work: it removes the records of a user, the files of the user's contexts too",
+)
 _RECORDS = 100  # records that one transaction removes, with their vectors and passages
 # At its end, an erasure waits until background work has removed bytes of files and texts that messages point at. It
 # checks this many times, with this pause in seconds.
@@ -312,7 +318,6 @@ class SubjectEraser:
         async def erase(pause: Pause) -> None:
             """Carry out the claimed erasure; await `pause` between bounded steps."""
             erasing = _Erasing(
-                self._database,
                 tenant,
                 due[0],
                 self._contexts,
@@ -335,7 +340,6 @@ class _Erasing:
     """The erasure of one subject, step by step.
 
     Args:
-        database: The database that holds the data of subjects.
         tenant: The tenant of the subject, with the rights of background work.
         due: The row of the erasure, which names the subject.
         contexts: Removes the contexts of the subject.
@@ -347,7 +351,6 @@ class _Erasing:
 
     def __init__(
         self,
-        database: Database,
         tenant: Tenant,
         due: Row,
         contexts: Eraser,
@@ -373,8 +376,6 @@ class _Erasing:
             "lease": timedelta(seconds=LEASE_S),
             "rows": STEP_ROWS,
         }
-        # This principal is bound to no user, because passages of records have no owner and it must see them.
-        self._tenant = database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
 
     async def run(self) -> bool:
         """Remove all data that is left; return False if the erasure must wait for a hold, or for bytes or texts."""
@@ -439,7 +440,8 @@ class _Erasing:
             has_found |= bool(rows_found)
             for start in range(0, len(rows_found), _RECORDS):
                 began = time.monotonic()
-                await self._tenant.transaction(partial(self._purge, rows_found[start : start + _RECORDS]))
+                purge = partial(self._purge, rows_found[start : start + _RECORDS])
+                await self._tenant.transaction(purge, across=_RECORDS_OF_SUBJECT)
                 await asyncio.sleep(time.monotonic() - began)  # leaves half of the time to calls
                 await self._pause()
         return has_found

@@ -103,6 +103,7 @@ def file_of(message: message_pb2.File) -> File:
     return File(
         url=message.url if source == "url" else None,
         working_memory_id=message.working_memory_id if source == "working_memory_id" else None,
+        data=message.data if source == "data" else None,
         media_type=message.media_type,
         name=message.name,
         alt=message.alt,
@@ -154,4 +155,6 @@ def _fill_file(target: message_pb2.File, file: File) -> None:
         setattr(target, name, getattr(file, name))
 
 
-_FACTS_OF_FILE = [field.name for field in fields(File) if field.name not in ("url", "working_memory_id", "ref")]
+_FACTS_OF_FILE = sorted({field.name for field in fields(File)} & set(message_pb2.File.DESCRIPTOR.fields_by_name))
+for _source in message_pb2.File.DESCRIPTOR.oneofs_by_name["source"].fields:
+    _FACTS_OF_FILE.remove(_source.name)

@@ -204,7 +204,7 @@ class WorkingMemoryServicer(FindingServicer):
         """Stream a file: its record, then its bytes."""
         record, chunks = await self._reader.open_blob(
             _name(request),
-            principal=calls.principal(),
+            principal=calls.act_for(request.subject_user_id),
             start_bytes=_not_negative("offset_bytes", request.offset_bytes),
             length_bytes=_not_negative("length_bytes", request.length_bytes),
             include_archived=request.include_archived,
@@ -217,7 +217,7 @@ class WorkingMemoryServicer(FindingServicer):
     async def GetContent(self, request: pb.GetContentRequest, context: object) -> pb.GetContentResponse:
         """Read the whole content of a record in one answer."""
         record, content = await self._reader.content(
-            _name(request), principal=calls.principal(), include_archived=request.include_archived
+            _name(request), principal=calls.act_for(request.subject_user_id), include_archived=request.include_archived
         )
         return pb.GetContentResponse(record=record_message(record), content=content)
 

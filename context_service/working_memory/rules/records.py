@@ -11,7 +11,7 @@ import hashlib
 import secrets
 from collections.abc import AsyncIterable, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +31,7 @@ from context_service.working_memory.rules.fetch import RecordName, record_archiv
 from context_service.working_memory.rules.file_texts import owes_text
 from context_service.working_memory.store.blobs import blob_rows, upload_rows
 from context_service.working_memory.store.blobs.upload_rows import OpenUpload
+from context_service.working_memory.store.context_files import BLOB_KEY_PREFIX, MESSAGE_FILE
 from context_service.working_memory.store.record_columns import Record
 from context_service.working_memory.store.records import (
     EMBEDDING_TOPIC,
@@ -51,7 +52,7 @@ from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, Requests
 from service_runtime.values.ids import new_id
 
-_BLOB_KEY_PREFIX = "blob_"
+MESSAGE_FILE_KEPT = timedelta(days=1)
 # The fields that passages (chunks of the text, for search) copy from their record.
 _PLACE = ("entity_node_id", "graph_name", "agent_bundle_id", "app_id")
 _UUIDS = ("id", "entity_node_id", "context_id")
@@ -338,7 +339,7 @@ class WorkingMemory:
             _new_record(draft, principal),
             content_type=content_type_of(draft, otherwise="application/octet-stream"),
             provider=written.provider,
-            blob_key=_BLOB_KEY_PREFIX + secrets.token_hex(16),
+            blob_key=BLOB_KEY_PREFIX + secrets.token_hex(16),
             size_bytes=written.digest.size_bytes,
             sha256=written.digest.sha256,
         )
@@ -454,7 +455,15 @@ def within_bounds(draft: RecordInput, principal: Principal) -> RecordInput:
         app_id=draft.app_id or principal.app_default,
     )
     principal.check_bounds(graph_name=draft.graph_name, agent_bundle_id=draft.agent_bundle_id, app_id=draft.app_id)
-    return draft
+    return with_lease(draft)
+
+
+def with_lease(draft: RecordInput) -> RecordInput:
+    """Return a draft that expires within a day if it is a file for a message that is not sent yet."""
+    if draft.memory_type != MESSAGE_FILE:
+        return draft
+    last = datetime.now(UTC) + MESSAGE_FILE_KEPT
+    return dataclasses.replace(draft, expires_at=min(draft.expires_at or last, last))
 
 
 def _new_record(draft: RecordInput, principal: Principal) -> Record:

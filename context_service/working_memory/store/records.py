@@ -28,7 +28,7 @@ from context_service.working_memory.store.record_columns import (
 from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
 from context_service.working_memory.store.record_filters import filter_parameters
-from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.postgres import Across, Database, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, answer_parameters
 from service_runtime.statements.sql_files import SqlFile
@@ -68,7 +68,12 @@ SQL = SqlFile.of(
     stored_archived=stored(is_archived="r.archived_at IS NOT NULL"),
 )
 _INSERT_RECORD = SQL["insert_record"]
-_FIND_RECORD = SQL["find_record"]
+_FIND_RECORD = Across(
+    sql=SQL["find_record"],
+    contexts=True,
+    administrators=True,
+    why="the caller names a record; the policies of records hide the files of contexts that it does not see",
+)
 _LOCK_RECORD = SQL["lock_record"]
 _UPDATE_RECORD = SQL["update_record"]
 _ARCHIVE_RECORD = SQL["archive_record"]

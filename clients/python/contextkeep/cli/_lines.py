@@ -98,7 +98,7 @@ def _build(kind: type[T], item: object, where: str) -> T:
         _Wrong: a field is unknown, missing or malformed.
     """
     fields = _fields(kind, item, where)
-    if kind is Reasoning and "data" in fields:
+    if kind in (Reasoning, FileInput) and "data" in fields:
         try:
             fields["data"] = base64.b64decode(fields["data"], validate=True)
         except (TypeError, binascii.Error):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args
 
 import click
@@ -27,7 +28,7 @@ from contextkeep.cli._output import Format, Output, to_plain
 from contextkeep.cli.context_setting import setting
 from contextkeep.cli.task import artifact, task
 from contextkeep.client._context_messages import KeyScope
-from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput, PartInput, RecallFilter
 from contextkeep.values import ChatMessage, ContextState, Part, RecalledItem
 
 _ROW = ("context_id", "title", "state", "message_count", "token_count", "created_at")
@@ -114,12 +115,20 @@ context.add_command(setting)
     ),
     click.option("--agent-id", default="", help="Agent that wrote the message, such as billing."),
     click.option("--task", "task_id", help="Id of the task that the message is about; it goes to the task's context."),
+    click.option(
+        "--file",
+        "files",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        multiple=True,
+        help="Attach a file, such as a picture or a PDF of up to 20 MiB; may be repeated.",
+    ),
     *_HEADER,
     subject_option,
     name="send",
     group=context,
     example="""
 contextkeep context send 'Where is my file?' --title support
+contextkeep context send 'What is on it?' --file photo.jpg
 contextkeep context send 'Here it is.' --role assistant --context 0197f1f2-0000-7000-8000-000000000001
 cat report.md | contextkeep context send - --context 0197f1f2-0000-7000-8000-000000000001
 """,
@@ -133,6 +142,7 @@ def send(
     message_id: str,
     agent_id: str,
     task_id: str | None,
+    files: tuple[Path, ...],
     **options: Any,
 ) -> None:
     """Send one message; without a context, start a new one.
@@ -146,7 +156,8 @@ def send(
             content = sys.stdin.buffer.read().decode()
         except UnicodeDecodeError as error:
             raise click.UsageError(f"stdin must be text in UTF-8: {error}") from None
-    message = MessageInput(content, role=role, message_id=message_id, agent_id=agent_id, task_id=task_id)
+    parts = [PartInput(file=path) for path in files]
+    message = MessageInput(content, role=role, parts=parts, message_id=message_id, agent_id=agent_id, task_id=task_id)
     output.one(session.context.contexts.send(message, **_target(options)), *_SENT)
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from mimetypes import guess_type
+from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from contextkeep.client._batches import REQUEST_BYTES_MAX
 from contextkeep.client._messages import Id, built, choice, converted, names_of, to_id, to_json, to_object
 from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -17,6 +22,7 @@ from contextkeep.inputs import (
     ArtifactInput,
     ContextInput,
     ExternalId,
+    FileData,
     FileInput,
     MessageInput,
     PartInput,
@@ -32,6 +38,7 @@ from contextkeep.values import TaskState as GivenTaskState
 KeyScope = Literal["read", "write"]
 
 
+_ID_BYTES = 64  # of the id that takes the place of the bytes of a file
 _CONTENTS = ("text", "data", "working_memory_id", "url", "tool_call", "tool_result", "reasoning", "file")
 
 
@@ -291,24 +298,75 @@ def _tool_result(result: ToolResultInput, *, field: str) -> message_pb.ToolResul
     return converted(message_pb.ToolResult, field, result, content_json=content_json, files=files)
 
 
-def _files(files: Iterable[FileInput | File], *, field: str) -> list[message_pb.File]:
+def _files(files: Iterable[FileInput | File | FileData | str], *, field: str) -> list[message_pb.File]:
     return [_file(file, field=f"{field}[{place}]") for place, file in enumerate(files)]
 
 
-def _file(file: FileInput | File, *, field: str) -> message_pb.File:
+def _file(file: FileInput | File | FileData | str, *, field: str) -> message_pb.File:
     """Return the message of a file, which the caller made or read from another message.
 
     Raises:
-        InvalidArgument: `file` has another type, or no source or two, or a value cannot be sent.
+        InvalidArgument: `file` has another type, or no source or several, or a value cannot be sent.
+        OSError: a path cannot be read.
     """
-    if not isinstance(file, FileInput | File):
-        raise InvalidArgument(f"{field} is a {type(file).__name__}; a FileInput is wanted", field=field)
-    sources = {name: value for name in ("url", "working_memory_id") if (value := getattr(file, name))}
-    if len(sources) != 1:
-        raise InvalidArgument(f"{field} must have either url or working_memory_id", field=field)
+    if isinstance(file, str):
+        is_address = file[:8].lower().startswith(("http://", "https://", "data:"))
+        file = FileInput(url=file) if is_address else FileInput(data=Path(file))
+    elif not isinstance(file, FileInput | File):
+        file = FileInput(data=file)
+    sources: dict[str, Any] = {}
+    name, media_type = file.name, file.media_type
+    if isinstance(file, FileInput) and file.data is not None:
+        sources["data"], own_name, own_type = _bytes_of(file.data, field=f"{field}.data")
+        name, media_type = name or own_name, media_type or own_type
+    if file.url:
+        sources["url"] = file.url
     if file.working_memory_id:
         sources["working_memory_id"] = to_id(file.working_memory_id)
-    return built(message_pb.File, field, **sources, media_type=file.media_type, name=file.name, alt=file.alt)
+    if len(sources) != 1:
+        text = f"{field} must have one of data, url and working_memory_id (got {' and '.join(sources) or 'none'})"
+        raise InvalidArgument(text, field=field)
+    return built(message_pb.File, field, **sources, media_type=media_type, name=name, alt=file.alt)
+
+
+def _bytes_of(data: FileData, *, field: str) -> tuple[bytes, str, str]:
+    """Return the bytes of a file, and the name and the media type that its source gives; they may be empty.
+
+    Raises:
+        InvalidArgument: `data` has another type.
+        OSError: a path cannot be read.
+    """
+    if isinstance(data, bytes | bytearray | memoryview):
+        return bytes(data), "", ""
+    if isinstance(data, os.PathLike):
+        path = Path(data)
+        return path.read_bytes(), path.name[-200:], guess_type(path.name)[0] or ""
+    if hasattr(data, "save") and hasattr(data, "format"):
+        image_format = data.format if data.format in ("JPEG", "GIF", "WEBP") else "PNG"
+        encoded = io.BytesIO()
+        data.save(encoded, format=image_format)
+        return encoded.getvalue(), "", f"image/{image_format.lower()}"
+    text = f"{field} is a {type(data).__name__}; bytes, a path or an image of Pillow is wanted"
+    raise InvalidArgument(text, field=field)
+
+
+def files_to_upload(
+    request: contexts_pb.SendMessageRequest | contexts_pb.AppendMessagesRequest,
+) -> list[message_pb.File]:
+    """Return the files of a request that must be uploaded first because it is too large, the largest ones."""
+    surplus = request.ByteSize() - REQUEST_BYTES_MAX
+    if surplus <= 0:
+        return []
+    messages = [request.message] if isinstance(request, contexts_pb.SendMessageRequest) else request.messages
+    parts = [part for message in messages for part in message.parts]
+    files = [file for part in parts for file in (*part.tool_result.files, part.file) if file.data]
+    chosen = []
+    for file in sorted(files, key=lambda file: len(file.data), reverse=True):
+        if surplus <= 0:
+            break
+        chosen.append(file)
+        surplus -= len(file.data) - _ID_BYTES
+    return chosen
 
 
 def _reasoning(block: Reasoning, *, field: str) -> message_pb.Reasoning:

@@ -38,6 +38,8 @@ export interface ReadOptions extends CallOptions {
   lengthBytes?: number;
   /** Read it although its record is archived. */
   includeArchived?: boolean;
+  /** The user for whom to read a file of a context. */
+  subjectUserId?: string;
 }
 
 /** An RPC is one method. */
@@ -74,7 +76,7 @@ export class Blobs extends GeneratedBlobs {
   /** Return the bytes of a blob, checked against its sha256. A read that breaks is begun again. */
   async getAsBuffer(
     blob: BlobName,
-    options: { includeArchived?: boolean; onProgress?: OnProgress } & CallOptions = {},
+    options: { includeArchived?: boolean; subjectUserId?: string; onProgress?: OnProgress } & CallOptions = {},
   ): Promise<Buffer> {
     const attempts = this.client.attempts(options, options.timeoutMs);
     return attempts.run(async () => {
@@ -94,9 +96,10 @@ export class Blobs extends GeneratedBlobs {
   /** Return the content of a record, wherever it lives: the bytes of its blob, or its inline JSON; none: empty. */
   async getContent(
     record: BlobName,
-    options: { includeArchived?: boolean } & CallOptions = {},
+    options: { includeArchived?: boolean; subjectUserId?: string } & CallOptions = {},
   ): Promise<Buffer> {
-    const request = { ...records.blobName(record), includeArchived: options.includeArchived };
+    const { includeArchived, subjectUserId } = options;
+    const request = { ...records.blobName(record), includeArchived, subjectUserId };
     try {
       const { content } = await this.client.call(memory.getContent, request, options);
       return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
@@ -107,12 +110,13 @@ export class Blobs extends GeneratedBlobs {
   }
 
   private async opened(blob: BlobName, options: ReadOptions, mayRepeat: boolean): Promise<BlobReader> {
-    const { offsetBytes = 0, lengthBytes = 0, includeArchived } = options;
+    const { offsetBytes = 0, lengthBytes = 0, includeArchived, subjectUserId } = options;
     const request = {
       ...records.blobName(blob),
       offsetBytes: whole("offset_bytes", offsetBytes),
       lengthBytes: whole("length_bytes", lengthBytes),
       includeArchived,
+      subjectUserId,
     };
     const answers = this.client.stream(memory.getBlob, request, options, mayRepeat);
     const first = await answers.next();

@@ -5,8 +5,10 @@ import { ContextHandle } from "../_gen/handles.js";
 import { GeneratedContexts } from "../_gen/nouns/contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { Unavailable } from "../gen/errors.js";
+import type { File, MessageInput, Part } from "../gen/contextkeep/context/v1/message_pb.js";
 import { whole } from "../messages.js";
-import type { ContextOptions } from "./app.js";
+import type { AppClient, ContextOptions } from "./app.js";
+import { Blobs } from "./blobs.js";
 
 const method = pb.Contexts.method;
 
@@ -16,6 +18,10 @@ const method = pb.Contexts.method;
  * exist is `ContextNotFound`.
  */
 export class Contexts extends GeneratedContexts {
+  constructor(client: AppClient) {
+    super(withUploads(client));
+  }
+
   /**
    * Return a handle of a context: its methods need no `contextId`, and call for the user of `subjectUserId` if one is given. Makes no
    * call.
@@ -73,4 +79,41 @@ export class Contexts extends GeneratedContexts {
       }
     }
   }
+}
+
+const INLINE_BYTES_MAX = 3 * 1024 * 1024; // of files in a request, which takes up to 4 MiB
+
+/** Return a client that uploads the largest files of messages first if they are too large for a request. */
+function withUploads(client: AppClient): AppClient {
+  const blobs = new Blobs(client);
+  const uploading = Object.create(client) as AppClient;
+  uploading.call = async (rpc, request, options, mayRepeat) => {
+    for (const file of filesToUpload(request)) {
+      const { name, mediaType, source } = file;
+      const buffer = source.value as Uint8Array;
+      const upload = { buffer, name: name || "file", memoryType: "message_file", contentType: mediaType };
+      const { workingMemoryId } = await blobs.upload({ ...upload, signal: options?.signal });
+      file.source = { case: "workingMemoryId", value: workingMemoryId };
+    }
+    return client.call(rpc, request, options, mayRepeat);
+  };
+  return uploading;
+}
+
+function filesToUpload(request: object): File[] {
+  const { message, messages } = request as { message?: MessageInput; messages?: MessageInput[] };
+  const parts: Part[] = [...(message ? [message] : []), ...(messages ?? [])].flatMap((each) => each.parts ?? []);
+  const files = parts.flatMap(({ content }) => {
+    if (content?.case === "toolResult") return content.value.files ?? [];
+    return content?.case === "file" ? [content.value] : [];
+  });
+  const sizeOf = (file: File) => (file.source?.case === "data" ? file.source.value.length : 0);
+  let surplus = files.reduce((sum, file) => sum + sizeOf(file), 0) - INLINE_BYTES_MAX;
+  const chosen: File[] = [];
+  for (const file of [...files].sort((a, b) => sizeOf(b) - sizeOf(a))) {
+    if (surplus <= 0) break;
+    surplus -= sizeOf(file);
+    chosen.push(file);
+  }
+  return chosen;
 }

@@ -35,7 +35,7 @@ SELECT id FROM context.blob WHERE tenant_id = %s AND id = ANY (%s) AND state = '
 -- release
 UPDATE context.blob b SET state = 'deleting', due_at = now() + %(grace)s
 WHERE b.tenant_id = %(tenant_id)s AND b.id = ANY (%(ids)s) AND b.state = 'live'
-    AND NOT EXISTS (SELECT FROM context.wm_record r WHERE r.tenant_id = b.tenant_id AND r.blob_id = b.id)
+    AND NOT context.has_records(b.id)
 RETURNING b.id;
 
 -- claim_due

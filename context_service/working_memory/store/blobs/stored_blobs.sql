@@ -62,7 +62,7 @@ UPDATE context.blob SET state = 'deleting', due_at = now() + %s WHERE tenant_id 
 -- let_go_unreferenced
 UPDATE context.blob b SET state = 'deleting', due_at = now() + %s
 WHERE b.tenant_id = %s AND b.id = %s AND b.state = 'live'
-    AND NOT EXISTS (SELECT FROM context.wm_record r WHERE r.tenant_id = b.tenant_id AND r.blob_id = b.id)
+    AND NOT context.has_records(b.id)
 RETURNING b.id;
 
 -- mark_damaged

@@ -151,7 +151,8 @@ class ToolResult(_message.Message):
     def __init__(self, tool_call_id: _Optional[str] = ..., content_json: _Optional[str] = ..., is_error: _Optional[bool] = ..., files: _Optional[_Iterable[_Union[File, _Mapping]]] = ...) -> None: ...
 
 class File(_message.Message):
-    __slots__ = ("url", "working_memory_id", "media_type", "name", "alt", "sha256", "size_bytes", "width", "height", "page_count", "duration_seconds")
+    __slots__ = ("data", "url", "working_memory_id", "media_type", "name", "alt", "sha256", "size_bytes", "width", "height", "page_count", "duration_seconds")
+    DATA_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
@@ -163,6 +164,7 @@ class File(_message.Message):
     HEIGHT_FIELD_NUMBER: _ClassVar[int]
     PAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     DURATION_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
     url: str
     working_memory_id: str
     media_type: str
@@ -174,4 +176,4 @@ class File(_message.Message):
     height: int
     page_count: int
     duration_seconds: float
-    def __init__(self, url: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., media_type: _Optional[str] = ..., name: _Optional[str] = ..., alt: _Optional[str] = ..., sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., page_count: _Optional[int] = ..., duration_seconds: _Optional[float] = ...) -> None: ...
+    def __init__(self, data: _Optional[bytes] = ..., url: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., media_type: _Optional[str] = ..., name: _Optional[str] = ..., alt: _Optional[str] = ..., sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., page_count: _Optional[int] = ..., duration_seconds: _Optional[float] = ...) -> None: ...

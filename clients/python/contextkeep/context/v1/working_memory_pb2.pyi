@@ -616,18 +616,20 @@ class FinishUploadResponse(_message.Message):
     def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
 
 class GetBlobRequest(_message.Message):
-    __slots__ = ("working_memory_id", "blob_key", "offset_bytes", "length_bytes", "include_archived")
+    __slots__ = ("working_memory_id", "blob_key", "offset_bytes", "length_bytes", "include_archived", "subject_user_id")
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
     OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
     LENGTH_BYTES_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     working_memory_id: str
     blob_key: str
     offset_bytes: int
     length_bytes: int
     include_archived: bool
-    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., offset_bytes: _Optional[int] = ..., length_bytes: _Optional[int] = ..., include_archived: _Optional[bool] = ...) -> None: ...
+    subject_user_id: str
+    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., offset_bytes: _Optional[int] = ..., length_bytes: _Optional[int] = ..., include_archived: _Optional[bool] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class GetBlobResponse(_message.Message):
     __slots__ = ("record", "chunk")
@@ -638,14 +640,16 @@ class GetBlobResponse(_message.Message):
     def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
 
 class GetContentRequest(_message.Message):
-    __slots__ = ("working_memory_id", "blob_key", "include_archived")
+    __slots__ = ("working_memory_id", "blob_key", "include_archived", "subject_user_id")
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     working_memory_id: str
     blob_key: str
     include_archived: bool
-    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., include_archived: _Optional[bool] = ...) -> None: ...
+    subject_user_id: str
+    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., include_archived: _Optional[bool] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class GetContentResponse(_message.Message):
     __slots__ = ("record", "content")

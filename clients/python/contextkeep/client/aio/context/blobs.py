@@ -98,6 +98,7 @@ class Blobs(gen.Blobs):
         offset_bytes: int = 0,
         length_bytes: int = 0,
         include_archived: bool = False,
+        subject_user_id: str = "",
     ) -> AsyncBlobReader:
         """Open a blob, or a range of it, for reading: its record, then its bytes as they arrive.
 
@@ -106,6 +107,7 @@ class Blobs(gen.Blobs):
             offset_bytes: Position of the first byte.
             length_bytes: Number of bytes. 0 reads to the end, as does a number beyond it.
             include_archived: Read the blob even if its record is archived.
+            subject_user_id: The user for whom to read a file of a context.
 
         Raises:
             RecordNotFound: there is no such record.
@@ -119,6 +121,7 @@ class Blobs(gen.Blobs):
             offset_bytes=offset_bytes,
             length_bytes=length_bytes,
             include_archived=include_archived,
+            subject_user_id=subject_user_id,
         )
         return await _reader_of(request, self._stream("GetBlob", request))
 
@@ -166,7 +169,12 @@ class Blobs(gen.Blobs):
         return await self._repeated(attempts, attempt)
 
     async def get_content(
-        self, blob: BlobName, *, include_archived: bool = False, timeout_s: float | None = None
+        self,
+        blob: BlobName,
+        *,
+        include_archived: bool = False,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
     ) -> bytes:
         """Return the content of a record, blob or inline JSON, wherever it lives; up to 3 MiB.
 
@@ -174,7 +182,9 @@ class Blobs(gen.Blobs):
             AnswerTooLarge: it is larger: use `get`.
             ContextKeepError: those of `get`.
         """
-        request = memory_pb.GetContentRequest(**messages.blob_name(blob), include_archived=include_archived)
+        request = memory_pb.GetContentRequest(
+            **messages.blob_name(blob), include_archived=include_archived, subject_user_id=subject_user_id
+        )
         response: memory_pb.GetContentResponse = await self._call("GetContent", request, timeout_s=timeout_s)
         return response.content
 

@@ -99,6 +99,7 @@ class Blobs(gen.Blobs):
         offset_bytes: int = 0,
         length_bytes: int = 0,
         include_archived: bool = False,
+        subject_user_id: str = "",
     ) -> BlobReader:
         """Open a blob, or a range of it, for reading: its record, then its bytes as they arrive.
 
@@ -107,6 +108,7 @@ class Blobs(gen.Blobs):
             offset_bytes: Position of the first byte.
             length_bytes: Number of bytes. 0 reads to the end, as does a number beyond it.
             include_archived: Read the blob even if its record is archived.
+            subject_user_id: The user for whom to read a file of a context.
 
         Raises:
             RecordNotFound: there is no such record.
@@ -120,6 +122,7 @@ class Blobs(gen.Blobs):
             offset_bytes=offset_bytes,
             length_bytes=length_bytes,
             include_archived=include_archived,
+            subject_user_id=subject_user_id,
         )
         return _reader_of(request, self._stream("GetBlob", request))
 
@@ -166,14 +169,23 @@ class Blobs(gen.Blobs):
 
         return self._repeated(attempts, attempt)
 
-    def get_content(self, blob: BlobName, *, include_archived: bool = False, timeout_s: float | None = None) -> bytes:
+    def get_content(
+        self,
+        blob: BlobName,
+        *,
+        include_archived: bool = False,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> bytes:
         """Return the content of a record, blob or inline JSON, wherever it lives; up to 3 MiB.
 
         Raises:
             AnswerTooLarge: it is larger: use `get`.
             ContextKeepError: those of `get`.
         """
-        request = memory_pb.GetContentRequest(**messages.blob_name(blob), include_archived=include_archived)
+        request = memory_pb.GetContentRequest(
+            **messages.blob_name(blob), include_archived=include_archived, subject_user_id=subject_user_id
+        )
         response: memory_pb.GetContentResponse = self._call("GetContent", request, timeout_s=timeout_s)
         return response.content
 

@@ -1,0 +1,45 @@
+"""What stores the files of messages, as writers of messages know it; working memory has it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+from uuid import UUID
+
+from context_service.kernel.parts import Part
+from service_runtime.postgres import Transaction
+from service_runtime.rpc.principal import Principal
+
+# Called in the transaction that writes the messages, after their context exists.
+Store = Callable[[Transaction], Awaitable[None]]
+# Where the bytes of files come from, and what is known about them; only the implementation looks into it.
+FileSources = Mapping[Any, Any]
+
+
+class MessageFiles(Protocol):
+    """Stores the files of messages; `ContextFiles` of working memory explains the methods."""
+
+    async def sources_of(self, parts: Iterable[Part], *, principal: Principal) -> FileSources:
+        """Return the source of each file; raises RecordNotFound for a record that the caller does not see."""
+        ...
+
+    def with_files(self, parts: Sequence[Part], sources: FileSources) -> tuple[Part, ...]:
+        """Return parts in which a part that names a file of a context, or an upload for a message, is a file."""
+        ...
+
+    def hashed(self, parts: Sequence[Part], sources: FileSources) -> tuple[Part, ...]:
+        """Return parts with the hash of its bytes for each file that the context owns."""
+        ...
+
+    def placed(
+        self, parts: Sequence[Part], context_id: UUID, sources: FileSources, *, tenant_id: UUID
+    ) -> tuple[Part, ...]:
+        """Return parts as they are stored in a context: each file has its record, and none has bytes."""
+        ...
+
+    def stored(
+        self, context_id: UUID, parts: Iterable[Part], sources: FileSources, *, principal: Principal
+    ) -> AbstractAsyncContextManager[Store | None]:
+        """Write the bytes that a context does not have, and yield what makes them its files in a transaction."""
+        ...
