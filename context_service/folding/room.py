@@ -11,9 +11,9 @@ from context_service.folding.api import FoldingServicer
 from context_service.folding.rules.fold import Folding
 from context_service.folding.rules.model_segments import Writing
 from context_service.folding.rules.plan_fold import FoldPlanning
-from context_service.folding.rules.prepare_ahead import PreparingAhead
+from context_service.folding.rules.prepare_ahead import TOPIC as FOLDS
+from context_service.folding.rules.prepare_ahead import PreparingAhead, queue_fold
 from context_service.folding.rules.write_fold import FoldWriting
-from context_service.folding.store.queue import FoldQueue
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.packing.room import StepReading, scoring, summarizer, validating
 from contextkeep.context.v1.context_windows_pb2_grpc import add_FoldingServicer_to_server
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
     from context_service.packing.room import CatchingUp, ViewRows
     from context_service.profiles.room import Learning, OwnProfiles
     from context_service.usage.room import EndingRows, UsageRows
-    from context_service.windows.room import Telemetry, WindowRows
+    from context_service.windows.room import Telemetry, WindowQueue, WindowRows
 
 __all__ = [
+    "FOLDS",
     "FoldPlanning",
-    "FoldQueue",
     "FoldWriting",
     "Folding",
     "fold_rules_of",
     "folding_of",
     "keep_preparing_folds",
+    "queue_fold",
     "segment_writing_of",
 ]
 
@@ -103,7 +104,7 @@ def segment_writing_of(
 
 async def keep_preparing_folds(
     deps: Dependencies,
-    queue: FoldQueue,
+    queue: WindowQueue,
     views: ViewRows,
     stack: AsyncExitStack,
     *,

@@ -275,6 +275,7 @@ class Pack:
         recalled_refs: Refs of the recalled passages in their order, each once.
         annotations: The annotations that the middleware added.
         spans: Who wrote each piece of the pack, or lines of it, in their order.
+        is_catching_up: The window reads a long log in the background, and the pack has its newest steps alone.
     """
 
     window: Window
@@ -293,6 +294,7 @@ class Pack:
     recalled_refs: Sequence[str] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
     spans: Sequence[Span] = ()
+    is_catching_up: bool = False
 
 
 class Prefix(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,9 @@ from context_service.packing.api import PackingServicer
 from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.body_cache import BodyCache
 from context_service.packing.rules.catch_up import CatchingUp
+from context_service.packing.rules.catch_up_ahead import TOPIC as BEHIND
+from context_service.packing.rules.catch_up_ahead import CatchingUpAhead
+from context_service.packing.rules.newest_steps import NewestSteps
 from context_service.packing.rules.pack import Packing, QueueFold
 from context_service.packing.rules.plugins import (
     Scoring,
@@ -28,6 +32,7 @@ from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.rules.window_bodies import WindowBodies
 from context_service.packing.store.views import ViewRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_PackingServicer_to_server
+from service_runtime.background_work import background
 from service_runtime.grpc_server.server import Service
 
 if TYPE_CHECKING:
@@ -35,15 +40,17 @@ if TYPE_CHECKING:
     from context_service.folding.room import FoldPlanning, FoldWriting
     from context_service.profiles.room import OwnProfiles
     from context_service.usage.room import EndingRows
-    from context_service.windows.room import Accounts, Telemetry, Tracing, WindowRows
+    from context_service.windows.room import Accounts, Telemetry, Tracing, WindowQueue, WindowRows
 
 __all__ = [
+    "BEHIND",
     "CatchingUp",
     "Packing",
     "Scoring",
     "StepReading",
     "Validating",
     "ViewRows",
+    "keep_catching_up",
     "packing_of",
     "packing_rules_of",
     "scoring",
@@ -76,6 +83,7 @@ def packing_rules_of(
     folding: FoldWriting,
     telemetry: Telemetry,
     queue_fold: QueueFold | None,
+    behind: WindowQueue,
 ) -> tuple[CatchingUp, Packing]:
     """Return the rules that read logs into windows, and the rules that pack windows."""
     cache = BodyCache(bytes_max=deps.held.limits.kept_bytes_max, shares=deps.settings.call_limits.shares)
@@ -104,5 +112,15 @@ def packing_rules_of(
         telemetry=telemetry,
         middleware=middleware(),
         queue_fold=queue_fold,
+        newest=NewestSteps(deps.log, profiles=profiles),
+        behind=behind,
     )
     return catching_up, packing
+
+
+async def keep_catching_up(
+    deps: Dependencies, queue: WindowQueue, stack: AsyncExitStack, *, catching_up: CatchingUp
+) -> None:
+    """Let queued windows read their logs in the background."""
+    worker = CatchingUpAhead(deps.database, queue, writer_locks=deps.writer_locks, catching_up=catching_up)
+    await stack.enter_async_context(background.keeping(worker.keep_reading))

@@ -14,11 +14,12 @@ from context_service.context_settings.room import ContextSettings
 from context_service.contexts.room import Messaging, Recalling
 from context_service.folding.api import FoldingServicer
 from context_service.folding.room import (
+    FOLDS,
     Folding,
-    FoldQueue,
     fold_rules_of,
     folding_of,
     keep_preparing_folds,
+    queue_fold,
     segment_writing_of,
 )
 from context_service.forks.api import ForksServicer
@@ -26,7 +27,7 @@ from context_service.forks.room import ForkRows, forks_of
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.kernel.extensions import check_installed
 from context_service.packing.api import PackingServicer
-from context_service.packing.room import ViewRows, packing_of, packing_rules_of
+from context_service.packing.room import BEHIND, ViewRows, keep_catching_up, packing_of, packing_rules_of
 from context_service.profiles.api import CompressionProfilesServicer
 from context_service.profiles.room import profiles_of
 from context_service.usage.api import UsageServicer
@@ -39,6 +40,7 @@ from context_service.windows.rules.trace_message import MessageTrace, TracedBrea
 from context_service.windows.rules.update_window import Editing
 from context_service.windows.rules.watch import WindowWatching
 from context_service.windows.rules.windows import Windows
+from context_service.windows.store.queue import WindowQueue
 from context_service.windows.store.traces import TraceRows
 from context_service.windows.store.windows import WindowRows
 from contextkeep.context.v1.context_windows_pb2_grpc import add_WindowsServicer_to_server
@@ -52,6 +54,7 @@ __all__ = [
     "Telemetry",
     "TracedBreak",
     "Tracing",
+    "WindowQueue",
     "WindowRooms",
     "WindowRows",
     "Windows",
@@ -130,7 +133,7 @@ async def windows_of(
         learning=learning,
     )
     segments = segment_writing_of(deps, views, own_profiles, telemetry, settings)
-    queue = FoldQueue(deps.log) if segments else None
+    folds, behind = WindowQueue(deps.log, FOLDS), WindowQueue(deps.log, BEHIND)
     catching_up, packing = packing_rules_of(
         deps,
         rows,
@@ -142,11 +145,13 @@ async def windows_of(
         planning=planning,
         folding=writing,
         telemetry=telemetry,
-        queue_fold=queue.note if queue else None,
+        queue_fold=partial(queue_fold, folds) if segments else None,
+        behind=behind,
     )
-    if queue and segments:
+    await keep_catching_up(deps, behind, stack, catching_up=catching_up)
+    if segments:
         await keep_preparing_folds(
-            deps, queue, views, stack, catching_up=catching_up, planning=planning, segments=segments
+            deps, folds, views, stack, catching_up=catching_up, planning=planning, segments=segments
         )
     folding = Folding(
         views,

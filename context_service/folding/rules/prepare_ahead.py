@@ -21,9 +21,10 @@ from context_service.folding.pure.prepare import Prepared, prepare_fold
 from context_service.folding.pure.summaries import BY_RULES, Summary
 from context_service.folding.rules.model_segments import Writing
 from context_service.folding.rules.plan_fold import FoldPlanning
-from context_service.folding.store.queue import FoldQueue, owner_of
 from context_service.kernel.keyed_locks import KeyedLocks
+from context_service.packing.model import Pack
 from context_service.packing.pure.body.caught_up_window import half_way
+from context_service.windows.pure.config import NO_MODEL
 from contextkeep.errors import ContextKeepError, WindowClosed, WindowNotFound
 from service_runtime.auth.tenants import Rounds
 from service_runtime.background_work import background
@@ -35,7 +36,10 @@ from service_runtime.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from context_service.packing.room import CatchingUp, ViewRows
+    from context_service.windows.room import WindowQueue
 
+TOPIC = "fold"
+STEPS_AHEAD = 5  # a fold is prepared when the window is estimated to reach its high mark in so many steps
 INTERVAL_S = 1.0
 AT_ONCE = 4  # folds in preparation in this process, each of another tenant
 ATTEMPTS_MAX = 5  # then the fold is left to the rules; the next epoch queues the window again
@@ -48,6 +52,14 @@ class Outcome(StrEnum):
     PREPARED = "prepared"
     REFUSED = "refused"  # the model failed, or no line of it was accepted
     NOT_NEEDED = "not_needed"  # folded or closed meanwhile, prepared already, or models are switched off
+
+
+async def queue_fold(queue: WindowQueue, pack: Pack, *, principal: Principal) -> None:
+    """Queue the window of a pack if it folds soon; once in each epoch, as far as this process remembers."""
+    window = pack.window
+    is_near = pack.fold_eta_steps <= STEPS_AHEAD and pack.zones.all > half_way(window)
+    if is_near and not pack.is_catching_up and window.config.summarization_model != NO_MODEL:
+        await queue.put(window, window.epoch, principal=principal)
 
 
 class PreparingAhead:
@@ -67,7 +79,7 @@ class PreparingAhead:
     def __init__(
         self,
         database: Database,
-        queue: FoldQueue,
+        queue: WindowQueue,
         views: ViewRows,
         *,
         writer_locks: KeyedLocks,
@@ -127,7 +139,7 @@ class PreparingAhead:
             WindowBehind, Aborted, Unavailable: it can be tried again.
         """
         window_id = item.subject_id
-        owner = await owner_of(tenant, window_id)
+        owner = await self._queue.owner_of(tenant, window_id)
         if owner is None:
             return Outcome.NOT_NEEDED
         principal = Principal(tenant_id=tenant.tenant_id, subject="folds", scopes=frozenset(), user_id=owner)

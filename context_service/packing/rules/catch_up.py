@@ -7,6 +7,8 @@ that is killed loses at most the last one.
 
 from __future__ import annotations
 
+import math
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -29,6 +31,14 @@ if TYPE_CHECKING:
 
 # The most seconds that one round of reading takes, including a fold. A call with less time left begins no new round.
 READING_S_MAX = 2.0
+
+
+class FarBehind(Exception):
+    """Raised for a window that has too many unread messages for the call. It never reaches a caller."""
+
+    def __init__(self, snapshot: WindowSnapshot) -> None:
+        super().__init__("the window is far behind its log")
+        self.snapshot = snapshot
 
 
 class CatchingUp:
@@ -79,7 +89,15 @@ class CatchingUp:
         """
         return (await self.window(window_id, principal)).window
 
-    async def window(self, window_id: UUID, principal: Principal, *, packs: bool = False) -> CaughtUpWindow:
+    async def window(
+        self,
+        window_id: UUID,
+        principal: Principal,
+        *,
+        packs: bool = False,
+        for_s: float = math.inf,
+        unread_max: float = math.inf,
+    ) -> CaughtUpWindow:
         """Read a window's log to its end, and return the window with its body.
 
         A window with many unread messages reads one step or `MESSAGES_AT_ONCE` messages in each transaction. It folds
@@ -91,21 +109,26 @@ class CatchingUp:
             packs: The window is packed next. The time of the pack is written with the steps, unless the vendor's cache
                 is cold: then the window may need a fold, and until the fold is written, all other calls (on another
                 replica, or after a crash) must also see that the cache is cold.
+            for_s: The seconds after which no new round of reading begins.
+            unread_max: The most unread messages that this call reads.
 
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
             WindowClosed: the window is closed.
             WindowBehind: the call had no time to read the whole log; its progress is kept.
             RowsChanged: another call wrote to the window meanwhile.
+            FarBehind: the log has more unread messages than `unread_max`; nothing was read.
         """
-        reached_first = None
+        reached_first, until = None, time.monotonic() + for_s
         while True:
             snapshot = await self._snapshot(window_id, principal)
             if snapshot.retracted_count != snapshot.window.retracted_count:
                 await self._rebuilding.rebuild(snapshot, principal)
                 continue
+            if snapshot.last_seq - snapshot.window.reached_seq > unread_max:
+                raise FarBehind(snapshot)
             reached_first = snapshot.window.reached_seq if reached_first is None else reached_first
-            _check_time(snapshot, reached_first)
+            _check_time(snapshot, reached_first, left_s=until - time.monotonic())
             read_messages = await self._reading.read(snapshot, principal)
             snapshot = await self._append(snapshot, read_messages, principal, packs=packs)
             window = snapshot.window
@@ -160,14 +183,14 @@ class CatchingUp:
                 await self._folding.write(planned_fold, "high_mark", principal)
 
 
-def _check_time(snapshot: WindowSnapshot, reached_first: int) -> None:
+def _check_time(snapshot: WindowSnapshot, reached_first: int, *, left_s: float) -> None:
     """Stop the reading if the call has made progress and has little time left.
 
     Raises:
         WindowBehind: the log has more messages, and the remaining time is not enough for another round.
     """
     reached_seq, last_seq = snapshot.window.reached_seq, snapshot.last_seq
-    if reached_first < reached_seq < last_seq and remaining_s() < READING_S_MAX:
+    if reached_first < reached_seq < last_seq and (left_s < 0 or remaining_s() < READING_S_MAX):
         raise WindowBehind(
             f"the window has read {reached_seq} of the {last_seq} messages of its context; call again",
             reached_seq=reached_seq,

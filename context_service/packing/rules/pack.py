@@ -9,6 +9,8 @@ attempt ends with `RowsChanged`, and the next attempt begins with the window as 
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -25,12 +27,14 @@ from context_service.packing.pure.body.lay_out import pack_of
 from context_service.packing.pure.costs import HASHING
 from context_service.packing.rules.append_blocks import Appending
 from context_service.packing.rules.ask_middleware import ask_middleware
-from context_service.packing.rules.catch_up import CatchingUp
+from context_service.packing.rules.catch_up import CatchingUp, FarBehind
+from context_service.packing.rules.newest_steps import BEHIND_MAX, NewestSteps
 from context_service.packing.rules.notice import notice_for, waits_for_notice
 from context_service.packing.rules.plugins import Middleware
 from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.rules.spend_tokens import spend_tokens
 from context_service.packing.store.views import ViewRows
+from context_service.windows.model import WindowSnapshot
 from contextkeep.errors import BudgetTooSmall
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
@@ -38,8 +42,9 @@ from service_runtime.statements.optimistic import RowsChanged, until_written
 
 if TYPE_CHECKING:
     from context_service.folding.room import FoldPlanning, FoldWriting
-    from context_service.windows.room import Telemetry, WindowRows
+    from context_service.windows.room import Telemetry, WindowQueue, WindowRows
 
+_QUEUED_AGAIN_S = 30.0  # a window that is still far behind is queued again, should its item have been lost
 _SAVED_SHARE_MIN = 0.25  # a fold that saves a smaller share of the tokens is not worth it if only the cache is cold
 _NO_PREFIX = Prefix("", 0)
 
@@ -67,6 +72,8 @@ class Packing:
         telemetry: Counts packs and refusals, for metrics.
         middleware: An extension that decides about packs, or None if there is none.
         queue_fold: Queues a window that folds soon, so that a model prepares the fold; None without a model.
+        newest: Packs the newest steps of a window that is far behind its log.
+        behind: The queue of such windows, which read their logs in the background.
     """
 
     def __init__(
@@ -84,7 +91,11 @@ class Packing:
         telemetry: Telemetry,
         middleware: Middleware | None = None,
         queue_fold: QueueFold | None = None,
+        newest: NewestSteps,
+        behind: WindowQueue,
     ) -> None:
+        self._newest = newest
+        self._behind = behind
         self._queue_fold = queue_fold
         self._rows = rows
         self._views = views
@@ -147,7 +158,15 @@ class Packing:
         Raises:
             RowsChanged: this call (to fold the window or append a note) or another call wrote to it: try again.
         """
-        caught_up = await self._catching_up.window(window_id, principal, packs=True)
+        try:
+            # A middleware must see packs as they are stored, so with one the call reads the whole log.
+            unread_max = math.inf if self._middleware else BEHIND_MAX
+            caught_up = await self._catching_up.window(window_id, principal, packs=True, unread_max=unread_max)
+        except FarBehind as far:
+            if newest := await self._newest_steps(far.snapshot, principal):
+                pack = await beside_the_loop(HASHING * len(newest.body.body), pack_of, newest, prefix)
+                return await self._spent(replace(pack, is_catching_up=True), principal)
+            caught_up = await self._catching_up.window(window_id, principal, packs=True)
         # No note may be put into a step that waits, because vendors require results right after their calls.
         if caught_up.window.has_untold and not caught_up.waiting:
             await self._appending.note_on_patches(caught_up.window, principal)
@@ -163,8 +182,17 @@ class Packing:
             raise RowsChanged
         if self._middleware and not pack.is_waiting:
             pack = await ask_middleware(self._middleware, self._appending, caught_up, pack, principal)
+        return await self._spent(pack, principal)
+
+    async def _spent(self, pack: Pack, principal: Principal) -> Pack:
+        """Return a pack after its tokens are counted, if the window or its run has a limit for all packs."""
         is_counted = pack.window.config.total_tokens_max or pack.window.is_of_run
         return await spend_tokens(self._rows, self._log, pack, principal) if is_counted else pack
+
+    async def _newest_steps(self, snapshot: WindowSnapshot, principal: Principal) -> CaughtUpWindow | None:
+        """Queue a window that is far behind its log, and return it with its newest steps; None if they do not fit."""
+        await self._behind.put(snapshot.window, int(time.monotonic() // _QUEUED_AGAIN_S), principal=principal)
+        return await self._newest.window(snapshot, principal)
 
     async def _folded_if_due(self, caught_up: CaughtUpWindow, principal: Principal) -> CaughtUpWindow:
         """Fold a window that is over its high mark, or whose cache is cold; return it if it needs no fold.

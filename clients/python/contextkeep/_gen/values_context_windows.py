@@ -764,6 +764,9 @@ class Pack(PackBase):
     # "document" or "imported" trust: `Pack.sources_of` of the Python client and `sourcesOf` of the TypeScript client
     # find them. Texts of the service itself, such as headings, have no span.
     spans: tuple[PackSpan, ...] = ()
+    # The window reads a long log in the background, and this pack has only its prompt, its pins and the newest steps
+    # that fit. Later packs have the whole log. Until then packs may begin with other steps than the one before.
+    is_catching_up: bool = False
     _messages: Any = kept()
 
     @property
@@ -795,6 +798,7 @@ class Pack(PackBase):
             recalled_refs=tuple(message.recalled_refs),
             annotations=dict(message.annotations),
             spans=tuple(map(PackSpan.from_proto, message.spans)),
+            is_catching_up=message.is_catching_up,
         )
 
 

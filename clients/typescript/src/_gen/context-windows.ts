@@ -545,6 +545,11 @@ export interface Pack {
    * them. Texts of the service itself, such as headings, have no span.
    */
   spans: PackSpan[];
+  /**
+   * The window reads a long log in the background, and this pack has only its prompt, its pins and the newest steps that
+   * fit. Later packs have the whole log. Until then packs may begin with other steps than the one before.
+   */
+  isCatchingUp: boolean;
   /** The body of the request: `messages`, and for Anthropic `system`; for Gemini `contents`; for Responses `input`; and `tools`. */
   body: JsonObject;
 }
@@ -569,6 +574,7 @@ export function packOf(message: pb.PackResponse): Pack {
     recalledRefs: message.recalledRefs,
     annotations: message.annotations,
     spans: message.spans.map(packSpanOf),
+    isCatchingUp: message.isCatchingUp,
     body: bodyOf(message),
   };
 }

@@ -15,7 +15,6 @@ import pytest
 from aiohttp import web
 
 from context_service.folding.rules import prepare_ahead
-from context_service.folding.store.queue import TOPIC
 from context_service.kernel.llm import endpoint
 from contextkeep.context.v1 import context_settings_pb2 as settings_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -64,7 +63,8 @@ class World:
 
     def queued(self) -> int:
         with psycopg.connect(self.urls.superuser) as connection:
-            (count,) = connection.execute("SELECT count(*) FROM context.outbox WHERE topic = %s", (TOPIC,)).fetchone()
+            counting = "SELECT count(*) FROM context.outbox WHERE topic = %s"
+            (count,) = connection.execute(counting, (prepare_ahead.TOPIC,)).fetchone()
         return int(count)
 
     async def folded(self, context_id: str, window: windows_pb.Window) -> tuple[Any, windows_pb.FoldReceipt]:

@@ -1,1 +1,0 @@
-"""The queue of windows whose next fold a model prepares."""

@@ -1,0 +1,88 @@
+"""Windows that read long logs in the background, so that no call has to.
+
+A pack of a window that is far behind its log queues it (`newest_steps`). The worker takes turns by tenant, for a second
+each, and lets calls of the window in between. Any number of replicas may run it: a window is claimed by one of them.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from context_service.kernel.keyed_locks import KeyedLocks
+from context_service.packing.rules.catch_up import CatchingUp
+from contextkeep.errors import ContextKeepError, WindowBehind, WindowClosed, WindowNotFound
+from service_runtime.auth.tenants import Rounds
+from service_runtime.background_work import background
+from service_runtime.background_work.outbox import QueuedItem
+from service_runtime.postgres import Database, Tenant
+from service_runtime.rpc.principal import Principal
+from service_runtime.statements.optimistic import RowsChanged
+
+if TYPE_CHECKING:
+    from context_service.windows.room import WindowQueue
+
+TOPIC = "window"
+INTERVAL_S = 0.5
+STEP_S = 1.0  # seconds for a tenant before the next tenant's turn
+LOCKED_S = 0.25  # seconds for which a window is locked, and one round of reading
+DELAY_S = 5.0  # after a failure
+
+
+class CatchingUpAhead:
+    """The worker; each window is read as its owner.
+
+    Args:
+        database: The database that has the queue.
+        queue: The queued windows.
+        writer_locks: Locks by window: in this process, one call at a time writes a window.
+        catching_up: Reads the new messages of the log into a window.
+    """
+
+    def __init__(
+        self, database: Database, queue: WindowQueue, *, writer_locks: KeyedLocks, catching_up: CatchingUp
+    ) -> None:
+        self._queue = queue
+        self._writer_locks = writer_locks
+        self._catching_up = catching_up
+        self._rounds = Rounds(database, self._read_some)
+
+    async def keep_reading(self) -> None:
+        """Let queued windows read their logs, until cancelled."""
+        await background.repeating(self._rounds.run, interval_s=INTERVAL_S)
+
+    async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Let one queued window of a tenant read for `STEP_S`; return 1 if there was one, and whether to come again."""
+        async with self._queue.outbox.claimed(tenant, count_max=1) as claimed:
+            for item in claimed:
+                await self._read(tenant, item)
+        return len(claimed), bool(claimed)
+
+    async def _read(self, tenant: Tenant, item: QueuedItem) -> None:
+        """Let a claimed window read for `STEP_S`, and queue it again if its log has more."""
+        outbox, delay_s, failed_by = self._queue.outbox, 0.0, ""
+        try:
+            is_done = await self._is_read(tenant, item)
+        except ContextKeepError as error:
+            is_done, delay_s, failed_by = False, DELAY_S, str(error)
+        if is_done:
+            await tenant.transaction(partial(outbox.done, owed=item))
+        else:
+            await tenant.transaction(partial(outbox.postpone, owed=item, delay_s=delay_s, error=failed_by))
+
+    async def _is_read(self, tenant: Tenant, item: QueuedItem) -> bool:
+        """Read for `STEP_S`; return whether the window has read its log to the end, or is gone."""
+        window_id, until = item.subject_id, time.monotonic() + STEP_S
+        owner = await self._queue.owner_of(tenant, window_id)
+        if owner is None:
+            return True
+        principal = Principal(tenant_id=tenant.tenant_id, subject="reading", scopes=frozenset(), user_id=owner)
+        while time.monotonic() < until:
+            with suppress(WindowBehind, RowsChanged):
+                async with self._writer_locks.hold((tenant.tenant_id, window_id)):
+                    with suppress(WindowNotFound, WindowClosed):
+                        await self._catching_up.window(window_id, principal, for_s=LOCKED_S)
+                    return True
+        return False
