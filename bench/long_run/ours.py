@@ -145,12 +145,14 @@ class Folding(Strategy):
             count=self.count,
             cost=self.count,
             weights=Weights(),
-            last_words=LastWords(
-                utterances_of(self.view.blocks, self.view.last_words, None),
-                tokens_max=int(SHARE * self.limit),
-                count=self.count,
-                cost=self.count,
-            ),
+            last_words=[
+                LastWords(
+                    utterances_of(self.view.blocks, self.view.last_words, None),
+                    tokens_max=int(SHARE * self.limit),
+                    count=self.count,
+                    cost=self.count,
+                )
+            ],
             is_close=bool(self._folded_at) and step.number - self._folded_at < CLOSE_STEPS,
         )
         self._folded_at = step.number

@@ -25,7 +25,7 @@ from operator import sub
 from typing import NamedTuple
 
 from context_service.folding.pure.importance import ImportanceInputs, Weights, shares_of
-from context_service.folding.pure.last_words import NO_LAST_WORDS, LastWords
+from context_service.folding.pure.last_words import LastWords
 from context_service.folding.pure.summaries import (
     DIGEST_TOKENS_MAX,
     SEGMENT,
@@ -68,7 +68,7 @@ class Limits:
         low: A fold removes tokens until the window has at most this number.
         hot: The most tokens of the last steps that stay as they are.
         segments: The most tokens of all segments together. `digests`, `state` and `conversation` are the same limit
-            for these zones.
+            for these zones, and `files` for files that a fold shows again.
         keep_last: The most last steps that stay as they are.
         segment_steps: The number of steps that become one segment.
     """
@@ -81,6 +81,7 @@ class Limits:
     digests: int
     state: int
     conversation: int
+    files: int
     keep_last: int
     segment_steps: int
 
@@ -97,6 +98,7 @@ class Limits:
             digests=math.floor(shares.digests * limit),
             state=math.floor(shares.state * limit),
             conversation=math.floor(config.conversation_share * limit),
+            files=math.floor(config.restore_files_share * limit),
             keep_last=config.keep_last_steps,
             segment_steps=config.segment_steps,
         )
@@ -188,7 +190,7 @@ class View:
         conversation: The blocks of the conversation zone, the oldest first.
         summaries: Digests, then segments: together they stand for all steps before `blocks`.
         state: The tokens of the state text.
-        last_words: The block with the assistant's last words, if there is one.
+        last_words: The blocks after the state: the assistant's last words, and files that are shown again.
         blocks: Steps, and the blocks that are appended to them.
     """
 
@@ -288,7 +290,7 @@ def fold(
     waiting: int = 0,
     wish: str = "",
     keeps: KeptSteps = NOTHING_KEPT,
-    last_words: LastWords = NO_LAST_WORDS,
+    last_words: Sequence[LastWords] = (),
     files: FileRules = ANY_FILES,
 ) -> Fold:
     """Return the fold of a view that is over the high mark.
@@ -308,7 +310,7 @@ def fold(
         waiting: The tokens of the last step that waits for results, which is not folded; 0 if there is none.
         wish: The instructions of a caller for this fold: lines that concern them come first.
         keeps: The steps that stay in view because of their tools, if there is room for the newest step.
-        last_words: The candidates for the assistant's last words.
+        last_words: The candidates for the assistant's last words, and for files that are shown again.
         files: What stays of files.
     """
     result = _Folding(
@@ -398,7 +400,7 @@ class _Folding:
         waiting: int,
         state_tokens: int,
         wish: str,
-        last_words: LastWords,
+        last_words: Sequence[LastWords],
         files: FileRules,
     ) -> None:
         self._files = files
@@ -437,13 +439,14 @@ class _Folding:
     @property
     def tokens(self) -> int:
         """The tokens of the window so far, including a last step that waits for results."""
-        before_steps = _tokens(self._conversation) + _tokens(self._summaries) + self._state + _tokens(self._last_block)
+        before_steps = _tokens(self._conversation) + _tokens(self._summaries) + self._state + _tokens(self._last_blocks)
         return self._head + before_steps + self._blocks_tokens + self.tokens_aside + self._waiting
 
     @property
-    def _last_block(self) -> tuple[Summary, ...]:
-        """The block with the assistant's last words, as the fold would write it now."""
-        return self._last_words.block(masked=self._masked, merged=self._merged)
+    def _last_blocks(self) -> tuple[Summary, ...]:
+        """The blocks after the state, as the fold would write them now."""
+        blocks = (one.block(masked=self._masked, merged=self._merged) for one in self._last_words)
+        return tuple(block for found in blocks for block in found)
 
     @property
     def tokens_aside(self) -> int:
@@ -667,7 +670,7 @@ class _Folding:
             conversation=self._conversation,
             summaries=tuple(self._summaries),
             state=self._state,
-            last_words=self._last_block,
+            last_words=self._last_blocks,
             blocks=tuple(sorted([*self._unmerged(), *self._aside], key=lambda block: block.number)),
         )
         return Fold(
@@ -703,8 +706,8 @@ class _Folding:
             self._summaries = [self._digest(older), *digests[len(older) :], *segments]
             self._rules.append(f"{len(older)} digests become one")
             return True
-        if force and self._last_block:
-            self._last_words, self._cuts = NO_LAST_WORDS, True
+        if force and self._last_blocks:
+            self._last_words, self._cuts = (), True
             self._rules.append("the assistant's last words are left out, because the newest step needs the room")
             return True
         if force and self._conversation:

@@ -23,7 +23,7 @@ TITLE = (
 )
 STATEMENTS_MAX = 2
 SHARE = 0.10  # the share of the limit that the zone may have
-PLAN = "plan"  # the kind of the unit of a plan; statements have the kinds of the conversation zone
+PLAN, FILE = "plan", "file"  # kinds of units; statements have the kinds of the conversation zone
 _PLAN_SHARE = 0.5  # of the zone: a longer plan is cut
 _TEXT_TOKENS_MIN = 50  # a text that must be cut to fewer tokens is left out
 
@@ -64,10 +64,12 @@ class Plan(NamedTuple):
 
 
 class LastWords:
-    """The candidates for the zone, from which each plan of a fold takes those that its steps do not show.
+    """The candidates for a block after the state. Each plan of a fold takes those that its steps do not show.
 
     Args:
-        utterances: At most one plan and `STATEMENTS_MAX` statements.
+        utterances: At most one plan and `STATEMENTS_MAX` statements, or files.
+        level: The level of the block.
+        title: The first lines of the block.
         tokens_max: The most tokens of the zone.
         count: Counts the tokens of a text.
         cost: Counts the tokens of a text as a piece of a request.
@@ -80,8 +82,11 @@ class LastWords:
         tokens_max: int,
         count: Callable[[str], int],
         cost: Callable[[str], int],
+        level: int = LAST_WORDS,
+        title: str = TITLE,
     ) -> None:
         self._utterances = utterances
+        self._level, self._title = level, title
         self._tokens_max, self._count, self._cost = tokens_max, count, cost
         self._blocks: dict[tuple[bool, ...], tuple[Summary, ...]] = {}
 
@@ -105,7 +110,7 @@ class LastWords:
 
     def _block_of(self, lines: Sequence[Scored]) -> tuple[Summary, ...]:
         """Return a block with some lines, cut to the room of the zone."""
-        room = self._tokens_max - self._cost(TITLE)
+        room = self._tokens_max - self._cost(self._title)
         kept: list[Scored] = []
         # The plan has room first, then the newest statement.
         for line in sorted(lines, key=lambda line: (line.unit.kind != PLAN, -line.unit.seq)):
@@ -116,10 +121,10 @@ class LastWords:
         if not kept:
             return ()
         kept.sort(key=lambda line: (line.unit.seq, line.unit.kind == PLAN))
-        text = "\n".join([TITLE, *(line.unit.text for line in kept)])
+        text = "\n".join([self._title, *(line.unit.text for line in kept)])
         return (
             Summary(
-                level=LAST_WORDS,
+                level=self._level,
                 step_from=min(line.step for line in kept),
                 step_to=max(line.step for line in kept),
                 seq_from=min(line.unit.seq for line in kept),
@@ -131,16 +136,16 @@ class LastWords:
         )
 
     def _fitted(self, line: Scored, tokens_max: int) -> Scored | None:
-        """Return a line with its text cut to a number of tokens, or None if that leaves nothing worth showing."""
+        """Return a line with its text cut to a number of tokens, or None if that leaves nothing worth showing.
+
+        Files are not cut.
+        """
         unit = line.unit
         if self._count(unit.text) < tokens_max:
             return line
         heading, _, body = unit.text.partition("\n")
         room = tokens_max - self._count(heading) - 2
-        if room < _TEXT_TOKENS_MIN:
+        if room < _TEXT_TOKENS_MIN or unit.kind == FILE:
             return None
         text = f"{heading}\n{head_and_tail(body, unit.ref, room, self._count)}"
         return replace(line, unit=replace(unit, text=text))
-
-
-NO_LAST_WORDS = LastWords((), tokens_max=0, count=len, cost=len)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from context_service.folding.pure.clearing import kept_steps
 from context_service.folding.pure.folds import (
@@ -22,7 +22,8 @@ from context_service.folding.pure.folds import (
 )
 from context_service.folding.pure.last_words import SHARE, LastWords, Plan
 from context_service.folding.pure.prepare import Prepared, committed
-from context_service.folding.pure.summaries import CONVERSATION, LAST_WORDS, SEGMENT, Summary
+from context_service.folding.pure.restored_files import TITLE, FileContent, file_utterances
+from context_service.folding.pure.summaries import CONVERSATION, FILES, LAST_WORDS, SEGMENT, Summary
 from context_service.folding.pure.utterances import utterances_of
 from context_service.kernel.files.limits import NO_FILES
 from context_service.kernel.files.models import media_model
@@ -43,6 +44,7 @@ from context_service.packing.pure.steps.blocks import text_pieces, tokens_of
 from context_service.packing.pure.steps.forms import shared_roles, with_speaker_name, without_reasoning
 from context_service.packing.pure.steps.grades import fit_step
 from context_service.packing.pure.steps.step import Step
+from context_service.packing.pure.texts.quotation import NOTICE
 from context_service.packing.pure.texts.units import Unit
 from context_service.profiles.pure.profiles import IMAGES_KEEP_LAST, Clearing, Profile
 from context_service.usage.pure.endings import Endings
@@ -56,7 +58,7 @@ class FoldInputs:
     """The inputs of a fold: the stored parts of a window, and what is known about them.
 
     Attributes:
-        summaries: Digests and segments, the blocks of the conversation zone, and the assistant's last words.
+        summaries: Digests and segments, the blocks of the conversation zone, and the blocks after the state.
         state_text: The text of the state, as the last fold wrote it.
         endings: The recorded outcomes of steps.
         blocks: The steps, and the notes and recalled passages after them.
@@ -68,6 +70,7 @@ class FoldInputs:
         instructions: The caller's instructions for this fold; lines that concern them are kept first.
         assistant_plan: The newest call of a planning tool in the blocks, or None if they have none.
         images_keep_last: The profile's number of pictures in results of tools that folds keep.
+        restored_files: The files that were edited last, if the window shows them again after a fold.
     """
 
     blocks: Sequence[FoldableBlock]
@@ -82,6 +85,7 @@ class FoldInputs:
     instructions: str = ""
     assistant_plan: Plan | None = None
     images_keep_last: int = IMAGES_KEEP_LAST
+    restored_files: Sequence[FileContent] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,18 +165,13 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
         conversation=tuple(row for row in inputs.summaries if row.level == CONVERSATION),
         summaries=tuple(row for row in inputs.summaries if row.level > CONVERSATION),
         state=window.state_tokens,
-        last_words=tuple(row for row in inputs.summaries if row.level == LAST_WORDS),
+        last_words=tuple(row for row in inputs.summaries if row.level <= LAST_WORDS),
         blocks=tuple(inputs.blocks),
     )
-    last_words = LastWords(
-        utterances_of(inputs.blocks, before.last_words, inputs.assistant_plan),
-        tokens_max=math.floor(SHARE * window.counted_limit),
-        count=count,
-        cost=cost,
-    )
+    last_words = _last_words(window, inputs, before, count, cost)
     if inputs.prepared:
-        block = last_words.block(masked=inputs.prepared.masked, merged=inputs.prepared.merged)
-        result = committed(before, inputs.prepared, state_tokens=state_tokens, last_words=block)
+        blocks = [one.block(masked=inputs.prepared.masked, merged=inputs.prepared.merged) for one in last_words]
+        result = committed(before, inputs.prepared, state_tokens=state_tokens, last_words=list(chain(*blocks)))
     else:
         result = fold(
             before,
@@ -209,6 +208,25 @@ def plan(caught_up: CaughtUpWindow, inputs: FoldInputs) -> PlannedFold:
         prepared_seq=inputs.prepared.last_seq if inputs.prepared else 0,
         state_update=inputs.state_update,
     )
+
+
+def _last_words(
+    window: Window, inputs: FoldInputs, before: View, count: Callable[[str], int], cost: Callable[[str], int]
+) -> list[LastWords]:
+    """Return the candidates for the blocks after the state: the assistant's last words, and files."""
+    utterances = utterances_of(inputs.blocks, before.last_words, inputs.assistant_plan)
+    statements = LastWords(utterances, tokens_max=math.floor(SHARE * window.counted_limit), count=count, cost=cost)
+    if not inputs.restored_files:
+        return [statements]
+    files = LastWords(
+        file_utterances(inputs.restored_files, inputs.blocks),
+        tokens_max=limits_of(window).files,
+        count=count,
+        cost=cost,
+        level=FILES,
+        title=f"{TITLE}\n{NOTICE}",
+    )
+    return [files, statements]
 
 
 def receipt_of(planned_fold: PlannedFold, reason: str) -> Receipt:

@@ -51,7 +51,7 @@ def prepare_fold(before: View, fold: Fold, *, last_seq: int) -> Prepared:
         fold: The fold.
         last_seq: The `seq` of the last message that the window had read.
     """
-    old, new = ([row for row in view.rows if row.level != LAST_WORDS] for view in (before, fold.view))
+    old, new = ([row for row in view.rows if row.level > LAST_WORDS] for view in (before, fold.view))
     return Prepared(
         last_seq=last_seq,
         masked=sorted(fold.masked),

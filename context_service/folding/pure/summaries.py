@@ -16,7 +16,7 @@ from context_service.packing.pure.texts.quotation import NOTICE, attributed, is_
 from context_service.packing.pure.texts.units import Unit, form_of, names_of
 from context_service.windows.pure.refs import refs_between
 
-LAST_WORDS, CONVERSATION, SEGMENT, DIGEST = 0, 1, 2, 3  # levels; deeper digests are higher
+FILES, LAST_WORDS, CONVERSATION, SEGMENT, DIGEST = -1, 0, 1, 2, 3  # levels; deeper digests are higher
 BY_RULES = "extractive"
 SEGMENT_TOKENS_MAX, DIGEST_TOKENS_MAX = 260, 420
 _KEPT_OF_SEGMENT, _KEPT_OF_DIGEST = 40, 80  # the number of units that a summary stores for later digests
@@ -42,8 +42,8 @@ class Summary:
     """A text that replaces steps.
 
     Attributes:
-        level: The depth: `SEGMENT` for steps, `DIGEST` for segments, more for digests of digests. `CONVERSATION` and
-            `LAST_WORDS` for blocks of these zones, which have messages in place of units.
+        level: The depth: `SEGMENT` for steps, `DIGEST` for segments, more for digests of digests. `CONVERSATION`,
+            `LAST_WORDS` and `FILES` for blocks of whole messages and files, which they have in place of units.
         step_from: The number of the first step, from 1.
         step_to: The number of the last step.
         kept: The best units of the steps, in their order.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from context_service.folding.pure.folds import FoldableBlock
 from context_service.folding.pure.last_words import PLAN, STATEMENTS_MAX, Plan, Utterance
-from context_service.folding.pure.summaries import Scored, Summary
+from context_service.folding.pure.summaries import LAST_WORDS, Scored, Summary
 from context_service.packing.pure.steps.grades import SAID_CHARS_MAX
 from context_service.packing.pure.texts.conversation import NO_BRACKETS, WHOLE, headed
 from context_service.packing.pure.texts.units import Unit
@@ -20,13 +20,13 @@ def utterances_of(blocks: Sequence[FoldableBlock], last_words: Sequence[Summary]
 
     Args:
         blocks: The blocks of the window, the oldest first.
-        last_words: The block of the zone before the fold, if there is one: its steps may be in summaries.
+        last_words: The blocks after the state before the fold: their steps may be in summaries.
         plan: The newest call of a planning tool in the blocks, or None if they have none.
     """
     statements = [_statement(block) for block in blocks if _is_statement(block)][-STATEMENTS_MAX:]
     found = [*statements, *(_plan(block, plan) for block in blocks if plan and block.number == plan.number)]
     seqs = {statement.line.unit.seq for statement in statements}
-    earlier = [line for block in last_words for line in block.kept]
+    earlier = [line for block in last_words if block.level == LAST_WORDS for line in block.kept]
     of_statements = [line for line in earlier if line.unit.kind != PLAN and line.unit.seq not in seqs]
     kept = of_statements[len(of_statements) - (STATEMENTS_MAX - len(statements)) :] if of_statements else []
     if plan is None:

@@ -11,10 +11,11 @@ from context_service.folding.pure.last_words import Plan
 from context_service.folding.pure.model_state import not_known
 from context_service.folding.pure.plan import FoldInputs, PlannedFold, plan, stated_at, with_cut
 from context_service.folding.pure.prepare import Prepared
+from context_service.folding.pure.restored_files import FileContent, FileSearch, edited_last
 from context_service.folding.pure.utterances import newest_planning
 from context_service.packing.model import NO_STATE_UPDATE, StateUpdate, StoredEntry
 from context_service.packing.pure.body.caught_up_window import CaughtUpWindow
-from context_service.packing.pure.costs import RENDERING
+from context_service.packing.pure.costs import RENDERING, size_of
 from context_service.packing.pure.state.task_state import Entry, after
 from context_service.profiles.pure.profiles import Profile
 from context_service.windows.model import Window
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # The cost for each token of the window, in bytes of JSON parsing: of a new fold, and of a prepared fold.
 _FOLDING = 200
 _COMMITTING = 10
+_SEARCHED_MESSAGES = 2_000  # the most messages that are searched for the contents of files, the newest
 
 
 class FoldPlanning:
@@ -133,7 +135,21 @@ class FoldPlanning:
             images_keep_last=profile.images_keep_last,
             state_update=update,
             assistant_plan=await self._plan_in(blocks, window, profile, principal),
+            restored_files=await self._files(window, entries, principal) if window.config.restore_files_share else (),
         )
+
+    async def _files(
+        self, window: Window, entries: Sequence[StoredEntry], principal: Principal
+    ) -> Sequence[FileContent]:
+        """Return the newest full content of the files that were edited last."""
+        search = FileSearch(edited_last([entry.entry for entry in entries]))
+        left = _SEARCHED_MESSAGES
+        async for messages in self._steps.newest_first(window, principal):
+            await beside_the_loop(size_of(messages), search.look, messages)
+            left -= len(messages)
+            if not search.missing or left <= 0:
+                break
+        return search.contents
 
     async def _plan_in(
         self, blocks: Sequence[FoldableBlock], window: Window, profile: Profile, principal: Principal

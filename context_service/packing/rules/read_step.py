@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
+
 from context_service.contexts.model import Message
 from context_service.contexts.room import Log
 from context_service.packing.pure.costs import size_of
@@ -51,6 +53,25 @@ class StepReading:
             at = page[-1].seq + 1
         size = size_of(messages)
         return await beside_the_loop(size, _step_at, messages, seq_from, seq_to), size
+
+    async def newest_first(self, window: Window, principal: Principal) -> AsyncIterator[Sequence[Message]]:
+        """Yield pages of the messages that a window has read and shows, the newest first.
+
+        Args:
+            window: The window.
+            principal: The caller; it must be allowed to see the window.
+        """
+        seq_to = window.reached_seq
+        while page := await self._log.page(
+            window.context_id,
+            principal=principal,
+            seq_from=1,
+            seq_to=seq_to,
+            count=_MESSAGES_AT_ONCE,
+            newest_first=True,
+        ):
+            yield [message for message in page if message.seq not in window.left_out]
+            seq_to = page[-1].seq - 1
 
 
 def _step_at(messages: list[Message], seq_from: int, seq_to: int) -> Step | None:

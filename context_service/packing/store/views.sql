@@ -185,7 +185,8 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND NOT is_told;
 FROM context.context_window
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s)
 UNION ALL
-(SELECT CASE level WHEN {{last_words}} THEN 'last_words' WHEN {{conversation}} THEN 'conversation' ELSE 'summary' END,
+(SELECT CASE WHEN level <= {{last_words}} THEN 'last_words' WHEN level = {{conversation}} THEN 'conversation'
+        ELSE 'summary' END,
     level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, '', method, verdict, '',
     CASE level WHEN {{conversation}} THEN 1 ELSE 2 END
 FROM context.window_summary
@@ -196,7 +197,7 @@ UNION ALL
 FROM context.window_block
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
     AND number >= %(number_from)s::integer)
-ORDER BY zone, number, step_from
+ORDER BY zone, number, step_from, level
 
 -- tokens
 -- The tokens of the shown parts, without head and state.

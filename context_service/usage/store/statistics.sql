@@ -2,7 +2,8 @@
 SELECT zone, sum(steps)::bigint AS steps, sum(tokens)::bigint AS tokens, coalesce(min(seq_from), 0) AS seq_from,
     coalesce(max(seq_to), 0) AS seq_to
 FROM (
-    SELECT CASE level WHEN {{last_words}} THEN 'state' WHEN {{conversation}} THEN 'conversation' WHEN {{segment}} THEN 'segments' ELSE 'digests' END
+    SELECT CASE WHEN level <= {{last_words}} THEN 'state' WHEN level = {{conversation}} THEN 'conversation'
+            WHEN level = {{segment}} THEN 'segments' ELSE 'digests' END
             AS zone, step_to - step_from + 1 AS steps,
         tokens, seq_from, seq_to
     FROM context.window_summary

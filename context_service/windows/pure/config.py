@@ -45,7 +45,7 @@ _N = TypeVar("_N", int, float)
 class Shares:
     """The shares of a window's limit that each zone of a pack may have after a fold. Callers name them `tier_ratios`.
 
-    Their sum, together with `Config.conversation_share`, is at most 1.
+    Their sum, together with `Config.conversation_share` and `Config.restore_files_share`, is at most 1.
     """
 
     hot: float = 0.35
@@ -62,6 +62,7 @@ class Config:
         weights: The weights of the features that make a line worth keeping: `importance_weights` for callers.
         shares: See `Shares`.
         conversation_share: The share of the limit for users' messages whose steps are no longer shown.
+        restore_files_share: The share of the limit for files that were edited last, which a fold shows again.
         high_mark: The share of the limit above which the window folds.
         low_mark: The share of the limit down to which a fold reduces the window.
         keep_last_steps: The number of steps that a fold leaves as they are, if they have room.
@@ -88,6 +89,7 @@ class Config:
     weights: Weights = Weights()
     shares: Shares = Shares()
     conversation_share: float = CONVERSATION_SHARE
+    restore_files_share: float = 0.0
     high_mark: float = HIGH_MARK
     low_mark: float = LOW_MARK
     keep_last_steps: int = KEEP_LAST_STEPS
@@ -120,10 +122,13 @@ def config_of(settings: Mapping[str, Any]) -> Config:
     """
     shares = Shares(**_group("tier_ratios", Shares, settings, most=1))
     conversation = _number("conversation_share", settings.get("conversation_share", CONVERSATION_SHARE), 0, 1)
-    if sum(getattr(shares, field.name) for field in fields(shares)) + conversation > 1 + _ROUNDING:
+    files = _number("restore_files_share", settings.get("restore_files_share", 0.0), 0, 1)
+    if sum(getattr(shares, field.name) for field in fields(shares)) + conversation + files > 1 + _ROUNDING:
+        names = ("tier_ratios", "restore_files_share", "conversation_share")
         raise InvalidArgument(
-            "the shares of config.tier_ratios and config.conversation_share must be at most 1 together",
-            field="config.tier_ratios" if "tier_ratios" in settings else "config.conversation_share",
+            "the shares of config.tier_ratios, config.conversation_share and config.restore_files_share must be at "
+            "most 1 together",
+            field=f"config.{next((name for name in names if name in settings), 'conversation_share')}",
         )
     weights = Weights(**_group("importance_weights", Weights, settings, most=1))
     if not any(getattr(weights, field.name) for field in fields(weights)):
@@ -134,6 +139,7 @@ def config_of(settings: Mapping[str, Any]) -> Config:
         weights=weights,
         shares=shares,
         conversation_share=conversation,
+        restore_files_share=files,
         high_mark=_number("high_mark", settings.get("high_mark", HIGH_MARK), HIGH_MARK_MIN, 1),
         low_mark=_number("low_mark", settings.get("low_mark", LOW_MARK), 0, 1),
         keep_last_steps=_number("keep_last_steps", settings.get("keep_last_steps", KEEP_LAST_STEPS), 1, STEPS_MAX),

@@ -32,6 +32,7 @@ def nested(name: str, value: object) -> dict[str, Any]:
         ("importance_weights.domain", 0, 1, 0.001),
         ("tier_ratios.state", 0, 0.27, 0.001),  # what the others leave
         ("conversation_share", 0, 0.4, 0.001),
+        ("restore_files_share", 0, 0.2, 0.001),
         ("prices.cache_read", 0, 1_000_000, 0.001),
         ("high_mark", 0.501, 1, 0.001),
         ("low_mark", 0, 0.969, 0.001),
@@ -58,6 +59,7 @@ def test_a_number_is_taken_up_to_its_borders_and_refused_behind_them(name: str, 
         ({"high_mark": 0.4}, "config.high_mark"),  # the low one is at 0.5 by default
         ({"tier_ratios": {"hot": 0.7}}, "config.tier_ratios"),
         ({"conversation_share": 0.41}, "config.conversation_share"),
+        ({"restore_files_share": 0.21}, "config.restore_files_share"),
         (
             {
                 "importance_weights": dict.fromkeys(

@@ -268,7 +268,7 @@ class ImportanceWeights(Value):
 class TierRatios(Value):
     """Maximum size of each zone after a fold, as a share of `token_limit`.
 
-    Each 0 to 1, and together with `conversation_share` up to 1.
+    Each 0 to 1, and together with `conversation_share` and `restore_files_share` up to 1.
     """
 
     # The last steps, verbatim. Default 0.35.
@@ -383,6 +383,9 @@ class WindowConfig(Value):
     # others are listed in the state with their speaker (section "other_rule"), and lift no rules. Applies to messages
     # that the window has not read.
     rule_authors: tuple[str, ...] = ()
+    # Share of `token_limit` for the newest full content of up to three files that were edited last. A fold shows them
+    # again after the state, quoted, unless a step still does. Default 0: none. A file that has no room is left out.
+    restore_files_share: float | None = None
 
     @classmethod
     def from_proto(cls, message: pb.WindowConfig) -> WindowConfig:
@@ -407,6 +410,7 @@ class WindowConfig(Value):
             notice_before_fold=message.notice_before_fold if message.HasField("notice_before_fold") else None,
             conversation_share=message.conversation_share if message.HasField("conversation_share") else None,
             rule_authors=tuple(message.rule_authors),
+            restore_files_share=message.restore_files_share if message.HasField("restore_files_share") else None,
         )
 
 

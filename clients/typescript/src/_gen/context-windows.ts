@@ -215,6 +215,11 @@ export interface WindowConfig {
    * that the window has not read.
    */
   ruleAuthors: string[];
+  /**
+   * Share of `tokenLimit` for the newest full content of up to three files that were edited last. A fold shows them
+   * again after the state, quoted, unless a step still does. Default 0: none. A file that has no room is left out.
+   */
+  restoreFilesShare?: number;
 }
 
 export function windowConfigOf(message: pb.WindowConfig): WindowConfig {
@@ -239,6 +244,7 @@ export function windowConfigOf(message: pb.WindowConfig): WindowConfig {
   if (message.prefetch !== undefined) value.prefetch = message.prefetch;
   if (message.noticeBeforeFold !== undefined) value.noticeBeforeFold = message.noticeBeforeFold;
   if (message.conversationShare !== undefined) value.conversationShare = message.conversationShare;
+  if (message.restoreFilesShare !== undefined) value.restoreFilesShare = message.restoreFilesShare;
   return value;
 }
 
@@ -272,7 +278,7 @@ export function importanceWeightsOf(message: pb.ImportanceWeights): ImportanceWe
 
 /**
  * Maximum size of each zone after a fold, as a share of `tokenLimit`. Each 0 to 1, and together with
- * `conversationShare` up to 1.
+ * `conversationShare` and `restoreFilesShare` up to 1.
  */
 export interface TierRatios {
   /** The last steps, verbatim. Default 0.35. */

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -105,7 +105,7 @@ _PER_CENT = re.compile(r"(?<![\d.,-])(\d{1,3})(?:[.,]\d{1,3})? ?(?:%|per ?cent\b
 _PARTS = re.compile(r"(?<![\d./,-])(\d{1,9}) ?(?:/|of|out of) ?(\d{1,9})(?![\d./,-])")
 _REF_OF_LINE = re.compile(r"^- .*\((\S+)\)$")
 
-_PATHS = ("path", "file_path", "file", "filename", "file_name", "uri", "paths", "files")
+PATH_ARGUMENTS = ("path", "file_path", "file", "filename", "file_name", "uri", "paths", "files")
 _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _EDITS = re.compile(r"apply|creat|delet|edit|insert|mov|patch|remov|renam|replac|sav|updat|writ")
 _EDITED = " (edited)"
@@ -188,7 +188,7 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
         if part.tool_call:
             entries += [
                 _entry("artifact", f"{path} ({did})", ref_of(message.seq, number), message.seq, key=path, value=did)
-                for path, did in _files(part.tool_call)
+                for path, did in files_in(part.tool_call)
             ]
     return entries[:_ENTRIES_OF_MESSAGE_MAX]
 
@@ -653,23 +653,32 @@ def _entry(section: str, text: str, ref: str, seq: int, *, key: str = "", value:
     return Entry(section=section, key=key, text=text, value=value, ref=ref, seq=seq)
 
 
-def _files(call: ToolCall) -> list[tuple[str, str]]:
-    """Return the paths of the files that a call of a tool names, each with "edited" or "read".
-
-    The name of the tool says whether it edits, such as `write_file`, unless its argument `command` only looks.
-    """
+def call_arguments(call: ToolCall) -> dict[str, Any]:
+    """Return the arguments of a call; empty if they are not a JSON object."""
     try:
         fields = orjson.loads(call.arguments_json or "{}")
         fields = orjson.loads(fields) if isinstance(fields, str) else fields
     except orjson.JSONDecodeError:
-        return []
-    if not isinstance(fields, dict):
-        return []
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def files_in(call: ToolCall) -> list[tuple[str, str]]:
+    """Return the paths of the files that a call of a tool names, each with "edited" or "read".
+
+    The name of the tool says whether it edits, such as `write_file`, unless its argument `command` only looks.
+    """
+    fields = call_arguments(call)
     words = [word.lower() for word in _WORD_OF_NAME.findall(call.name)]
     does_edit = any(map(_EDITS.match, words)) and fields.get("command") not in _LOOKS
     did = "edited" if does_edit else "read"
-    paths = [value for name in _PATHS for value in _several(fields.get(name))]
+    paths = [value for name in PATH_ARGUMENTS for value in _several(fields.get(name))]
     return [(path, did) for path in dict.fromkeys(paths) if path][:_PATHS_OF_CALL_MAX]
+
+
+def is_edited(entry: Entry) -> bool:
+    """Return whether an entry is about a file that was edited."""
+    return entry.section == "artifact" and entry.text.endswith(_EDITED)
 
 
 def _several(value: object) -> list[str]:

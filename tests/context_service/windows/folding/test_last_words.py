@@ -94,7 +94,7 @@ def run(log: Sequence[Message]) -> list[View]:
                 count=count,
                 cost=count,
                 weights=Weights(),
-                last_words=last_words,
+                last_words=[last_words],
             ).view
         views.append(view)
     return views

@@ -110,7 +110,7 @@ class Window(_message.Message):
     def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ..., token_factor: _Optional[float] = ..., tokens_are_estimated: _Optional[bool] = ..., left_out_refs: _Optional[_Iterable[str]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
 
 class WindowConfig(_message.Message):
-    __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens", "cache_ttl_s", "checkpoint_every_n_steps", "recovery_strategy", "summarization_model", "summarization_prompt", "summarization_style", "learning", "prefetch", "notice_before_fold", "conversation_share", "rule_authors")
+    __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens", "cache_ttl_s", "checkpoint_every_n_steps", "recovery_strategy", "summarization_model", "summarization_prompt", "summarization_style", "learning", "prefetch", "notice_before_fold", "conversation_share", "rule_authors", "restore_files_share")
     IMPORTANCE_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     TIER_RATIOS_FIELD_NUMBER: _ClassVar[int]
     HIGH_MARK_FIELD_NUMBER: _ClassVar[int]
@@ -130,6 +130,7 @@ class WindowConfig(_message.Message):
     NOTICE_BEFORE_FOLD_FIELD_NUMBER: _ClassVar[int]
     CONVERSATION_SHARE_FIELD_NUMBER: _ClassVar[int]
     RULE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
+    RESTORE_FILES_SHARE_FIELD_NUMBER: _ClassVar[int]
     importance_weights: ImportanceWeights
     tier_ratios: TierRatios
     high_mark: float
@@ -149,7 +150,8 @@ class WindowConfig(_message.Message):
     notice_before_fold: bool
     conversation_share: float
     rule_authors: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, importance_weights: _Optional[_Union[ImportanceWeights, _Mapping]] = ..., tier_ratios: _Optional[_Union[TierRatios, _Mapping]] = ..., high_mark: _Optional[float] = ..., low_mark: _Optional[float] = ..., keep_last_steps: _Optional[int] = ..., summarize_every_n_steps: _Optional[int] = ..., prices: _Optional[_Union[TokenPrices, _Mapping]] = ..., max_total_tokens: _Optional[int] = ..., cache_ttl_s: _Optional[int] = ..., checkpoint_every_n_steps: _Optional[int] = ..., recovery_strategy: _Optional[str] = ..., summarization_model: _Optional[str] = ..., summarization_prompt: _Optional[str] = ..., summarization_style: _Optional[str] = ..., learning: _Optional[bool] = ..., prefetch: _Optional[bool] = ..., notice_before_fold: _Optional[bool] = ..., conversation_share: _Optional[float] = ..., rule_authors: _Optional[_Iterable[str]] = ...) -> None: ...
+    restore_files_share: float
+    def __init__(self, importance_weights: _Optional[_Union[ImportanceWeights, _Mapping]] = ..., tier_ratios: _Optional[_Union[TierRatios, _Mapping]] = ..., high_mark: _Optional[float] = ..., low_mark: _Optional[float] = ..., keep_last_steps: _Optional[int] = ..., summarize_every_n_steps: _Optional[int] = ..., prices: _Optional[_Union[TokenPrices, _Mapping]] = ..., max_total_tokens: _Optional[int] = ..., cache_ttl_s: _Optional[int] = ..., checkpoint_every_n_steps: _Optional[int] = ..., recovery_strategy: _Optional[str] = ..., summarization_model: _Optional[str] = ..., summarization_prompt: _Optional[str] = ..., summarization_style: _Optional[str] = ..., learning: _Optional[bool] = ..., prefetch: _Optional[bool] = ..., notice_before_fold: _Optional[bool] = ..., conversation_share: _Optional[float] = ..., rule_authors: _Optional[_Iterable[str]] = ..., restore_files_share: _Optional[float] = ...) -> None: ...
 
 class ImportanceWeights(_message.Message):
     __slots__ = ("recency", "relevance", "causal", "references", "success", "domain")
