@@ -101,7 +101,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def CreateNode(self, request: pb.CreateNodeRequest, context: Context) -> pb.CreateNodeResponse:
         """Write a node."""
-        write = await self._parsed(write_wire.single_node, request)
+        write = await self._parse(write_wire.single_node, request)
 
         async def replay(answer: Any) -> pb.CreateNodeResponse:
             if RESPONSE in answer:  # the answer with a node that existed
@@ -119,7 +119,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def CreateEdge(self, request: pb.CreateEdgeRequest, context: Context) -> pb.CreateEdgeResponse:
         """Write an edge."""
-        write = await self._parsed(write_wire.single_edge, request)
+        write = await self._parse(write_wire.single_edge, request)
 
         async def replay(answer: Answer) -> pb.CreateEdgeResponse:
             return pb.CreateEdgeResponse(
@@ -131,7 +131,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def WriteGraph(self, request: pb.WriteGraphRequest, context: Context) -> pb.WriteGraphResponse:
         """Write nodes and edges together."""
-        write = await self._parsed(write_wire.graph_write, request)
+        write = await self._parse(write_wire.graph_write, request)
         save = self._writes.write_missing if write_wire.on_existing_skip(request.on_existing) else self._writes.write
         once = request_of("WriteGraph", request, replay=lambda answer: write_wire.written(outcome(write, answer)))
         return write_wire.written(await save(principal(), write, once))
@@ -168,7 +168,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def UpdateNodeData(self, request: pb.UpdateNodeDataRequest, context: Context) -> pb.UpdateNodeDataResponse:
         """Change a node's data."""
-        change = await self._parsed(node_wire.node_data_change, request)
+        change = await self._parse(node_wire.node_data_change, request)
 
         def response(node: Node) -> pb.UpdateNodeDataResponse:
             return pb.UpdateNodeDataResponse(node=node_wire.node(node))
@@ -221,7 +221,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def SetNodeIO(self, request: pb.SetNodeIORequest, context: Context) -> pb.SetNodeIOResponse:
         """Set a node's input or output."""
-        change = await self._parsed(node_wire.io_change, request)
+        change = await self._parse(node_wire.io_change, request)
         return node_wire.io_set(await self._node_io.set(principal(), change))
 
     async def GetNodeIO(self, request: pb.GetNodeIORequest, context: Context) -> pb.GetNodeIOResponse:
@@ -230,7 +230,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def AppendProgress(self, request: pb.AppendProgressRequest, context: Context) -> pb.AppendProgressResponse:
         """Append an envelope."""
-        envelope = await self._parsed(progress_wire.new_envelope, request)
+        envelope = await self._parse(progress_wire.new_envelope, request)
         once = request_of(
             "AppendProgress", request, replay=lambda answer: progress_wire.appended(Appended._make(answer))
         )
@@ -269,12 +269,12 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def SearchNodes(self, request: pb.SearchNodesRequest, context: Context) -> pb.SearchNodesResponse:
         """Find nodes."""
-        search = await self._parsed(search_wire.node_search, request)
+        search = await self._parse(search_wire.node_search, request)
         return search_wire.node_page(await self._search.page(principal(), search))
 
     async def CountNodes(self, request: pb.CountNodesRequest, context: Context) -> pb.CountNodesResponse:
         """Count nodes."""
-        node_filter = await self._parsed(search_wire.node_filter, request.filter)
+        node_filter = await self._parse(search_wire.node_filter, request.filter)
         return pb.CountNodesResponse(count=await self._search.count(principal(), node_filter))
 
     async def ListGraphs(self, request: pb.ListGraphsRequest, context: Context) -> pb.ListGraphsResponse:
@@ -324,7 +324,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def UpdateEdgeData(self, request: pb.UpdateEdgeDataRequest, context: Context) -> pb.UpdateEdgeDataResponse:
         """Change an edge's data."""
-        change = await self._parsed(edge_wire.edge_data_change, request)
+        change = await self._parse(edge_wire.edge_data_change, request)
 
         def response(edge: Edge) -> pb.UpdateEdgeDataResponse:
             return pb.UpdateEdgeDataResponse(edge=edge_wire.edge(edge))
@@ -364,7 +364,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         query = change_wire.change_query(request)
         return change_wire.change_page(await self._change_feed.page(principal(), query))
 
-    async def _parsed(self, parse: Callable[[_M, Limits], _T], message: _M) -> _T:
+    async def _parse(self, parse: Callable[[_M, Limits], _T], message: _M) -> _T:
         """Return the result of `parse`; a message with large documents is parsed off the event loop."""
         return await beside_the_loop(message.ByteSize(), parse, message, self._limits)
 

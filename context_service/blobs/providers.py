@@ -44,7 +44,7 @@ async def open_storage(settings: Settings) -> AsyncIterator[BlobStorage]:
     """
     provider, decided_by = chosen_provider(settings)
     async with AsyncExitStack() as stack:
-        backends = {provider: await _opened(stack, settings, provider)}
+        backends = {provider: await _open(stack, settings, provider)}
         absent = {}
         for other, variable in OWN_VARIABLES.items():
             if other == provider:
@@ -53,7 +53,7 @@ async def open_storage(settings: Settings) -> AsyncIterator[BlobStorage]:
                 absent[other] = f"set {variable}"
                 continue
             try:
-                backends[other] = await _opened(stack, settings, other)
+                backends[other] = await _open(stack, settings, other)
             except ProviderNotConfigured as error:
                 absent[other] = error.message
                 _log.warning("older blobs cannot be read", extra={"provider": other, "error": str(error)})
@@ -96,7 +96,7 @@ def chosen_provider(settings: Settings) -> tuple[str, str]:
     return "local", "ENVIRONMENT"
 
 
-async def _opened(stack: AsyncExitStack, settings: Settings, provider: str) -> BlobBackend:
+async def _open(stack: AsyncExitStack, settings: Settings, provider: str) -> BlobBackend:
     """Import the module of a provider, and open its backend until the stack ends.
 
     Raises:

@@ -241,7 +241,7 @@ class BlobStorage:
         started = time.monotonic()
         tally = _Tally()
         with tracing.span("blob write", provider=self.provider):
-            async with aclosing(self._verified(chunks, tally, declared, size_bytes_max)) as blocks:
+            async with aclosing(self._verify(chunks, tally, declared, size_bytes_max)) as blocks:
                 await self._backend(self.provider).write(key, blocks)
         digest = tally.digest()
         _log.debug(
@@ -291,16 +291,16 @@ class BlobStorage:
         try:
             async with AsyncExitStack() as opened:
                 opened.enter_context(tracing.span("blob read", provider=blob.provider))
-                blocks = await opened.enter_async_context(aclosing(_resumed(backend, blob, first_bytes, last_bytes)))
+                blocks = await opened.enter_async_context(aclosing(_read_on(backend, blob, first_bytes, last_bytes)))
                 async for block in blocks:
                     if not _is_block(blob, position, block):
-                        raise _corrupted(blob, position)
+                        raise _corruption(blob, position)
                     yield block[max(start_bytes - position, 0) : end_bytes - position]
                     position += len(block)
         except BlobNotFound as error:
-            raise _corrupted(blob, position) from error
+            raise _corruption(blob, position) from error
         if position != last_bytes:
-            raise _corrupted(blob, position)
+            raise _corruption(blob, position)
 
     async def delete(self, provider: str, key: str) -> None:
         """Remove a blob, and the remains of a killed write of it; a missing blob is not an error.
@@ -394,7 +394,7 @@ class BlobStorage:
                 f"provider {provider} is not configured here: {why}", provider=provider
             ) from None
 
-    async def _verified(
+    async def _verify(
         self, chunks: AsyncIterable[bytes], tally: _Tally, declared: Declared, size_bytes_max: int
     ) -> AsyncGenerator[bytes, None]:
         """Yield the blocks of an upload; raise after the last one if their size or hash is not the declared one."""
@@ -478,7 +478,7 @@ async def in_blocks(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]
         yield bytes(buffer)
 
 
-async def _resumed(
+async def _read_on(
     backend: BlobBackend, blob: StoredBlob, start_bytes: int, end_bytes: int
 ) -> AsyncGenerator[bytes, None]:
     """Yield a range in blocks; if the backend breaks off, continue after the last complete block."""
@@ -514,7 +514,7 @@ def _is_block(blob: StoredBlob, position: int, block: bytes) -> bool:
     )
 
 
-def _corrupted(blob: StoredBlob, position: int) -> BlobCorrupted:
+def _corruption(blob: StoredBlob, position: int) -> BlobCorrupted:
     """Log that stored bytes are damaged from a position on, and return the error for the caller."""
     _log.error("blob corrupted", extra={"provider": blob.provider, "key": blob.key, "position_bytes": position})
     return BlobCorrupted(

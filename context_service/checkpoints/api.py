@@ -82,12 +82,12 @@ class CheckpointsServicer(context_windows_pb2_grpc.CheckpointsServicer):
             is_invalid=request.invalid,
             expected_last_seq=request.expected_last_seq if request.HasField("expected_last_seq") else None,
             principal=principal_of(request.subject_user_id),
-            request=request_of("ReportResponse", request, response=_recovered),
+            request=request_of("ReportResponse", request, response=_recovery_message),
         )
-        return _recovered(recovered)
+        return _recovery_message(recovered)
 
 
-def _recovered(recovered: Recovered | None) -> pb.ReportResponseResponse:
+def _recovery_message(recovered: Recovered | None) -> pb.ReportResponseResponse:
     """Return the protobuf answer of `ReportResponse`; it is empty if the response of the model was valid."""
     answer = pb.ReportResponseResponse()
     if recovered is None:

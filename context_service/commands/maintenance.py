@@ -58,7 +58,7 @@ _CONTEXTS = "context.context"
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Database]:
+async def _open_databases(settings: Settings) -> AsyncIterator[Database]:
     """Connect to all databases, and check which of them answer."""
     async with open_database(settings) as database:
         await SchemaCheck(database, migrations()).ready()
@@ -72,7 +72,7 @@ async def sweep(settings: Settings) -> Swept:
         Unavailable: Postgres does not answer.
         UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
-    async with _opened(settings) as database, open_storage(settings) as storage:
+    async with _open_databases(settings) as database, open_storage(settings) as storage:
         return await sweeper_of(settings, database, storage).sweep()
 
 
@@ -86,7 +86,7 @@ async def rotate_secrets(settings: Settings) -> Rotated:
     keys = KeyRing(keys_of(settings.secrets_key.get_secret_value()))
     if not keys.newest_id:
         raise SecretsKeyMissing("SECRETS_KEY is not set; set it as for the services")
-    async with _opened(settings) as database:
+    async with _open_databases(settings) as database:
         rotated = await rotate(await database.tenants(reachable=True), keys)
         rotated.databases_away = database.away
         return rotated
@@ -101,7 +101,7 @@ async def copy_blobs(
         InvalidArgument, ProviderNotConfigured, StorageFull, Unavailable: see `ProviderCopy.run`.
         UnsafeRole: as `app.running`.
     """
-    async with _opened(settings) as database, open_storage(settings) as storage:
+    async with _open_databases(settings) as database, open_storage(settings) as storage:
         copy = ProviderCopy(database, storage=storage, mover=mover_of(settings, storage))
         copied = await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
         if not dry_run:
@@ -116,7 +116,7 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
         Unavailable: Postgres or a provider does not answer.
         UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
-    async with _opened(settings) as database, open_storage(settings) as storage:
+    async with _open_databases(settings) as database, open_storage(settings) as storage:
         check = fsck_of(settings, database, storage)
         return await check.check(quick=quick, repair=repair, on_progress=on_progress)
 
@@ -136,7 +136,7 @@ async def backfill(
         raise FailedPrecondition(
             "no embedder is configured: set EMBEDDING_PROVIDER or EMBEDDING_URL as for the services"
         )
-    async with _opened(settings) as database:
+    async with _open_databases(settings) as database:
         none = Backfilled()
         records = await Backfill(database, model=model).run(
             dry_run=dry_run, on_progress=lambda done: on_progress(done, none)
@@ -158,7 +158,7 @@ async def backfill_texts(settings: Settings, *, dry_run: bool, on_progress: Call
         Unavailable: Postgres does not answer.
         UnsafeRole: as `app.running`.
     """
-    async with _opened(settings) as database:
+    async with _open_databases(settings) as database:
         return await TextBackfill(database).run(dry_run=dry_run, on_progress=on_progress)
 
 
@@ -185,7 +185,7 @@ async def erase_subject(
     """
     if not user_id:
         raise InvalidArgument("--user must not be empty", field="user")
-    async with _opened(settings) as database, open_storage(settings) as storage:
+    async with _open_databases(settings) as database, open_storage(settings) as storage:
         tenant_rows = await tenant_named(database, tenant)
         there_were = await subjects.count_owned(tenant_rows, user_id)
         if not dry_run:
@@ -222,7 +222,7 @@ async def replay_erasures(settings: Settings, lines: Sequence[Erased]) -> Replay
         Unavailable: Postgres or a provider does not answer. Run it again for the rest.
         UnsafeRole, ProviderNotConfigured: as `app.running`.
     """
-    async with _opened(settings) as database, open_storage(settings) as storage:
+    async with _open_databases(settings) as database, open_storage(settings) as storage:
         eraser, settle = _erasing(settings, database, storage)
         return await Replaying(database, eraser, settle=settle).run(lines)
 
@@ -260,7 +260,7 @@ async def verify_index(
         Unavailable: Postgres does not answer.
         UnsafeRole: as `app.running`.
     """
-    async with _opened(settings) as database:
+    async with _open_databases(settings) as database:
         # A single context may be in any database, so each of them must answer.
         is_all = tenant is None and context_id is None
         tenants = [await tenant_named(database, tenant)] if tenant else await database.tenants(reachable=is_all)

@@ -54,7 +54,7 @@ class EntityHistory:
         """
         size = page_size(question.page_size)
         query = ("FetchEntityHistory", principal.tenant_id, question.node_id, question.descending)
-        places = _decoded(query, question.page_token)
+        places = _positions(query, question.page_token)
         sources = await self._sources(principal, question, size, places)
         events: list[Event] = []
         size_bytes = 0
@@ -175,7 +175,7 @@ def _action(action: EntityAction) -> Event:
     )
 
 
-def _decoded(query: Sequence[object], token: str) -> list[_StreamPosition]:
+def _positions(query: Sequence[object], token: str) -> list[_StreamPosition]:
     """Return the position in each stream."""
     key: list[Any] | None = decode_token(query, token, parts=12)
     if key is None:

@@ -65,7 +65,7 @@ def installed(name: str) -> Callable[..., Any] | None:
     entries = [entry for entry in _entry_points() if entry.name == name]
     if len(entries) > 1:
         raise ExtensionInvalid(f"the extension {name!r} is installed {len(entries)} times; uninstall all but one")
-    return _loaded(entries[0]) if entries else None
+    return _load(entries[0]) if entries else None
 
 
 def installed_names(point: str) -> list[str]:
@@ -223,7 +223,7 @@ class _Pauses:
         self._failures = 0
 
 
-def _loaded(entry_point: EntryPoint) -> Callable[..., Any]:
+def _load(entry_point: EntryPoint) -> Callable[..., Any]:
     """Return the function of an extension.
 
     Raises:

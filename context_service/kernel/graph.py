@@ -280,7 +280,7 @@ class EntityGraph:
             Unavailable: the Entity Service does not answer.
         """
         response: pb.GetOwnedResponse = await self.call("GetOwned", pb.GetOwnedRequest(subject=subject))
-        return _owned(response.owned)
+        return _counts(response.owned)
 
     async def erase_owned(self, erasure_id: UUID, subject: str) -> None:
         """Begin to erase the rows that a user owns. A repeated call does nothing.
@@ -299,7 +299,7 @@ class EntityGraph:
             return None
         removed = response.owned
         finished_at = removed.finished_at.ToDatetime(UTC) if removed.HasField("finished_at") else None
-        return _owned(removed), finished_at
+        return _counts(removed), finished_at
 
     async def call(self, rpc: str, request: Message) -> Any:
         """Make a unary call as the caller and return its answer.
@@ -442,7 +442,7 @@ def _entity(node: pb.Node) -> dict[str, Any]:
     }
 
 
-def _owned(owned: pb.Owned) -> Mapping[str, int]:
+def _counts(owned: pb.Owned) -> Mapping[str, int]:
     """Return counts of rows by kind, without counts of 0."""
     counts = {
         "entity.node": owned.nodes,

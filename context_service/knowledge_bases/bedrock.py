@@ -101,7 +101,7 @@ class BedrockClient:
             }
         )
         url = f"{endpoint}/knowledgebases/{base.bedrock_id}/retrieve"
-        headers = await asyncio.to_thread(self._signed, url, body, base.region)
+        headers = await asyncio.to_thread(self._sign, url, body, base.region)
         if self._tls is None and scheme == "https":
             self._tls = await asyncio.to_thread(ssl.create_default_context)
         watch = Watch(answer_bytes_max=ANSWER_BYTES_MAX, talk_bytes_max=ANSWER_BYTES_MAX)
@@ -123,7 +123,7 @@ class BedrockClient:
                 "the Retrieve API failed: its answer is not valid JSON of the expected form"
             ) from None
 
-    def _signed(self, url: str, body: bytes, region: str) -> dict[str, str]:
+    def _sign(self, url: str, body: bytes, region: str) -> dict[str, str]:
         """Return the signed headers of a request.
 
         This may block: to find or renew credentials, the library may ask services of the machine.

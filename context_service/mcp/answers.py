@@ -138,10 +138,10 @@ async def shortened(answer: Document, *, bytes_max: int) -> Document:
     size_bytes = size_bytes_of(answer)
     if size_bytes <= bytes_max:
         return answer
-    return await beside_the_loop(size_bytes, _shortened, answer, bytes_max)
+    return await beside_the_loop(size_bytes, _shorten, answer, bytes_max)
 
 
-def _shortened(answer: Document, bytes_max: int) -> Document:
+def _shorten(answer: Document, bytes_max: int) -> Document:
     """Cut the texts and lists of an answer, to half the length at each try, until it fits.
 
     Texts at the top level, such as a page token, are never cut.

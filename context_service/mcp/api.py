@@ -94,7 +94,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         if tool.scope != "read" and (self._read_only or request.read_only):
             raise PermissionDenied("tools that write are switched off", scope=tool.scope)
         principal_of(request.subject_user_id)  # refuses a user that the key may not act for, whatever the tool does
-        arguments = await beside_the_loop(len(request.arguments_json), self._parsed, tool, request.arguments_json)
+        arguments = await beside_the_loop(len(request.arguments_json), self._parse, tool, request.arguments_json)
         if tool.method.is_expensive:
             await calls.take_turn()
         entity = await self._names.optional_id_of("entity_node_id", request.entity_node_id, request)
@@ -102,7 +102,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         answer = await tool.call(use, arguments)
         return pb.ExecuteToolResponse(result_json=orjson.dumps(answer).decode())
 
-    def _parsed(self, tool: Tool, arguments_json: str) -> Arguments:
+    def _parse(self, tool: Tool, arguments_json: str) -> Arguments:
         return tool.parse(
             parse_object(ARGUMENTS, arguments_json, size_bytes_max=_ARGUMENTS_BYTES_MAX, nesting_max=self._nesting_max)
         )

@@ -57,7 +57,7 @@ def query_server(session_of: Callable[[Context], QuerySession]) -> Server[Any]:
     """
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in await _tools_of(session_of(context))])
+        return types.ListToolsResult(tools=[_described_tool(tool) for tool in await _tools_of(session_of(context))])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -90,7 +90,7 @@ async def _tools_of(session: QuerySession) -> list[Tool]:
     return [*QUERY_TOOLS, *(tool for family, tool in FAMILY_TOOLS.items() if family in allowed)]
 
 
-def _described(tool: Tool) -> types.Tool:
+def _described_tool(tool: Tool) -> types.Tool:
     """Return a tool as MCP lists it, with the mark that it only reads."""
     return types.Tool(
         name=tool.name,

@@ -273,20 +273,20 @@ class Tool:
         """Call the RPC with a request, and return the answer in a form that a model can read."""
         bytes_max = use.services.answer_bytes_max
         if not self.rows:
-            return await self.shape(await self._answered(use, request))
+            return await self.shape(await self._call(use, request))
         if "page_size" not in self.arguments:
-            document = {self.rows: [], **await self.shape(await self._answered(use, request))}
+            document = {self.rows: [], **await self.shape(await self._call(use, request))}
             return await first_rows(document, self.rows, bytes_max=bytes_max)
 
         async def read(page_size: int) -> tuple[Document, int]:
             """Read a page of the given size; return the answer and the number of rows in it."""
             request.page_size = page_size
-            page = {self.rows: [], **await self.shape(await self._answered(use, request))}
+            page = {self.rows: [], **await self.shape(await self._call(use, request))}
             return page, len(page[self.rows])
 
         return await fitting_page(read, page_size=arguments.page_size, bytes_max=bytes_max)
 
-    async def _answered(self, use: Use, request: Any) -> Any:
+    async def _call(self, use: Use, request: Any) -> Any:
         """Call the RPC of the tool, at the Entity Service if it is one of its RPCs, and return the response.
 
         A call that writes is idempotent by its request id, as over gRPC, and the audit log gets its ids.

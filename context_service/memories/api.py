@@ -155,17 +155,17 @@ class MemoriesServicer(memories_pb2_grpc.MemoriesServicer):
         """Merge duplicates, and promote lessons."""
         principal, runs = somebody_of(request.subject_user_id), tuple(dict.fromkeys(request.run_context_ids))
         if request.apply:
-            once = request_of("ConsolidateMemories", request, response=_consolidated)
+            once = request_of("ConsolidateMemories", request, response=_consolidation)
             done = await self._consolidating.apply(runs, request.plan, principal=principal, request=once)
         elif request.plan or request.request_id:
             field = "plan" if request.plan else "request_id"
             raise InvalidArgument(f"{field} must be empty without apply: this call is a dry run", field=field)
         else:
             done = await self._consolidating.dry_run(runs, principal=principal)
-        return _consolidated(done)
+        return _consolidation(done)
 
 
-def _consolidated(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
+def _consolidation(done: Consolidated) -> pb.ConsolidateMemoriesResponse:
     """Return the result of a consolidation as protobuf."""
     return copied(
         pb.ConsolidateMemoriesResponse,

@@ -77,13 +77,13 @@ def _profile(profile: StoredProfile, *, with_evidence: bool = False) -> pb.Compr
     return copied(
         pb.CompressionProfile,
         profile,
-        learned=_learned(profile, with_evidence=with_evidence),
+        learned=_learned_message(profile, with_evidence=with_evidence),
         is_built_in=not profile.version,
         imported=imported_of(profile.imported_json),
     )
 
 
-def _learned(profile: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile | None:
+def _learned_message(profile: StoredProfile, *, with_evidence: bool) -> pb.LearnedProfile | None:
     """Return the factors that a profile learned, or None if it learned none.
 
     Args:

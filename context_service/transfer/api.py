@@ -64,13 +64,13 @@ class TransferServicer(transfer_pb2_grpc.TransferServicer):
             run = await self._importing.run(
                 import_id, chunks, principal=calls.principal(), offset_bytes=header.offset_bytes
             )
-        return pb.ImportArchiveResponse(imported=_imported(run))
+        return pb.ImportArchiveResponse(imported=_import_message(run))
 
     async def GetImport(self, request: pb.GetImportRequest, context: object) -> pb.GetImportResponse:
         """Read the state of an import."""
         import_id = parse_id("import_id", request.import_id)
         run = await self._importing.get(import_id, principal=calls.principal())
-        return pb.GetImportResponse(imported=_imported(run))
+        return pb.GetImportResponse(imported=_import_message(run))
 
 
 def _scope(message: pb.ArchiveScope) -> ArchiveScope:
@@ -101,7 +101,7 @@ async def _chunks(requests: AsyncIterator[pb.ImportArchiveRequest]) -> AsyncGene
         yield request.data
 
 
-def _imported(run: Run) -> pb.ImportedArchive:
+def _import_message(run: Run) -> pb.ImportedArchive:
     """Return the protobuf message of an import, with the counts of its rows and its conflicts."""
     report = report_of(run)
     return copied(

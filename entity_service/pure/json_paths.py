@@ -151,7 +151,7 @@ class _Reader:
         """Read one predicate without `&&` and `||`, and return the condition that it implies, or none."""
         if self._next() == "!":
             self._take()
-            self._bracketed(here)
+            self._read_predicates(here)
             return ""
         if self._next() == "exists":
             self._take()
@@ -160,7 +160,7 @@ class _Reader:
             self._take(")")
             return implied
         if self._next() == "(":
-            implied = self._bracketed(here)
+            implied = self._read_predicates(here)
             if self._next() == "is":
                 self._take()
                 self._take("unknown")
@@ -170,7 +170,7 @@ class _Reader:
             return implied
         return self._comparison(here)
 
-    def _bracketed(self, here: str) -> str:
+    def _read_predicates(self, here: str) -> str:
         """Read predicates in brackets, and return the condition that they imply, or none."""
         self._take("(")
         implied = self._either(here)
@@ -220,7 +220,7 @@ class _Reader:
                 self._take()
                 # In lax mode a filter runs on each element of an array. So its condition is about the elements.
                 base = base and f"{base}[*]"
-                implied.append(self._bracketed(base))
+                implied.append(self._read_predicates(base))
             elif self._next().startswith("["):
                 self._take()
                 base = base and f"{base}[*]"

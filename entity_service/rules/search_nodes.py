@@ -108,7 +108,7 @@ class Search:
         if node_filter.json_path:
             parts.append(await self._json_path(principal, node_filter.json_path, bindings))
         if node_filter.connected_to is not None:
-            ids = await self._connected(
+            ids = await self._connected_ids(
                 principal, node_filter.connected_to, include_archived=node_filter.include_archived
             )
             parts.append(f"n.id = ANY ({bindings.add(id_array(ids), 'uuid[]')})")
@@ -147,7 +147,9 @@ class Search:
             index=f"n.data @@ {bindings.add(known.index, 'jsonpath')}" if known.index else "",
         )
 
-    async def _connected(self, principal: Principal, connection: ConnectedTo, *, include_archived: bool) -> list[str]:
+    async def _connected_ids(
+        self, principal: Principal, connection: ConnectedTo, *, include_archived: bool
+    ) -> list[str]:
         """Return the ids of the nodes that can be reached."""
         walk = copied(
             Walk,

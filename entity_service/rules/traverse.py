@@ -80,7 +80,7 @@ class Traversal:
         elif walk.newest_few:
             pages = self._newest(tenant, walk, key)
         else:
-            pages = self._visited(tenant, walk, key, walk.limit)
+            pages = self._pages_without_index(tenant, walk, key, walk.limit)
         is_one_page = 1 <= walk.limit <= NEWEST_MAX  # usually; then reading ahead would not help
         async with aclosing(pages if is_one_page else _ahead(pages)) as ready:
             async for page in ready:
@@ -138,10 +138,12 @@ class Traversal:
             after_at, after_seq = _position(key_of(rows[-1]))
             rows_max = rows_next(rows_max, looked_at=rows[0][0], read=len(rows))
 
-    async def _visited(self, tenant: Tenant, walk: Walk, key: Key | None, limit: int) -> AsyncGenerator[WalkPage, None]:
+    async def _pages_without_index(
+        self, tenant: Tenant, walk: Walk, key: Key | None, limit: int
+    ) -> AsyncGenerator[WalkPage, None]:
         """Yield the pages of a walk without an index: visit all nodes, sort them, then read their documents."""
         steps: Steps = {}
-        hits = await _sorted(walk, await self._visit(tenant, walk, await self._starts(tenant, walk), steps))
+        hits = await _sort(walk, await self._visit(tenant, walk, await self._starts(tenant, walk), steps))
         if key is not None:
             hits = hits_after(walk, hits, key)
         token = ""
@@ -213,7 +215,7 @@ class Traversal:
         while True:
             rows = await self._look(tenant, walk, key, remaining)
             if rows is None:
-                async for page in self._visited(tenant, walk, key, remaining):
+                async for page in self._pages_without_index(tenant, walk, key, remaining):
                     yield page
                 return
             count = rows[0][0]
@@ -304,7 +306,7 @@ class Traversal:
         )
 
 
-async def _sorted(walk: Walk, hits: list[Hit]) -> list[Hit]:
+async def _sort(walk: Walk, hits: list[Hit]) -> list[Hit]:
     """Return the hits in the order of the walk: numbers, texts, other values, no value, each kind sorted by itself.
 
     A descending order reverses the hits within each kind, but not the order of the kinds.

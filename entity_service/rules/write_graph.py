@@ -254,7 +254,7 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
             answer.setdefault("existed_nodes", {})[str(position)] = (there.id, there.created_at, there.seq)
             aliases[node.id] = there.id
     if write.edges:
-        write = replace(write, edges=[_joined(edge, aliases) for edge in write.edges])
+        write = replace(write, edges=[_with_existing_ends(edge, aliases) for edge in write.edges])
         standing = await standing_rows(transaction, write)
         for position, edge in enumerate(write.edges):
             if error := misplaced(edge, write.path("edge", position), standing.nodes):
@@ -280,7 +280,7 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
     return answer
 
 
-def _joined(edge: NewEdge, aliases: Mapping[str, str]) -> NewEdge:
+def _with_existing_ends(edge: NewEdge, aliases: Mapping[str, str]) -> NewEdge:
     """Return an edge with each end that is an id in `aliases` replaced by the id of the existing node."""
     if edge.from_node_id not in aliases and edge.to_node_id not in aliases:
         return edge

@@ -69,22 +69,22 @@ def children(*, descending: bool, columns: tuple[Column, ...], with_io: bool) ->
         with_io: Return input and output with whole nodes.
     """
     direction, beyond = ("DESC", "<") if descending else ("ASC", ">")
-    return _filled("children", columns, edge_data="c.data", with_io=with_io, direction=direction, beyond=beyond)
+    return _fill("children", columns, edge_data="c.data", with_io=with_io, direction=direction, beyond=beyond)
 
 
 @lru_cache(maxsize=256)
 def documents(*, columns: tuple[Column, ...], with_io: bool) -> str:
     """Return the statement of the documents of visited nodes; for the arguments, see `children`."""
-    return _filled("documents", columns, edge_data="e.data", with_io=with_io)
+    return _fill("documents", columns, edge_data="e.data", with_io=with_io)
 
 
 @lru_cache(maxsize=256)
 def newest(*, columns: tuple[Column, ...], with_io: bool) -> str:
     """Return the statement of the newest nodes; for the arguments, see `children`. It cannot return the path."""
-    return _filled("newest", columns, edge_data="n.edge_data", with_io=with_io)
+    return _fill("newest", columns, edge_data="n.edge_data", with_io=with_io)
 
 
-def _filled(statement: str, columns: Sequence[Column], *, edge_data: str, with_io: bool, **more: str) -> str:
+def _fill(statement: str, columns: Sequence[Column], *, edge_data: str, with_io: bool, **more: str) -> str:
     """Return a statement that reads the columns and counts their bytes; `more` has the parts of this statement only."""
     if columns:
         selected = SQL.filled("row_columns", columns=", ',', ".join(_JSON[column] for column in columns))

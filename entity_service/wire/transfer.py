@@ -112,7 +112,7 @@ class ImportLines:
         self._number = message.header.lines_before
         header_graph = graph_name(message.header.graph_name, self._limits, field="header.graph_name")
         self._first = await anext(self._lines, None)
-        named = self._named()
+        named = self._named_graph()
         self.graph_name = header_graph if message.header.graph_name or not named else named
 
     async def batches(self) -> AsyncGenerator[ImportBatch, None]:
@@ -166,7 +166,7 @@ class ImportLines:
         if line.strip():
             batch.add(f"lines[{self._number}]", line)
 
-    def _named(self) -> str:
+    def _named_graph(self) -> str:
         """Return the graph that the first line names; an empty text if the first line is a row or is missing.
 
         Raises:
@@ -176,7 +176,7 @@ class ImportLines:
             return ""
         self._number += 1
         path = f"lines[{self._number}]"
-        _, row = _parsed(path, self._first, ("graph",), self._limits)
+        _, row = _parse(path, self._first, ("graph",), self._limits)
         self._first = None
         if row.get("version") != VERSION:
             raise InvalidArgument(f"{path}.graph.version must be {VERSION}", field=f"{path}.graph.version")
@@ -240,7 +240,7 @@ class _Batch:
         """
         self._rows += 1
         self._bytes += len(line)
-        kind, row = _parsed(path, line, _KINDS, self._limits)
+        kind, row = _parse(path, line, _KINDS, self._limits)
         path = f"{path}.{kind}"
         if kind == "node":
             self._add_node(path, line, row)
@@ -454,7 +454,7 @@ def _too_long(size_bytes: int) -> LimitExceeded:
     )
 
 
-def _parsed(path: str, line: bytes, kinds: tuple[str, ...], limits: Limits) -> tuple[str, dict[str, Any]]:
+def _parse(path: str, line: bytes, kinds: tuple[str, ...], limits: Limits) -> tuple[str, dict[str, Any]]:
     """Return the kind of a line and its row.
 
     Raises:

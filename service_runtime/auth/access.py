@@ -111,7 +111,7 @@ class Access:
         """
         principal = await self._find(credential(metadata))
         if principal is None:
-            await self._failed()
+            await self._on_failure()
             raise refusal()
         for limit in self._limits:
             limit.take(principal)
@@ -129,7 +129,7 @@ class Access:
             return ANONYMOUS
         return None
 
-    async def _failed(self) -> None:
+    async def _on_failure(self) -> None:
         """Count a call without a valid credential, and make its caller wait for a turn among all such calls."""
         self._count_failure()
         call = calls.current_call.get()

@@ -106,7 +106,7 @@ class Connect:
         """Make the call of a request, and send its answer."""
         current_call.set(None)  # a connection's requests may have one context
         try:
-            content_type, body = await self._called(request)
+            content_type, body = await self._call(request)
             answer = HttpResponse(status=200, body=body, headers={"content-type": content_type})
         except _NotThere as not_there:
             answer = self.refusal(not_there.error, status=not_there.status, headers=not_there.headers)
@@ -141,7 +141,7 @@ class Connect:
         """Cancel the tasks of the calls."""
         await self._json.close()
 
-    async def _called(self, request: admission.Request) -> tuple[str, bytes]:
+    async def _call(self, request: admission.Request) -> tuple[str, bytes]:
         """Make the call of a request, and return the content type and the body of its answer.
 
         Raises:

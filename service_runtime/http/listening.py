@@ -104,7 +104,7 @@ async def listening(
     config.load()
     if tls is not None:
         config.ssl = server_context(tls)  # uvicorn's own would read the files once
-    bound = _bound(host, port)
+    bound = _bind(host, port)
     server = _Server(config)
     running = asyncio.create_task(server.serve(sockets=[bound]))
     try:
@@ -122,7 +122,7 @@ async def listening(
         bound.close()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     """Return a socket that is bound to an address.
 
     Raises:

@@ -255,12 +255,12 @@ def _of_column(
             equality = f"{sql} = ANY ({bindings.add(values, f'{field_type.value}[]')})"
         return _any([_exempt(equality), _not(exists)]) if None in operands else _exempt(equality)
     if operator in _LIKES and field_type is FieldType.TEXT:
-        return _all([exists, _walled(f"{sql} {_LIKES[operator]} {bindings.add(value, 'text')}")])
+        return _all([exists, _only_visible(f"{sql} {_LIKES[operator]} {bindings.add(value, 'text')}")])
     if operator in _ORDERS and field_type in (FieldType.TEXT, FieldType.NUMBER, FieldType.TIME):
         collation = ' COLLATE "C"' if field_type is FieldType.TEXT else ""
         converted = bindings.add(_CONVERSIONS[field_type](value, at), field_type.value)
         compared = f"{sql}{collation} {_ORDERS[operator]} {converted}"
-        return _all([exists, _exempt(compared) if field_type is FieldType.TIME else _walled(compared)])
+        return _all([exists, _exempt(compared) if field_type is FieldType.TIME else _only_visible(compared)])
     raise InvalidArgument(f"{at}: {operator} does not apply to a field of type {field_type.name.lower()}", field=at)
 
 
@@ -268,14 +268,14 @@ def _of_path(path: Path, operator: str, value: object, at: str, bindings: Bindin
     """Return the condition on a path into a document, where the type of the value differs by row."""
     sql = path.sql(bindings)
     if operator == "$exists":
-        return _walled(f"{sql} IS NOT NULL")
+        return _only_visible(f"{sql} IS NOT NULL")
     if operator == "$in":
         assert isinstance(value, list)
-        return _walled(f"{sql} = ANY ({bindings.add([_json(item) for item in value], 'text[]')}::jsonb[])")
+        return _only_visible(f"{sql} = ANY ({bindings.add([_json(item) for item in value], 'text[]')}::jsonb[])")
     if operator == "$eq":
         equal = f"{sql} = {bindings.add(_json(value), 'jsonb')}"
         if any(_PLACE.fullmatch(step) for step in path.steps):
-            return _walled(equal)
+            return _only_visible(equal)
         for step in reversed(path.steps):
             value = {step: value}
         # A document that has the equal value contains it, and an index knows which documents contain a value.
@@ -283,10 +283,10 @@ def _of_path(path: Path, operator: str, value: object, at: str, bindings: Bindin
     if isinstance(value, str):
         operator_sql = _LIKES.get(operator) or f'COLLATE "C" {_ORDERS[operator]}'
         compared = f"({sql} #>> '{{}}') {operator_sql} {bindings.add(value, 'text')}"
-        return _walled(f"(jsonb_typeof({sql}) = 'string' AND {compared})")
+        return _only_visible(f"(jsonb_typeof({sql}) = 'string' AND {compared})")
     if isinstance(value, int | float) and not isinstance(value, bool):
         compared = f"{sql} {_ORDERS[operator]} {bindings.add(_json(value), 'jsonb')}"
-        return _walled(f"(jsonb_typeof({sql}) = 'number' AND {compared})")
+        return _only_visible(f"(jsonb_typeof({sql}) = 'number' AND {compared})")
     raise InvalidArgument(f"{at} must be a number or a text", field=at)
 
 
@@ -341,7 +341,7 @@ def _exempt(sql: str) -> _Condition:
     return _Condition(sql, sql)
 
 
-def _walled(sql: str) -> _Condition:
+def _only_visible(sql: str) -> _Condition:
     """Return a condition that must run only on rows that the caller may see."""
     return _Condition(sql, "")
 

@@ -138,7 +138,7 @@ def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) 
     if brackets > CONTAINERS_MAX:
         check_containers(field, text)
     try:
-        value = orjson.loads(text) if brackets <= nesting_max else _nested(text, nesting_max)
+        value = orjson.loads(text) if brackets <= nesting_max else _parse_nested(text, nesting_max)
     except orjson.JSONDecodeError as error:
         raise InvalidArgument(f"{field} is not valid JSON: {error}", field=field) from None
     except RecursionError:
@@ -234,7 +234,7 @@ def _outside_strings(text: str) -> str:
     return "".join(text.split('"')[::2])
 
 
-def _nested(text: str, nesting_max: int) -> Any:
+def _parse_nested(text: str, nesting_max: int) -> Any:
     """Return the value of a JSON document.
 
     The parser itself limits the nesting: the document is wrapped in so deep a list that it takes `nesting_max` more.

@@ -191,7 +191,7 @@ class _Lookups:
         looking_up = asyncio.get_running_loop().run_in_executor(
             self._threads, partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         )
-        looking_up.add_done_callback(lambda _: self._ended(tenant_id))
+        looking_up.add_done_callback(lambda _: self._release(tenant_id))
         # Shielded, because a call that gives up leaves a thread that still looks up the name.
         return await asyncio.shield(looking_up)
 
@@ -206,7 +206,7 @@ class _Lookups:
             await turn
         except asyncio.CancelledError:
             if not turn.cancelled():  # it has just got a thread
-                self._ended(tenant_id)
+                self._release(tenant_id)
             raise
 
     def _has_thread(self, tenant_id: str) -> bool:
@@ -215,7 +215,7 @@ class _Lookups:
         of_tenant_max = _LOOKUPS_OF_TENANT_MAX if 2 * count < _LOOKUPS_MAX else 1
         return count < _LOOKUPS_MAX and self._under_way[tenant_id] < of_tenant_max
 
-    def _ended(self, tenant_id: str) -> None:
+    def _release(self, tenant_id: str) -> None:
         """Give back a thread of a tenant, and let waiting lookups have it, in their order."""
         self._under_way[tenant_id] -= 1
         if not self._under_way[tenant_id]:

@@ -35,7 +35,7 @@ async def execute(
     row_factory = namedtuple_row if named else tuple_row
     cursor: Cursor
     if prepare and isinstance(parameters, Mapping):
-        statement, names = _numbered(sql)
+        statement, names = _number_placeholders(sql)
         parameters = [parameters[name] for name in names]
         cursor = psycopg.AsyncRawCursor(connection, row_factory=row_factory)
     else:
@@ -47,7 +47,7 @@ async def execute(
 
 
 @lru_cache(maxsize=512)
-def _numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
+def _number_placeholders(sql: str) -> tuple[bytes, tuple[str, ...]]:
     """Return a statement with Postgres's own placeholders, and the names of its parameters in their order.
 
     psycopg keeps the parsed form only of statements of up to 4,096 characters; the largest of ours take 0.1 ms.

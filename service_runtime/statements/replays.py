@@ -75,14 +75,14 @@ class Replays:
         try:
             return await behaviour(request, context)
         except Exception as raised:
-            response = await self._replayed(call, service, raised)
+            response = await self._replay(call, service, raised)
             if response is None:
                 raise
             return response
         finally:
             call.idempotent = None  # that of a tool is not the tool's
 
-    async def _replayed(self, call: Call, service: str, raised: Exception) -> Message | None:
+    async def _replay(self, call: Call, service: str, raised: Exception) -> Message | None:
         """Return the response of the earlier call, or None if there was no such call.
 
         Raises:

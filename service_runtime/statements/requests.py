@@ -242,7 +242,7 @@ class Requests:
         """
         answer = done
         if request.response is not None:
-            answer = {**(known or {}), RESPONSE: await _packed(request.response, done)}
+            answer = {**(known or {}), RESPONSE: await _pack(request.response, done)}
             if not is_whole:
                 answer[_BEGUN] = True
         key = (transaction.tenant_id, request.key(transaction.bounds))
@@ -269,12 +269,12 @@ class Requests:
             RequestIdReused, Erased: as for `claim`.
         """
         rows = await tenant.query(self._read_stored, (tenant.tenant_id, request.key(tenant.bounds)))
-        return _stored(request, rows) if rows else None
+        return _stored_answer(request, rows) if rows else None
 
     async def complete(self, tenant: Tenant, request: Request, done: object) -> None:
         """Store the response of a call that had more to do, unless a concurrent repeat has stored it already."""
         assert request.response is not None, "its first part is stored"
-        answer = Jsonb({RESPONSE: await _packed(request.response, done)})
+        answer = Jsonb({RESPONSE: await _pack(request.response, done)})
         key = (tenant.tenant_id, request.key(tenant.bounds))
         await tenant.query(self._complete, (answer, *key, request.rpc, request.fingerprint))
 
@@ -309,7 +309,7 @@ def unpacked(packed: str) -> bytes:
     return zlib.decompress(base64.b64decode(packed))
 
 
-async def _packed(response: Response, done: Any) -> str:
+async def _pack(response: Response, done: Any) -> str:
     """Render the response from the result `done`, and return it as a text to store; the inverse of `unpacked`."""
     serialized = response(done).SerializeToString()
     return await beside_the_loop(len(serialized), _compressed, serialized)
@@ -326,13 +326,13 @@ def _answer_of(request: Request, rows: list[Row]) -> Any:
         AnsweredBefore: the call had nothing more to do, and `Replays` can make its response.
         RequestIdReused, Erased: as for `_stored`.
     """
-    answer = _stored(request, rows)
+    answer = _stored_answer(request, rows)
     if (request.response or request.replay) and not is_begun(answer):
         raise AnsweredBefore(answer)
     return answer
 
 
-def _stored(request: Request, rows: list[Row]) -> Any:
+def _stored_answer(request: Request, rows: list[Row]) -> Any:
     """Return the stored answer from the row of an id.
 
     Raises:

@@ -158,7 +158,7 @@ class SqlFile:
             if include is None:
                 raise SqlFileInvalid(f"{self.name}: {path[-1]} has an include without a name: {sql[start:end]!r}")
             name, written = include["name"], include["arguments"]
-            arguments = [] if written is None else [self._resolve(a, slots, path) for a in _separated(written)]
+            arguments = [] if written is None else [self._resolve(a, slots, path) for a in _arguments_of(written)]
             parts += (sql[place:start], slots[name] if name in slots else self._include(name, arguments, path))
             place = end
         return "".join([*parts, sql[place:]])
@@ -201,7 +201,7 @@ class SqlFile:
         raise SqlFileInvalid(f"{self.name}: an include does not end: {sql[start : start + 40]!r}")
 
 
-def _separated(written: str) -> list[str]:
+def _arguments_of(written: str) -> list[str]:
     """Split the arguments of an include at the commas outside of parentheses and of other includes."""
     arguments, depth = [""], 0
     for character in written:

@@ -13,7 +13,7 @@ import pytest
 from entity_service.model.edges import Direction
 from entity_service.model.walks import Walk
 from entity_service.pure.walk_order import Hit
-from entity_service.rules.traverse import _AT_ONCE, _sorted
+from entity_service.rules.traverse import _AT_ONCE, _sort
 
 WALK = Walk(
     start_ids=["a"],
@@ -50,7 +50,7 @@ def hits(count: int) -> list[Hit]:
 async def test_hits_are_in_the_order_of_kind_then_value_then_time(count: int, descending: bool):
     found = hits(count)
 
-    ordered = await _sorted(replace(WALK, descending=descending), found)
+    ordered = await _sort(replace(WALK, descending=descending), found)
 
     of_kinds = [sorted((hit for hit in found if hit.kind == kind), reverse=descending) for kind in range(4)]
     assert ordered == [hit for kind in of_kinds for hit in kind]
@@ -66,7 +66,7 @@ async def test_others_have_their_turn_while_many_hits_are_sorted():
             await asyncio.sleep(0)
 
     calls = asyncio.create_task(other())
-    await _sorted(WALK, hits(8 * _AT_ONCE))
+    await _sort(WALK, hits(8 * _AT_ONCE))
     calls.cancel()
     with suppress(asyncio.CancelledError):
         await calls

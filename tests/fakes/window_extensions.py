@@ -117,7 +117,7 @@ _CACHES = (
     turns._own_renderer,
     profiles.profile,
     profiles.profile_names,
-    profiles._installed,
+    profiles._installed_texts,
 )
 
 

@@ -43,11 +43,11 @@ def serve(settings: Settings) -> None:
         )
         for number in (signal.SIGINT, signal.SIGTERM):
             # The server takes the signals while it runs, and sends them again when it has stopped.
-            signal.signal(number, _stopped)
+            signal.signal(number, _stop)
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _stopped(_number: int, _frame: object) -> None:
+def _stop(_number: int, _frame: object) -> None:
     """Go on to the end."""
 
 

@@ -80,13 +80,13 @@ class Visit:
         """Return a step of the address: an id, mostly."""
         return str(self.request.path_params[name])
 
-    def asked(self, name: str, default: str = "") -> str:
+    def query_value(self, name: str, default: str = "") -> str:
         """Return what the address asks for under a name."""
         return self.request.query_params.get(name, default).strip()
 
     def number(self, name: str, default: int, most: int) -> int:
         """Return a number that the address asks for, from 0 to `most`."""
-        result = self.asked(name)
+        result = self.query_value(name)
         return min(int(result), most) if result.isdecimal() and len(result) < 19 else default
 
     def document(self, name: str) -> dict[str, Any] | None:
@@ -95,7 +95,7 @@ class Visit:
         Raises:
             InvalidArgument: it is none.
         """
-        return document(self.asked(name), name)
+        return document(self.query_value(name), name)
 
     def time(self, name: str) -> datetime | None:
         """Return a time from the address, or None. Without a zone it is in UTC.
@@ -103,7 +103,7 @@ class Visit:
         Raises:
             InvalidArgument: it is none.
         """
-        result = self.asked(name)
+        result = self.query_value(name)
         if not result:
             return None
         try:
@@ -115,7 +115,7 @@ class Visit:
     @property
     def limit(self) -> int:
         """The requested number of rows of a table."""
-        if self.asked("export"):
+        if self.query_value("export"):
             return ROWS_MAX
         return max(1, self.number("limit", ROWS, ROWS_MAX))
 
@@ -141,10 +141,10 @@ class Visit:
             status: Of HTTP.
             **values: What it shows.
         """
-        if kind := self.asked("export"):
+        if kind := self.query_value("export"):
             tables = [value for value in values.values() if isinstance(value, Table)]
             for table in tables:
-                if table.name == self.asked("table", table.name):
+                if table.name == self.query_value("table", table.name):
                     return Later(partial(table.exported, kind))
         note, self.session.note = self.session.note, ""
         shown = {
@@ -223,7 +223,7 @@ def is_id(text: str) -> bool:
     return len(text) in {32, 36}
 
 
-def named(text: str, graph_name: str = "") -> Any:
+def node_keywords(text: str, graph_name: str = "") -> Any:
     """Return the keywords that tell a method of a node: by its id, or by the id that its owner gave it."""
     return {"node_id": text} if is_id(text) else {"external_id": text, "graph_name": graph_name}
 

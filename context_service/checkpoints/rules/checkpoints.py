@@ -241,7 +241,7 @@ class Checkpoints:
             way = await choose_way(window)
 
             async def work(transaction: Transaction) -> RolledBack | Any:
-                locked = await self._locked(transaction, window)
+                locked = await self._lock(transaction, window)
                 if way.number is None:
                     result = await self._begun_anew(transaction, locked, last_seq, way.keep_to)
                 else:
@@ -279,7 +279,7 @@ class Checkpoints:
         answer = await self._requests.answered(self._log.of(principal, new_id()), request)
         return await self._rolled_back_before(window_id, answer, principal) if answer and "epoch" in answer else None
 
-    async def _locked(self, transaction: Transaction, window: Window) -> Window:
+    async def _lock(self, transaction: Transaction, window: Window) -> Window:
         """Lock a window, and refuse it if it cannot be rolled back.
 
         Raises:

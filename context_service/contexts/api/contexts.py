@@ -102,7 +102,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         """Return the recalled passages for a stored message, or the reason of an error: the message stays."""
         await calls.take_turn()  # after the write: a message does not wait for the searches of others
         recalled = await self._recalling.recalled_or_error(context_id, query, principal=principal)
-        return pb.Recalled(error=recalled) if isinstance(recalled, str) else _recalled(recalled)
+        return pb.Recalled(error=recalled) if isinstance(recalled, str) else _recall_message(recalled)
 
     async def AppendMessages(self, request: pb.AppendMessagesRequest, context: object) -> pb.AppendMessagesResponse:
         """Write several messages."""
@@ -136,7 +136,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             ),
             principal=principal_of(request.subject_user_id),
         )
-        return pb.RecallResponse(recalled=_recalled(recalled))
+        return pb.RecallResponse(recalled=_recall_message(recalled))
 
     async def SearchContext(self, request: pb.SearchContextRequest, context: object) -> pb.SearchContextResponse:
         """Find the passages of a context that contain the words of a query."""
@@ -338,7 +338,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         )
         async with aclosing(happened):
             async for item in happened:
-                yield _happened(item)
+                yield _event_message(item)
 
 
 def _scopes(names: Sequence[str]) -> list[str]:
@@ -389,7 +389,7 @@ def _recall_query(text: str, options: pb.RecallOptions, path: str) -> RecallQuer
     return _until(query, options.not_after_seq) if options.not_after_seq else query
 
 
-def _recalled(recalled: Recalled) -> pb.Recalled:
+def _recall_message(recalled: Recalled) -> pb.Recalled:
     """Return the answer of a recall as protobuf."""
     return pb.Recalled(
         items=map(recalled_item, recalled.items),
@@ -476,7 +476,7 @@ def _erasure(erasure: Erasure) -> pb.Erasure:
     )
 
 
-def _happened(item: Happened) -> pb.WatchContextResponse:
+def _event_message(item: Happened) -> pb.WatchContextResponse:
     """Return the protobuf message of an event and of the positions after it; a heartbeat has only the positions."""
     response = pb.WatchContextResponse(seq_from=item.seq_from, change_after=item.change_after)
     if isinstance(item.what, Message):

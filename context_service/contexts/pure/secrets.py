@@ -39,7 +39,7 @@ def _says_secret(metadata_json: str) -> bool:
     # Search the text first: nearly all parts have no secret, and parsing is expensive.
     if "secret" not in metadata_json and "\\u" not in metadata_json:
         return False
-    metadata = _parsed(metadata_json)
+    metadata = _parse(metadata_json)
     return isinstance(metadata, dict) and metadata.get("secret") not in (None, False)
 
 
@@ -50,7 +50,7 @@ def _without_credentials(data_json: str) -> str | None:
     """
     if '"type"' not in data_json and "\\u" not in data_json:
         return None
-    whole = [_parsed(data_json)]
+    whole = [_parse(data_json)]
     rest: list[Any] = [whole]
     is_found = False
     while rest:
@@ -79,7 +79,7 @@ def _is_credential(value: object) -> bool:
     return isinstance(kind, str) and kind.strip().lower() in _TYPES
 
 
-def _parsed(text: str) -> object:
+def _parse(text: str) -> object:
     """Parse JSON; return None if the text is not JSON, or has too many containers."""
     try:
         check_containers("", text)  # a document with more is refused later, and takes long to parse

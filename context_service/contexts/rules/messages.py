@@ -587,7 +587,7 @@ class Messaging:
         """
 
         async def work(transaction: Transaction) -> Context:
-            context = await self._locked(transaction, context_id)
+            context = await self._lock(transaction, context_id)
             return await change(transaction, context)
 
         async with self._writer_locks.hold((principal.tenant_id, context_id)):
@@ -611,7 +611,7 @@ class Messaging:
         unique_ids = list(dict.fromkeys(message_ids))
 
         async def work(transaction: Transaction) -> int:
-            context = await self._locked(transaction, context_id)
+            context = await self._lock(transaction, context_id)
             if context.closed_at:
                 raise _closed_error(context_id)
             there = await self._log.known_of(transaction, context_id, unique_ids)
@@ -646,7 +646,7 @@ class Messaging:
 
         return await self._log.of(principal, context_id).transaction(work)
 
-    async def _locked(self, transaction: Transaction, context_id: UUID) -> Context:
+    async def _lock(self, transaction: Transaction, context_id: UUID) -> Context:
         """Lock a context until the transaction ends, and return its header.
 
         Raises:

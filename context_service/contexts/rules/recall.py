@@ -266,7 +266,7 @@ class Recalling:
             raise InvalidArgument(f"profile must be one of {names} (got {name[:100]!r})", field="profile")
         query = replace(query, which=await self._about(context, query.which, principal))
         scope = PassageScope.of_context(context_id)
-        mentioned = await self._referred(context_id, query, principal=principal)
+        mentioned = await self._of_referenced_tasks(context_id, query, principal=principal)
         hits = await best(
             self._passages,
             self._meaning,
@@ -311,7 +311,7 @@ class Recalling:
         tenant = self._log.of(principal, context.context_id)
         return replace(which, seqs=await seqs_about(tenant, context.context_id, which.entity_node_ids))
 
-    async def _referred(
+    async def _of_referenced_tasks(
         self, context_id: UUID, query: RecallQuery, *, principal: Principal
     ) -> dict[tuple[int, int], Row]:
         """Return passages of the artifacts of referenced tasks, by `seq` and `ordinal`.

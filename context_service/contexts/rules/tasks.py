@@ -234,7 +234,7 @@ class Tasks:
         owning_context_id = context_id or await self._references.context_of(task_id, principal=principal)
 
         async def work(transaction: Transaction) -> Task | None:
-            task: Task | None = await self._locked(transaction, owning_context_id, task_id)
+            task: Task | None = await self._lock(transaction, owning_context_id, task_id)
             if task and (values := changed(task)) is not None:
                 task = await self._rows.update(transaction, owning_context_id, task_id, values, is_status=is_status)
             return task
@@ -248,11 +248,11 @@ class Tasks:
             TaskNotFound: the context has no such task.
             TaskEnded: the task has ended.
         """
-        task = await self._locked(transaction, context_id, task_id)
+        task = await self._lock(transaction, context_id, task_id)
         if task.state.is_end:
             raise _ended_error(task)
 
-    async def _locked(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> Task:
+    async def _lock(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> Task:
         """Lock a task until the transaction ends, and return it.
 
         Raises:

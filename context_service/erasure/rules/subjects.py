@@ -384,7 +384,7 @@ class _Erasing:
             self._of_contexts,
             self._uploads,
             self._records,
-            self._owned,
+            self._erase_rows,
             self._of_pages,
             self._names,
         )
@@ -458,7 +458,7 @@ class _Erasing:
         await transaction.query(rows.AWAIT_BLOBS, {**self._named, "blob_ids": blob_ids})
         await transaction.query(rows.COUNT, {**self._named, "kind": "context.wm_record", "rows": purged})
 
-    async def _owned(self) -> None:
+    async def _erase_rows(self) -> None:
         """Remove the subject's rows of other tables, and its passages, which are chunks of text in the search index.
 
         Also remove the subject from the caller lists of agents, and stored answers that may name it.

@@ -66,7 +66,7 @@ class FoldWriting:
         window, receipt = planned_fold.caught_up.window, receipt_of(planned_fold, reason)
 
         async def work(transaction: Transaction) -> None:
-            await self._locked(transaction, window)
+            await self._lock(transaction, window)
             await self._write(transaction, planned_fold, receipt)
 
         await self._log.of(principal, window.context_id).transaction(work)
@@ -82,7 +82,7 @@ class FoldWriting:
         window, receipt = planned_fold.caught_up.window, receipt_of(planned_fold, "prepared")
 
         async def work(transaction: Transaction) -> Receipt:
-            locked = await self._locked(transaction, window)
+            locked = await self._lock(transaction, window)
             await self._write(transaction, planned_fold, receipt)
             return await self._views.receipt(transaction, locked, receipt.epoch)
 
@@ -91,7 +91,7 @@ class FoldWriting:
         await self._count(planned_fold, receipt.reason, principal)
         return is_written
 
-    async def _locked(self, transaction: Transaction, window: Window) -> Window:
+    async def _lock(self, transaction: Transaction, window: Window) -> Window:
         """Lock a window until the end of the transaction.
 
         Raises:

@@ -94,7 +94,7 @@ class ContextAssembly:
             raise InvalidArgument(f"max_messages must be 0 or more (got {question.max_messages})", field="max_messages")
         size = page_size(question.page_size)
         paths = self._paths(question.data_paths)
-        start = _decoded(principal, question)
+        start = _start_of(principal, question)
         mapping = await self._mappings.find(principal, question.app_id, question.mapping_name)
         with_io = any(steps[0] == "io" for steps in paths.values())
         reading = await begin(self._graph, mapping, question.node_id, self._limits, whole=True, with_io=with_io)
@@ -269,7 +269,7 @@ def _query(principal: Principal, question: AssemblyQuestion) -> tuple[object, ..
     )
 
 
-def _decoded(principal: Principal, question: AssemblyQuestion) -> _Start | None:
+def _start_of(principal: Principal, question: AssemblyQuestion) -> _Start | None:
     """Return where the page of a token begins, or None for the first page.
 
     Raises:

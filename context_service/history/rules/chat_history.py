@@ -99,7 +99,7 @@ class ChatHistories:
         )
         with within_budget():
             if mapping.sorts:
-                yield await self._ordered(reading, question, rest)
+                yield await self._in_order(reading, question, rest)
             elif question.max_messages or question.tokens_max:
                 yield await self._newest(reading, question, rest)
             else:
@@ -118,7 +118,7 @@ class ChatHistories:
         await read_back(self._graph, reading, min(filter(None, expected)), read)
         return _fitting(newest, rest)
 
-    async def _ordered(self, reading: HistoryRead, question: HistoryQuestion, rest: Left) -> list[ChatMessage]:
+    async def _in_order(self, reading: HistoryRead, question: HistoryQuestion, rest: Left) -> list[ChatMessage]:
         """Read all nodes, then bring them into the mapping's own order and groups.
 
         Raises:
@@ -134,7 +134,7 @@ class ChatHistories:
                         of_nodes.append((mapper.place(node), messages))
         with_messages = [(place.key, messages) for place, messages in of_nodes if messages]
         if len(with_messages) > 1 and all(key is None for key, _ in with_messages):
-            raise _unordered(reading, with_messages[0][1][0].node_id)
+            raise _no_order(reading, with_messages[0][1][0].node_id)
         ordered = await in_order(of_nodes, descending=mapping.descending)
         newest = _newest(question)
         for messages in reversed(ordered):
@@ -143,7 +143,7 @@ class ChatHistories:
         return _fitting(newest, rest)
 
 
-def _unordered(reading: HistoryRead, node_id: str) -> MappingFailed:
+def _no_order(reading: HistoryRead, node_id: str) -> MappingFailed:
     """Return the error for a history in which no node has a value to order by: probably the mapping is wrong."""
     order_by = reading.mapping.order_by
     assert order_by is not None, "only an order of its own fails"

@@ -69,7 +69,7 @@ def indexer(operand: Run, index: Run, at: Position) -> Run:
             try:
                 return number(container[stored])
             except KeyError:
-                raise EvaluationError(f"the map has no key {_shown(stored)}", *at) from None
+                raise EvaluationError(f"the map has no key {_short_text(stored)}", *at) from None
         if type(container) is not list or type(key) not in NUMBERS:
             raise no_overload("[]", container, key).located(at)
         place = int(key) if abs(key) < 2**53 else -1  # NaN is not below anything
@@ -80,7 +80,7 @@ def indexer(operand: Run, index: Run, at: Position) -> Run:
     return run
 
 
-def _shown(key: Any) -> str:
+def _short_text(key: Any) -> str:
     """Return a key as a short text for an error message."""
     if type(key) is BoolKey:
         return "true" if key.value else "false"

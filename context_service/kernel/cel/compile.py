@@ -272,7 +272,7 @@ class Compiler:
         operand = self.code(node.operand, scope)
         if node.operator == "!":
             code = Code(negation(operand.run, node.at), 1 + operand.cost, "bool")
-            return _tested(code, negated(operand.presence))
+            return _with_fast_test(code, negated(operand.presence))
         run, at = operand.run, node.at
 
         def minus(env: Env) -> Any:
@@ -309,7 +309,7 @@ class Compiler:
         terms = [self.code(term, scope) for term in node.terms]
         run = junction(node.operator, [term.run for term in terms], node.at)
         code = Code(run, len(terms) + sum(term.cost for term in terms), "bool")
-        return _tested(code, joined([term.presence for term in terms]) if node.operator == "&&" else None)
+        return _with_fast_test(code, joined([term.presence for term in terms]) if node.operator == "&&" else None)
 
     def _conditional(self, node: Conditional, scope: _Scope) -> Code:
         """Compile a chain of `a ? b : c`. The result has a type only if all branches have the same."""
@@ -336,7 +336,7 @@ class Compiler:
             return self._apply(function, node, node.args, scope)
         if len(node.args) in _LOOPS.get(node.function, ()):
             return self._loop(node, node.target, scope)
-        qualified = _qualified(node)
+        qualified = _dotted_name(node)
         if qualified == "cel.bind":
             return self._bind(node, scope)
         if qualified is not None and qualified in GLOBAL:
@@ -371,7 +371,7 @@ class Compiler:
             function.result,
         )
         if function.name in _FOLDED and codes[0].constant:
-            return _folded(code)
+            return _constant_of(code)
         return code
 
     def _matches(self, node: Call, codes: list[Code], pattern_at: Position) -> Code:
@@ -396,7 +396,7 @@ class Compiler:
         self._path(arg, scope)  # notes this field as read, and not its siblings
         operand = self._path(arg.operand, scope, noted=False) or self.code(arg.operand, scope)
         code = Code(tester(operand.run, arg.field, arg.at), 2 + operand.cost, "bool")
-        return _tested(code, presence(operand.path, arg.field))
+        return _with_fast_test(code, presence(operand.path, arg.field))
 
     def _loop(self, node: Call, target: Node, scope: _Scope) -> Code:
         """Compile a macro that loops over a list or a map: `all`, `exists`, `exists_one`, `map` or `filter`.
@@ -485,12 +485,12 @@ def _read(path: Path, cost: int) -> Code:
     return Code(reader(path), cost, path=path)
 
 
-def _tested(code: Code, test: Presence | None) -> Code:
+def _with_fast_test(code: Code, test: Presence | None) -> Code:
     """Return the code of a test, with a faster closure if there is one."""
     return code if test is None else replace(code, run=test.tester(code.run), presence=test)
 
 
-def _folded(code: Code) -> Code:
+def _constant_of(code: Code) -> Code:
     """Return a call with constant arguments as the constant that it gives; unchanged if the call fails."""
     try:
         return _constant(code.run([CallBudget()]))
@@ -509,7 +509,7 @@ def _shortcut(operator: str, left: Code, right: Code) -> Run | None:
     return equal_to(left.run, right.value, negated=operator == "!=") if right.constant else None
 
 
-def _qualified(node: Call) -> str | None:
+def _dotted_name(node: Call) -> str | None:
     """Return the dotted name that is called, if the target is one."""
     names = [node.function]
     target = node.target

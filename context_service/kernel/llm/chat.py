@@ -70,35 +70,35 @@ class ChatModel:
         seconds = min(self._timeout_s, answer_s(remaining_s()))
         try:
             async with aside(), asyncio.timeout(seconds):
-                status, answer, retry_after = await self._posted(body)
+                status, answer, retry_after = await self._post(body)
         except TimeoutError:
             # A caller with little time left does not prove that the endpoint is slow.
-            raise self._failed(
+            raise self._failure(
                 pauses, "the model did not answer in time", is_of_it=seconds == self._timeout_s
             ) from None
         except (aiohttp.ClientError, OSError) as error:
             _log.warning("model cannot be reached", extra={"error": str(error) or type(error).__name__})
-            raise self._failed(
+            raise self._failure(
                 pauses, "the model cannot be reached"
             ) from error  # but not where it is: callers read this
         if answer is None:
-            raise self._failed(pauses, f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")
+            raise self._failure(pauses, f"the model's answer has more than {_ANSWER_BYTES_MAX} bytes")
         if status != HTTPStatus.OK:
             # Another text may succeed, so no pause begins.
             if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
                 raise ChatFailed(f"the model answered {status}: {endpoint.shown(answer, key=self._key)}")
             by = f"the model answered {endpoint.status_of(status, answer, key=self._key)}"
-            raise self._failed(pauses, by, asked_s=endpoint.retry_after_s(retry_after))
+            raise self._failure(pauses, by, asked_s=endpoint.retry_after_s(retry_after))
         pauses.answered()
         return await _content(answer)
 
-    async def _posted(self, body: bytes) -> tuple[int, bytes | None, str]:
+    async def _post(self, body: bytes) -> tuple[int, bytes | None, str]:
         posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
         async with posting as response:
             answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=_ANSWER_BYTES_MAX)
             return response.status, answer, response.headers.get("retry-after", "")
 
-    def _failed(self, pauses: endpoint.Pauses, by: str, *, asked_s: float = 0.0, is_of_it: bool = True) -> ChatFailed:
+    def _failure(self, pauses: endpoint.Pauses, by: str, *, asked_s: float = 0.0, is_of_it: bool = True) -> ChatFailed:
         if is_of_it:
             pause_s = pauses.failed(by, asked_s=asked_s)
             _log.warning("model gave no text", extra={"error": by, "pause_s": pause_s})

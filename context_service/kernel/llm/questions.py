@@ -74,10 +74,10 @@ class QuestionVectors:
         except TimeoutError as error:
             # A caller with little time left does not prove that the embedder is slow.
             if seconds == self._timeout_s:
-                self._failed(_LATE)
+                self._on_failure(_LATE)
             raise NoVector(_LATE) from error
         except EmbedderFailed as error:
-            self._failed(str(error), asked_s=error.retry_after_s)
+            self._on_failure(str(error), asked_s=error.retry_after_s)
             raise NoVector(str(error)) from error
         self._pauses.answered()
         return self._known.put(tenant_id, text, embedding.values)
@@ -96,6 +96,6 @@ class QuestionVectors:
         if not task.cancelled():
             task.exception()  # read, or asyncio would log it
 
-    def _failed(self, by: str, *, asked_s: float = 0.0) -> None:
+    def _on_failure(self, by: str, *, asked_s: float = 0.0) -> None:
         pause_s = self._pauses.failed(by, asked_s=asked_s)
         _log.warning("question not embedded", extra={"error": by, "pause_s": pause_s})

@@ -15,7 +15,7 @@ from contextkeep.errors import InvalidArgument, MessageNotFound
 _PIECES = 8  # a text is cut into pieces of an eighth of an answer, because a character may take four bytes or more
 
 
-async def _recalled(response: pb.RecallResponse) -> Document:
+async def _recall_document(response: pb.RecallResponse) -> Document:
     recalled = response.recalled
     recalled.ClearField("prompt_text")  # it says the same as the items, and `tokens` is of it
     recalled.ClearField("tokens")
@@ -40,7 +40,7 @@ async def _read_quoted(use: Use, arguments: Any) -> Document:
     place = place_of(arguments.ref, field=field)
     if arguments.seq_from or arguments.seq_to:
         raise InvalidArgument("give ref, or seq_from and seq_to, not both", field=field)
-    what, original = await _quoted(use, arguments, place)
+    what, original = await _artifact_or_message(use, arguments, place)
     described = await plain(original)
     rows = _pieces(described, chars_max=use.services.answer_bytes_max // _PIECES)
     return await page_of(
@@ -54,7 +54,7 @@ async def _read_quoted(use: Use, arguments: Any) -> Document:
     )
 
 
-async def _quoted(use: Use, arguments: Any, place: int) -> tuple[str, artifacts_pb.Artifact | ChatMessage]:
+async def _artifact_or_message(use: Use, arguments: Any, place: int) -> tuple[str, artifacts_pb.Artifact | ChatMessage]:
     """Return the artifact or the message that a ref names, with its kind; a negative `place` stands for an artifact.
 
     Raises:
@@ -129,7 +129,7 @@ CONTEXT_TOOLS = (
             **filters("options.filter"),
         },
         rows="items",
-        shape=_recalled,
+        shape=_recall_document,
     ),
     Tool(
         name="context_search",

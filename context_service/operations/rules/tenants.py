@@ -67,7 +67,7 @@ class Tenants:
         await check_operator(self._database, principal)
         rows = await self._database.untenanted(LIST, {"behind_id": after_id, "count": count + 1})
         rows, token = pages.cut(query, rows, count, key=lambda tenant: (tenant.id,))
-        return await self._stored(rows, principal), token
+        return await self._with_usage(rows, principal), token
 
     async def set_limits(self, name: str, limits: Mapping[str, int | None], *, principal: Principal) -> StoredTenant:
         """Change limits of a tenant, and return the tenant.
@@ -98,11 +98,11 @@ class Tenants:
             tenant_rows = self._database.operating(principal, rows[0].database)
             (row,) = await tenant_rows.query(SET, {**parameters, "asking_id": key_of(principal)})
             if row.lives_there:
-                (tenant,) = await self._stored(rows, principal)
+                (tenant,) = await self._with_usage(rows, principal)
                 return tenant
         raise lives_elsewhere()
 
-    async def _stored(self, listed: Sequence[Row], principal: Principal) -> list[StoredTenant]:
+    async def _with_usage(self, listed: Sequence[Row], principal: Principal) -> list[StoredTenant]:
         """Return listed tenants with their usage, in order."""
         where = {row.id: row for row in listed}
         stored: dict[UUID, Row] = {}

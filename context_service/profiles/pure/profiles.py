@@ -267,24 +267,24 @@ def profile(name: str) -> Profile:
 @cache
 def profile_names() -> tuple[str, ...]:
     """Return the names of the profiles that come with the service or that its operator installed."""
-    return tuple(sorted({*_shipped(), *_installed()}))
+    return tuple(sorted({*_built_in_names(), *_installed_texts()}))
 
 
 @cache
-def _shipped() -> tuple[str, ...]:
+def _built_in_names() -> tuple[str, ...]:
     """Return the names of the profiles that come with the service: those of the YAML files in this folder."""
     return tuple(path.stem for path in _FOLDER.glob("*.yaml"))
 
 
 @cache
-def _installed() -> dict[str, str]:
+def _installed_texts() -> dict[str, str]:
     """Return the texts of installed profiles by name. Entries that are not profiles are skipped with a warning."""
     texts: dict[str, str] = {}
     for name in installed_names("compression_profile"):
         own = installed(f"compression_profile.{name}")
         try:
             text = own() if own else ""
-            if name in _shipped() or not _OWN_NAME.fullmatch(name):
+            if name in _built_in_names() or not _OWN_NAME.fullmatch(name):
                 raise BadProfile("the name is malformed, or that of a profile that comes with the service")
             parse_profile(name, text)
         except Exception as error:
@@ -302,8 +302,8 @@ def text_of(name: str) -> str:
     """
     if name not in profile_names():
         raise KeyError(name)
-    if name in _installed():
-        return _installed()[name]
+    if name in _installed_texts():
+        return _installed_texts()[name]
     return (_FOLDER / f"{name}.yaml").read_text("utf-8")
 
 

@@ -129,12 +129,12 @@ class OwnProfiles:
             profiles = await self._rows.versions(principal, name, before=before, count=count + 1, with_text=with_text)
             # The last row of a built-in profile's versions is the profile itself, which no table has.
             if name in profile_names() and len(profiles) <= count:
-                profiles.append(_shipped(name, with_text=with_text))
+                profiles.append(_built_in(name, with_text=with_text))
         else:
             (after,) = pages.decode_texts(query, page.token, parts=1)
             profiles = await self._rows.names(principal, after=after, count=count + 1, with_text=with_text)
             profiles += [
-                _shipped(profile_name, with_text=with_text) for profile_name in profile_names() if profile_name > after
+                _built_in(profile_name, with_text=with_text) for profile_name in profile_names() if profile_name > after
             ]
             profiles.sort(key=lambda one: one.name)
         return pages.cut(query, profiles, count, key=lambda profile: (profile.version if name else profile.name,))
@@ -233,6 +233,6 @@ def check_name(name: str) -> None:
         )
 
 
-def _shipped(name: str, *, with_text: bool) -> StoredProfile:
+def _built_in(name: str, *, with_text: bool) -> StoredProfile:
     """Return a built-in profile in the form of a stored one."""
     return StoredProfile(name=name, version=0, text=text_of(name) if with_text else "")

@@ -223,11 +223,11 @@ def response_of(queried: Queried) -> pb.QueryContextResponse:
             )
             for provider_id, explained in queried.explained.items()
         ],
-        expanded=map(_expanded, queried.expanded),
+        expanded=map(_expanded_message, queried.expanded),
     )
 
 
-def _expanded(expanded: ExpandedRef) -> pb.ExpandedRef:
+def _expanded_message(expanded: ExpandedRef) -> pb.ExpandedRef:
     """Return the text of a ref as protobuf."""
     return copied(
         pb.ExpandedRef,

@@ -68,7 +68,7 @@ class SourceTestsServicer(source_tests_pb2_grpc.SourceTestsServicer):
         differ = compared(first, other)
         return pb.CompareSourceTestsResponse(
             hits=[copied(pb.ComparedHit, hit) for hit in differ.hits],
-            providers=[_compared(name, *both) for name, both in differ.providers.items()],
+            providers=[_comparison(name, *both) for name, both in differ.providers.items()],
         )
 
     async def DeleteSourceTest(
@@ -92,7 +92,7 @@ def _test(test: SourceTest) -> pb.SourceTest:
     )
 
 
-def _compared(name: str, first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> pb.ComparedProvider:
+def _comparison(name: str, first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> pb.ComparedProvider:
     """Return the protobuf message that compares a provider in two tests; None stands for a test that did not ask it."""
     left, right = first or {}, other or {}
     return pb.ComparedProvider(

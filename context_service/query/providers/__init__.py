@@ -48,14 +48,14 @@ def installed() -> list[ProviderEntry]:
         ProviderInvalid: a provider cannot be created, or does not describe itself.
     """
     return [
-        _installed(entry_point)
+        _create(entry_point)
         for entry_point in sorted(
             entry_points(group=GROUP), key=lambda entry_point: (entry_point.name, entry_point.value)
         )
     ]
 
 
-def _installed(entry_point: EntryPoint) -> ProviderEntry:
+def _create(entry_point: EntryPoint) -> ProviderEntry:
     """Create the provider of an entry point, check how it describes itself, and return its table row.
 
     Raises:

@@ -77,10 +77,10 @@ class NamedContexts:
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the messages and artifacts that hits were taken from."""
         principal = principal.without_admin()
-        expanded = [await self._expanded(source_id, principal) for source_id in source_ids]
+        expanded = [await self._expand(source_id, principal) for source_id in source_ids]
         return [whole for whole in expanded if whole]
 
-    async def _expanded(self, source_id: str, principal: Principal) -> Expanded | None:
+    async def _expand(self, source_id: str, principal: Principal) -> Expanded | None:
         """Return the message or artifact that a hit's id names.
 
         Returns:

@@ -41,13 +41,13 @@ class UserMemories:
         if mode is MemoryMode.RECALL:
             of = MemoriesAsked(query=request.query, limit=min(request.limit, LIMIT_MAX), which=which)
             results = await self._remembering.recall(of, principal=principal)
-            hits = [_recalled(memory, score, results.cosines[memory.memory_id]) for memory, score in results.memories]
+            hits = [_memory_hit(memory, score, results.cosines[memory.memory_id]) for memory, score in results.memories]
             return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({results.mode})")
         if request.is_second_pass:  # the statement is made already
             return Answered(target=_TARGET, mode=mode.name)
         of = MemoriesAsked(query=request.query, limit=_SENTENCES, which=which)
         reflected = await self._remembering.reflect(of, principal=principal, chars_max=SNIPPET_CHARS_MAX)
-        hits = [_reflected(reflected)] if reflected.memories else []
+        hits = [_statement_hit(reflected)] if reflected.memories else []
         return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({reflected.recalled.mode})")
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
@@ -80,7 +80,7 @@ def _title(memory: Memory) -> str:
     return f"{memory.kind.value} {memory.key}".strip() + (" (superseded)" if memory.superseded_by else "")
 
 
-def _recalled(memory: Memory, score: float, cosine: float | None) -> Hit:
+def _memory_hit(memory: Memory, score: float, cosine: float | None) -> Hit:
     """Return a recalled memory as a hit, with its key and its confidence in the metadata."""
     return Hit(
         source_id=str(memory.memory_id),
@@ -103,7 +103,7 @@ def _recalled(memory: Memory, score: float, cosine: float | None) -> Hit:
     )
 
 
-def _reflected(reflected: ReflectedMemories) -> Hit:
+def _statement_hit(reflected: ReflectedMemories) -> Hit:
     """Return a statement made of memories as one hit, whose metadata name the memories."""
     memories, cosines = reflected.memories, reflected.recalled.cosines
     ids = [str(memory.memory_id) for memory in memories]

@@ -218,17 +218,17 @@ class ContextQueries:
         if isinstance(policy, Policy):
             async with asyncio.TaskGroup() as at_once:
                 if question.expand_refs:
-                    expanding_refs = at_once.create_task(self._expanded(question, chosen, policy, principal))
+                    expanding_refs = at_once.create_task(self._expand_refs(question, chosen, policy, principal))
                 statuses, candidates = await self._ask(question, chosen, policy, principal, tell)
             if question.expand_refs:
                 expanded = expanding_refs.result()
         else:
-            statuses, candidates = _unruled(chosen, policy), []
+            statuses, candidates = _statuses_without_policy(chosen, policy), []
             for status in statuses:
                 tell(ProviderProgress(status=status, candidates=()))
             refused = {choice.entry.info.id: "the tenant's policy cannot be read; try again" for choice in chosen}
             expanded = expanding.expanded_refs(question.expand_refs, {}, refused)
-        hits, scores = await self._fused(question, candidates, principal)
+        hits, scores = await self._fuse(question, candidates, principal)
         shown_hits = hits[: question.limit]
         answer, prompt, prompt_tokens = None, "", 0
         size_bytes = _COUNTED_BYTES * sum(len(shown_hit.best.hit.snippet) for shown_hit in shown_hits)
@@ -250,11 +250,11 @@ class ContextQueries:
             prompt_text=prompt,
             prompt_tokens=prompt_tokens,
             took_s=time.monotonic() - began,
-            explained=_explained(candidates, shown_hits, scores) if question.explain else {},
+            explained=_explanations(candidates, shown_hits, scores) if question.explain else {},
             expanded=expanded,
         )
 
-    async def _expanded(
+    async def _expand_refs(
         self, question: QueryRequest, selection: Sequence[Selected], policy: Policy, principal: Principal
     ) -> Sequence[ExpandedRef]:
         """Return the whole texts of the hits that a query's `expand_refs` name."""
@@ -391,7 +391,7 @@ class ContextQueries:
         first_statuses, candidates = await self._pass(entries, request, principal, call_ends_at, tell)
         statuses |= first_statuses
         if request.is_deep and candidates:
-            hits, _ = await self._fused(question, candidates, principal)
+            hits, _ = await self._fuse(question, candidates, principal)
             words = distinctive(question.query, hits[:_DEEPER_HITS])
             again = [entry for entry in entries if statuses[entry.info.id].state in (State.OK, State.STALE)]
             if words and again:
@@ -469,7 +469,7 @@ class ContextQueries:
                 tell(progress[provider_id])
 
             async def check(provider_id: str, outcome: ProviderResult, size_bytes: int) -> None:
-                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _checked, outcome, request))
+                tell_of(provider_id, outcome, await beside_the_loop(size_bytes, _check_answer, outcome, request))
 
             def ended(provider_id: str, outcome: ProviderResult) -> None:
                 """Check the answer of a provider and report it, in a task of its own if the answer is large.
@@ -481,7 +481,7 @@ class ContextQueries:
                     calls.end_turn()
                 size_bytes = _checking_bytes(outcome)
                 if size_bytes <= _CHECKED_AT_ONCE_BYTES:
-                    tell_of(provider_id, outcome, _checked(outcome, request))
+                    tell_of(provider_id, outcome, _check_answer(outcome, request))
                 else:
                     checking.create_task(check(provider_id, outcome, size_bytes))
 
@@ -540,7 +540,7 @@ class ContextQueries:
             results = search(request, principal)
         return await results if inspect.isawaitable(results) else results
 
-    async def _fused(
+    async def _fuse(
         self, question: QueryRequest, candidates: Sequence[Candidate], principal: Principal
     ) -> tuple[list[Fused], Mapping[str, float]]:
         """Merge and rank the hits; compare them by embeddings too, if there is an embedder and it answers."""
@@ -595,7 +595,7 @@ def _within_reach(selection: Sequence[Selected], principal: Principal) -> Sequen
     ]
 
 
-def _unruled(selection: Sequence[Selected], outcome: ProviderResult) -> list[Status]:
+def _statuses_without_policy(selection: Sequence[Selected], outcome: ProviderResult) -> list[Status]:
     """Return the statuses of the providers for a query whose policy could not be read."""
     assert outcome.error is not None, "it could not be read"
     state, reason = _failure(outcome.error, outcome.took_s)
@@ -626,7 +626,7 @@ def _checking_bytes(outcome: ProviderResult) -> int:
     return SNIPPET_CHARS_MAX * min(len(hits), LOOKED_AT_MAX) if isinstance(hits, list | tuple) else 0
 
 
-def _checked(outcome: ProviderResult, request: ProviderQuery) -> Checked | BaseException:
+def _check_answer(outcome: ProviderResult, request: ProviderQuery) -> Checked | BaseException:
     """Check the answer of a provider; return its valid parts, or the error if it failed or is malformed."""
     if outcome.error is not None:
         return outcome.error
@@ -678,7 +678,7 @@ def _of_second(status: Status) -> str:
     return f"second pass: {status.state.name}: {status.reason}"
 
 
-def _explained(
+def _explanations(
     candidates: Sequence[Candidate], shown_hits: Sequence[Fused], scores: Mapping[str, float]
 ) -> dict[str, list[Explained]]:
     """Return for each provider all of its hits, with their scores and the hits of the answer that contain them."""

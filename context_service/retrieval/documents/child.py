@@ -24,11 +24,11 @@ def main() -> None:
     kind, charset = Kind(sys.argv[1]), sys.argv[2]
     file_bytes_max, text_chars_max, memory_bytes_max, cpu_s_max = map(int, sys.argv[3:])
     try:
-        texts = _loaded(kind, charset)
+        texts = _load(kind, charset)
         if not confine(memory_bytes_max=memory_bytes_max, cpu_s_max=cpu_s_max) and kind in WITH_EXTRA:
             # Parsers in C are run only where the kernel confines this process.
             raise Refused(Reason.NO_PARSER, f"{kind.value} is read where the kernel confines who reads it: on Linux")
-        text, is_cut = _collected(texts(_read(file_bytes_max)), text_chars_max)
+        text, is_cut = _first_chars(texts(_read(file_bytes_max)), text_chars_max)
         answer: dict[str, object] = {"is_cut": is_cut}
     except Refused as refused:
         text, answer = "", {"reason": refused.reason.value, "detail": refused.detail}
@@ -38,7 +38,7 @@ def main() -> None:
     os._exit(0)
 
 
-def _loaded(kind: Kind, charset: str) -> Callable[[bytes], Iterator[str]]:
+def _load(kind: Kind, charset: str) -> Callable[[bytes], Iterator[str]]:
     """Return the function that reads files of a kind, with all its modules imported."""
     plain.load()
     try:
@@ -68,7 +68,7 @@ def _read(bytes_max: int) -> bytes:
     return bytes(data)
 
 
-def _collected(pieces: Iterator[str], chars_max: int) -> tuple[str, bool]:
+def _first_chars(pieces: Iterator[str], chars_max: int) -> tuple[str, bool]:
     """Return the first characters of a text, up to a limit, and say whether there are more."""
     taken, room = [], chars_max
     for piece in pieces:

@@ -248,7 +248,7 @@ class Candidates:
     def scaled(self, values: Sequence[float]) -> list[float]:
         """Return values scaled to 0 to 1; passages that are no candidates count as 0, the least value."""
         least = min(values, default=0.0) if len(values) >= self.passages else 0.0
-        return _scaled(values, least)
+        return _scale(values, least)
 
     # What the question says of the scope.
 
@@ -322,7 +322,7 @@ def _sess(candidates: Candidates) -> list[float]:
         df[number] = min(max(df[number], passages), count)
     lengths = [candidates.rows[first].session_length for first, _, _ in sessions]
     scores = candidates.bm25_of([terms for _, _, terms in sessions], lengths, totals.length / count, df, count)
-    scaled = _scaled(scores, min(scores, default=0.0) if len(sessions) == count else 0.0)
+    scaled = _scale(scores, min(scores, default=0.0) if len(sessions) == count else 0.0)
     values = candidates.none()
     for (first, after_last, _), score in zip(sessions, scaled, strict=True):
         values[first:after_last] = [score] * (after_last - first)
@@ -400,7 +400,7 @@ def _prevq(candidates: Candidates) -> list[float]:
 
 
 def _len(candidates: Candidates) -> list[float]:
-    return _scaled([math.log1p(length) for length in candidates.lengths], 0.0)
+    return _scale([math.log1p(length) for length in candidates.lengths], 0.0)
 
 
 def _when(candidates: Candidates) -> list[float]:
@@ -434,7 +434,7 @@ def _cosines(candidates: Candidates, which: int) -> list[float]:
         return candidates.none()
     least = min(known)
     values = [candidates.cosines.get((row.seq, row.ordinal), (least, least))[which] for row in candidates.rows]
-    return _scaled(values, least)
+    return _scale(values, least)
 
 
 # What profiles may name.
@@ -493,7 +493,7 @@ def _both(one: _Counts, other: _Counts) -> _Counts:
     return together
 
 
-def _scaled(values: Sequence[float], least: float) -> list[float]:
+def _scale(values: Sequence[float], least: float) -> list[float]:
     """Return values scaled so that `least` becomes 0 and the largest value 1; all are 0 if none is above `least`."""
     span = max(values, default=0.0) - least
     if span <= 0:

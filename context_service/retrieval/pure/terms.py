@@ -76,7 +76,7 @@ _stemmers = threading.local()
 
 def terms_of(text: str) -> list[str]:
     """Return the terms by which a text is found, in order and with repetitions."""
-    return _stemmed(_words(text, letters=True))
+    return _stems(_words(text, letters=True))
 
 
 def asked_terms(text: str) -> list[str]:
@@ -91,7 +91,7 @@ def asked_terms(text: str) -> list[str]:
 def asked_words(text: str) -> list[tuple[str, str]]:
     """Return the words of a query, in order, each with its term."""
     words = [word for word in _words(text, letters=False) if word not in STOP_WORDS]
-    return list(zip(words, _stemmed(words), strict=True))
+    return list(zip(words, _stems(words), strict=True))
 
 
 def words_of(text: str) -> set[str]:
@@ -101,7 +101,7 @@ def words_of(text: str) -> set[str]:
 
 def stems(words: Iterable[str]) -> list[str]:
     """Return the terms of single words."""
-    return _stemmed(list(words))
+    return _stems(list(words))
 
 
 def mask(scope: UUID, term: str) -> int:
@@ -127,7 +127,7 @@ def _words(text: str, *, letters: bool) -> list[str]:
         return [word[:WORD_CHARS_MAX] for word in text.translate(_ASCII_LETTERS).split()]
     patterns = _Patterns.get()
     words: list[str] = []
-    for word, row in patterns.words.findall(_normalised(text, patterns).lower()):
+    for word, row in patterns.words.findall(_normalise(text, patterns).lower()):
         if word:
             words.append(word[:WORD_CHARS_MAX])
         else:
@@ -135,7 +135,7 @@ def _words(text: str, *, letters: bool) -> list[str]:
     return words
 
 
-def _normalised(text: str, patterns: _Patterns) -> str:
+def _normalise(text: str, patterns: _Patterns) -> str:
     """Return the text with one form for each letter: wide, joined and composed letters become plain ones."""
     text = patterns.long_marks.sub(r"\1", text)
     for formula in _FORMULAS:
@@ -160,7 +160,7 @@ def _may_be_word(letter: str) -> bool:
     return "\u3400" <= letter <= "\ufaff" or letter >= "\U00020000"
 
 
-def _stemmed(words: list[str]) -> list[str]:
+def _stems(words: list[str]) -> list[str]:
     """Return the stem of each word, in order; stop words are left out."""
     return list(filter(None, map(_known.__getitem__, words)))
 

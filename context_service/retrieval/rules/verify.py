@@ -169,7 +169,7 @@ class Verifying:
             )
         on_progress(report)
         for tenant in tenants:
-            async for owned, sources in self._owned(tenant, scope_id):
+            async for owned, sources in self._owned_scopes(tenant, scope_id):
                 report.to_do = max(report.to_do, report.scopes + 1)  # new scopes may begin during the comparison
                 await self._scope(tenant, owned, sources, report, mend=mend)
                 on_progress(report)
@@ -179,7 +179,7 @@ class Verifying:
             raise NotFound(f"nothing has the id {scope_id}", scope_id=scope_id)
         return report
 
-    async def _owned(
+    async def _owned_scopes(
         self, tenant: Tenant, scope_id: UUID | None
     ) -> AsyncIterator[tuple[OwnedScope, Sequence[PassageFeed]]]:
         """Yield the scopes of a tenant that have an owner, or the one with the given id, with the feeds of each."""
@@ -261,7 +261,7 @@ class Verifying:
         if origins is None:
             return None
         named = _parameters(transaction.tenant_id, scope)
-        expected, after, finished = _expected(scope, origins, walked)
+        expected, after, finished = _expected_passages(scope, origins, walked)
         upto = origins[-1].seq if origins else None
         parameters = {**named, "after": walked.compared_seq, "upto": upto, "kinds": sorted(source.kinds)}
         rows = await transaction.query(ROWS, parameters)
@@ -398,7 +398,7 @@ class Verifying:
         return len(strays)
 
 
-def _expected(
+def _expected_passages(
     scope: PassageScope, origins: Sequence[IndexedText], walked: _Walked
 ) -> tuple[dict[tuple[int, int], dict[str, object]], _Walked, dict[int, _Session]]:
     """Return the passages as they should be, by `seq` and `ordinal`, the walk's progress, and the ended sessions."""

@@ -419,7 +419,7 @@ class Passages:
         counts: dict[Across, int] = {}
         # Vectors are removed after the passages, because no vector is made for a passage that is gone.
         for statement in (_DROP_PASSAGES, _DROP_SESSIONS, _DROP_VECTORS):
-            counts[statement], is_all = await _dropped(tenant, statement, named, until)
+            counts[statement], is_all = await _drop(tenant, statement, named, until)
             if not is_all:
                 break
         else:
@@ -522,7 +522,7 @@ def _words_of_all(texts: Sequence[str]) -> Collection[str]:
     return words
 
 
-async def _dropped(
+async def _drop(
     tenant: Tenant, statement: Across, named: Mapping[str, object], until: float | None
 ) -> tuple[int, bool]:
     """Delete rows step by step; return how many were deleted, and whether none is left."""

@@ -466,7 +466,7 @@ class _Import:
             StorageFull, Unavailable, UploadExpired: a file could not be stored.
         """
         await self._hand_over()
-        await self._settled()
+        await self._settle()
 
     async def close(self) -> None:
         """Wait for the running transaction to end, and remove files that are not kept."""
@@ -477,13 +477,13 @@ class _Import:
 
     async def _hand_over(self) -> None:
         """Wait for the transaction under way, and begin one that writes the waiting pieces."""
-        await self._settled()
+        await self._settle()
         waiting, self._waiting = self._waiting, []
         self._writing_bytes, self._waiting_bytes = self._waiting_bytes, 0
         if waiting:
             self._writing = asyncio.create_task(self._write(waiting))
 
-    async def _settled(self) -> None:
+    async def _settle(self) -> None:
         """Wait for the transaction under way; if it fails, drop the waiting pieces."""
         writing, self._writing = self._writing, None
         if writing is None:
@@ -661,7 +661,7 @@ class _Import:
         Raises:
             ArchiveRefused: a row is malformed, or the file of a record is not stored.
         """
-        names, parsed = await beside_the_loop(len(piece.data), self._parsed, piece, table)
+        names, parsed = await beside_the_loop(len(piece.data), self._parse, piece, table)
         is_of_context = table.name in _OF_CONTEXT
         if not is_of_context and "owner_user_id" in names:
             parsed = await self._without_erased_owners(transaction, run, piece, table, parsed)
@@ -705,7 +705,7 @@ class _Import:
             compare_only=compare_only,
         )
         if table.is_renumbered and not compare_only:
-            result = await self._renumbered(
+            result = await self._renumber(
                 transaction, run, batch.piece, table, names, parsed, batch.fixed_values, result
             )
         return result
@@ -740,7 +740,7 @@ class _Import:
             self._erased[owner] = any(hash_of(erasure_id, owner) == sha256 for erasure_id, sha256 in self._erasures)
         return self._erased[owner]
 
-    async def _renumbered(
+    async def _renumber(
         self,
         transaction: Transaction,
         run: Run,
@@ -787,7 +787,7 @@ class _Import:
         conflicts = [(place, why) for place, why in result.conflicts if why != "taken" or place in still]
         return rows.Put(written=result.written + second_put.written, present=result.present, conflicts=conflicts)
 
-    def _parsed(self, piece: ArchivePiece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
+    def _parse(self, piece: ArchivePiece, table: Table) -> tuple[list[str], list[dict[str, Any]]]:
         """Return the column names of a piece's rows, and the rows.
 
         Raises:
@@ -866,7 +866,7 @@ class _Import:
         if run.open_context is not None:
             raise piece.refused(f"context {run.context_id} is incomplete: its end is missing")
         document = dict(piece.says, rows=1)
-        names, (header,) = await beside_the_loop(len(piece.data), self._parsed, replace(piece, says=document), CONTEXT)
+        names, (header,) = await beside_the_loop(len(piece.data), self._parse, replace(piece, says=document), CONTEXT)
         _check_header(piece, header)
         if header["context_id"] != piece.says.get("context"):
             raise piece.refused("its header has another context_id than its line")

@@ -94,15 +94,15 @@ class Outcomes:
             window = await self._rows.find(window_id, principal=principal)
             recorded = _begun_before(first_answer)
         else:
-            window, recorded = await self._recorded(window_id, outcome, principal, request)
+            window, recorded = await self._record(window_id, outcome, principal, request)
         if not outcome.lesson:
             return recorded
-        recorded = recorded._replace(memory_id=await self._remembered(window, outcome, principal, request))
+        recorded = recorded._replace(memory_id=await self._remember(window, outcome, principal, request))
         if request:
             await self._requests.complete(self._log.of(principal, window.context_id), request, recorded)
         return recorded
 
-    async def _recorded(
+    async def _record(
         self, window_id: UUID, outcome: Outcome, principal: Principal, request: Request | None
     ) -> tuple[Window, RecordedOutcome]:
         """Let the window read its log, replace a 0 in the outcome by the last step, and store the outcome.
@@ -158,9 +158,7 @@ class Outcomes:
         )
         return await self._log.of(principal, window.context_id).transaction(write)
 
-    async def _remembered(
-        self, window: Window, outcome: Outcome, principal: Principal, request: Request | None
-    ) -> UUID:
+    async def _remember(self, window: Window, outcome: Outcome, principal: Principal, request: Request | None) -> UUID:
         """Store a lesson as a memory, and return its id. A repeated request stores it only once."""
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:

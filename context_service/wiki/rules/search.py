@@ -67,7 +67,7 @@ class PageSearch:
             time_to: Search only versions that were written before this time.
             principal: The caller, whose user owns the pages.
         """
-        found, by_meaning = await self._ranked(
+        found, by_meaning = await self._rank(
             text, accepts=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
         )
         best_places = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
@@ -89,7 +89,7 @@ class PageSearch:
         if not rows:
             return []
         cites: Mapping[int, Sequence[UUID]] = {row.seq: row.memory_ids for row in rows}
-        found, _ = await self._ranked(text, accepts=lambda row: row.seq in cites, limit=100, principal=principal)
+        found, _ = await self._rank(text, accepts=lambda row: row.seq in cites, limit=100, principal=principal)
         places = {seq: _ScoredPassage(seq, 0, 0.0, None) for seq in cites}
         for taken in reversed(found):
             places[taken.seq] = taken
@@ -102,7 +102,7 @@ class PageSearch:
         name = PageName(page_id=page_id, slug="")
         return await rows.read(self._database.of(principal), name, version=0, principal=principal)
 
-    async def _ranked(
+    async def _rank(
         self, text: str, *, accepts: Callable[[MatchedRow], bool], limit: int, principal: Principal
     ) -> tuple[list[_ScoredPassage], bool]:
         """Return passages, best first, and say whether embeddings were compared."""

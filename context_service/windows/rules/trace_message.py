@@ -148,10 +148,12 @@ class Tracing:
         messages = await self._messages(window, target, ref, principal)
         views = await self._read(window, messages, principal)
         size = _size_of(messages, views)
-        traced = await beside_the_loop(_COMPARING * size, _traced, messages, target, traces.folded_text(text), views)
+        traced = await beside_the_loop(
+            _COMPARING * size, _trace_messages, messages, target, traces.folded_text(text), views
+        )
         last = None
         if text:
-            traced = [await self._completed(window, one, views, principal) for one in traced]
+            traced = [await self._complete(window, one, views, principal) for one in traced]
             last = await beside_the_loop(_COMPARING * size, _last_of, traced, traces.folded_text(text))
         breaks = await self._breaks(window, traced, last, principal)
         next_ref = ""
@@ -200,7 +202,7 @@ class Tracing:
             state_text=await self._views.state_text(window, principal=principal),
         )
 
-    async def _completed(self, window: Window, traced: _Traced, views: _Views, principal: Principal) -> _Traced:
+    async def _complete(self, window: Window, traced: _Traced, views: _Views, principal: Principal) -> _Traced:
         """Return a message with the forms that it had before it became part of a segment.
 
         The rows of these forms may have been deleted. Then the forms are rendered again from the log.
@@ -212,7 +214,7 @@ class Tracing:
         if not over:
             return traced
         segment = max(over, key=lambda row: row.seq_from)
-        step, cleared = await self._cleared(window, segment, seq, principal)
+        step, cleared = await self._cleared_form(window, segment, seq, principal)
         masked_in = None
         if step:
             masked_in = await self._traces.masked_in(window, step, before_epoch=segment.epoch_from, principal=principal)
@@ -230,7 +232,7 @@ class Tracing:
             earlier.append(replace(as_cleared, text=cleared))
         return traced._replace(forms=[*earlier, *traced.forms])
 
-    async def _cleared(
+    async def _cleared_form(
         self, window: Window, segment: SummaryForm, seq: int, principal: Principal
     ) -> tuple[int, str | None]:
         """Return the number of a message's step in a segment, and the texts of its cleared form.
@@ -273,7 +275,7 @@ def _size_of(messages: Sequence[Message], views: _Views) -> int:
     )
 
 
-def _traced(messages: Sequence[Message], target: Ref, text: str, views: _Views) -> list[_Traced]:
+def _trace_messages(messages: Sequence[Message], target: Ref, text: str, views: _Views) -> list[_Traced]:
     """Return the messages that contain a text, with their forms. If the text is empty, all messages are returned."""
     traces_found = []
     for message in messages:

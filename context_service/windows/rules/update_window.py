@@ -150,7 +150,7 @@ class Editing:
             head = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
             changed_names = [name for name, value in head.items() if value != getattr(window, name)]
             breaks = bool(changed_names)
-            new_window = _configured(replace(window, **head), settings)
+            new_window = _configure(replace(window, **head), settings)
             if new_window == window:
                 return _nothing
             config.check_model(new_window.config, self._models)
@@ -510,7 +510,7 @@ async def _nothing_patched(transaction: Transaction, locked: Window) -> Mapping[
     return {"changed_count": 0}
 
 
-def _configured(window: Window, settings: Mapping[str, Any]) -> Window:
+def _configure(window: Window, settings: Mapping[str, Any]) -> Window:
     """Return a window with changes of its config.
 
     Raises:

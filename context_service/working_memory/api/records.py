@@ -76,7 +76,7 @@ class WorkingMemoryServicer(FindingServicer):
     async def UpdateWMRecord(self, request: pb.UpdateWMRecordRequest, context: object) -> pb.UpdateWMRecordResponse:
         """Change fields of a record."""
         names = tuple(dict.fromkeys(request.update_mask.paths))
-        draft = _draft("record", _masked(request.record, names))
+        draft = _draft("record", _mask(request.record, names))
 
         def replay(answer: dict[str, Any]) -> pb.UpdateWMRecordResponse:
             record = record_before(answer)
@@ -142,10 +142,10 @@ class WorkingMemoryServicer(FindingServicer):
                 _draft("header.record", header.record),
                 chunks,
                 principal=calls.principal(),
-                declared=_declared(header, "header."),
-                request=request_of("UploadBlob", header, replay=lambda answer: _uploaded(record_before(answer))),
+                declared=_declaration(header, "header."),
+                request=request_of("UploadBlob", header, replay=lambda answer: _upload_response(record_before(answer))),
             )
-        return _uploaded(record)
+        return _upload_response(record)
 
     async def StartUpload(self, request: pb.StartUploadRequest, context: object) -> pb.StartUploadResponse:
         """Begin a resumable upload."""
@@ -163,7 +163,7 @@ class WorkingMemoryServicer(FindingServicer):
         upload = await self._uploads.start(
             _draft("record", request.record),
             principal=calls.principal(),
-            declared=_declared(request, ""),
+            declared=_declaration(request, ""),
             request=request_of("StartUpload", request, response=response, replay=replay),
         )
         return response(upload)
@@ -190,7 +190,7 @@ class WorkingMemoryServicer(FindingServicer):
     async def FinishUpload(self, request: pb.FinishUploadRequest, context: object) -> pb.FinishUploadResponse:
         """Join the parts of an upload and make a record of them."""
         record = await self._uploads.finish(
-            parse_id("upload_id", request.upload_id), declared=_declared(request, ""), principal=calls.principal()
+            parse_id("upload_id", request.upload_id), declared=_declaration(request, ""), principal=calls.principal()
         )
         return pb.FinishUploadResponse(
             working_memory_id=str(record.id),
@@ -285,7 +285,7 @@ def _draft(path: str, message: pb.WMRecordInput) -> RecordInput:
     )
 
 
-def _masked(message: pb.WMRecordInput, names: tuple[str, ...]) -> pb.WMRecordInput:
+def _mask(message: pb.WMRecordInput, names: tuple[str, ...]) -> pb.WMRecordInput:
     """Return the message with only the named fields; fields outside the mask are not even parsed."""
     masked = pb.WMRecordInput()
     masked.CopyFrom(message)
@@ -305,7 +305,7 @@ def _name(
     )
 
 
-def _uploaded(record: Record) -> pb.UploadBlobResponse:
+def _upload_response(record: Record) -> pb.UploadBlobResponse:
     """Return the answer to an upload."""
     return pb.UploadBlobResponse(
         working_memory_id=str(record.id),
@@ -344,7 +344,7 @@ async def _chunks(requests: AsyncIterator[Any]) -> AsyncGenerator[bytes, None]:
             yield chunk
 
 
-def _declared(header: pb.UploadHeader | pb.StartUploadRequest | pb.FinishUploadRequest, path: str) -> Declared:
+def _declaration(header: pb.UploadHeader | pb.StartUploadRequest | pb.FinishUploadRequest, path: str) -> Declared:
     """Return the declared size and hash of a message that is at `path` of its request.
 
     Raises:

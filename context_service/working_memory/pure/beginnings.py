@@ -42,16 +42,16 @@ class Beginning:
         if not self._is_text:
             return None
         try:
-            text = _decoded(bytes(self._bytes))
+            text = _decode(bytes(self._bytes))
         except UnicodeDecodeError:
             return None
         text = text[:TEXT_CHARS_MAX]
         if self._is_json:
-            text = _unescaped(text)
+            text = _unescape(text)
         return text.replace("\0", " ")
 
 
-def _decoded(beginning: bytes) -> str:
+def _decode(beginning: bytes) -> str:
     """Decode UTF-8 bytes; drop a last character that the length limit may have cut in two.
 
     Raises:
@@ -65,7 +65,7 @@ def _decoded(beginning: bytes) -> str:
         return beginning[: error.start].decode("utf-8-sig")
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """Replace JSON escapes by their characters; otherwise the n of an escaped newline would begin the next word."""
     if "\\" not in text:
         return text

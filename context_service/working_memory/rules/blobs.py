@@ -77,14 +77,14 @@ class BlobWriter:
         blob_id, key, provider = new_id(), self._storage.new_key(tenant.tenant_id), self._storage.provider
         try:
             await blob_rows.start(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
-            async with aclosing(self._charged(self._leased(tenant, blob_id, chunks))) as leased:
+            async with aclosing(self._charge(self._keep_lease(tenant, blob_id, chunks))) as leased:
                 digest = await self._storage.write(key, leased, declared=declared, size_bytes_max=size_bytes_max)
             yield WrittenBlob(id=blob_id, provider=provider, digest=digest)
         except BaseException:
             await self._clear(tenant, blob_id, provider, key)
             raise
 
-    async def _charged(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    async def _charge(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
         """Yield the chunks, and charge the caller for the bytes that the provider's library buffers."""
         size_bytes = 0
         with hold_bytes() as held:
@@ -94,7 +94,9 @@ class BlobWriter:
                     held.set(self._storage.writing_bytes(size_bytes))
                     yield chunk
 
-    async def _leased(self, tenant: Tenant, blob_id: UUID, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+    async def _keep_lease(
+        self, tenant: Tenant, blob_id: UUID, chunks: AsyncIterable[bytes]
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the chunks, and renew the blob's lease meanwhile so that the sweeper leaves it alone.
 
         Raises:

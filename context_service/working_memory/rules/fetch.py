@@ -139,9 +139,9 @@ class RecordReader:
         if stored is None:
             raise record_has_no_blob(record)
         end_bytes = self._storage.end_of_range(stored.size_bytes, start_bytes, length_bytes)
-        return record, self._charged(stored, start_bytes, end_bytes)
+        return record, self._charge(stored, start_bytes, end_bytes)
 
-    async def _charged(self, stored: StoredBlob, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
+    async def _charge(self, stored: StoredBlob, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
         """Yield a range of a blob, and charge the caller for the bytes that are read ahead."""
         with hold_bytes() as charge:
             charge.set(self._storage.reading_bytes(stored.provider, end_bytes - start_bytes))

@@ -96,7 +96,7 @@ class Manifests:
             AnswerTooLarge: one entity has more memory types than an answer takes.
             Unavailable: the Entity Service does not answer.
         """
-        query, edge_types, depth_max, records_max = self._checked(question, principal)
+        query, edge_types, depth_max, records_max = self._check(question, principal)
         key = pages.decode_token(query, question.page_token, parts=3)
         page_size = pages.page_size(question.page_size)
         nodes = await self._tree(str(question.which.entity_node_id), edge_types, depth_max)
@@ -118,7 +118,7 @@ class Manifests:
             return entities, ""
         return entities, pages.encode_token(query, _key(entities[-1].node))
 
-    def _checked(self, question: ManifestQuestion, principal: Principal) -> tuple[Any, Sequence[str], int, int]:
+    def _check(self, question: ManifestQuestion, principal: Principal) -> tuple[Any, Sequence[str], int, int]:
         """Check a request; return the query that page tokens are bound to, edge types, depth and records per group."""
         self._checks.check_filter(question.which)
         edge_types = question.edge_types or EDGE_TYPES

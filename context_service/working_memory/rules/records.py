@@ -201,7 +201,7 @@ class WorkingMemory:
             if "content_type" in names and not content_changes:
                 holds_text = await self._records.holds_text(transaction, record_id)
             changed = _apply_draft(record, draft, names, principal)
-            changed = _retyped(changed, draft, names, holds_text=holds_text)
+            changed = _with_default_type(changed, draft, names, holds_text=holds_text)
             principal.check_bounds(
                 graph_name=changed.graph_name, agent_bundle_id=changed.agent_bundle_id, app_id=changed.app_id
             )
@@ -551,7 +551,7 @@ def _apply_draft(record: Record, draft: RecordInput, names: Sequence[str], princ
     return changed if CONTENTS.isdisjoint(names) else _with_content(changed, draft)
 
 
-def _retyped(record: Record, draft: RecordInput, names: Sequence[str], *, holds_text: bool) -> Record:
+def _with_default_type(record: Record, draft: RecordInput, names: Sequence[str], *, holds_text: bool) -> Record:
     """Return a changed record with the default content type, if the caller names none.
 
     Args:

@@ -157,7 +157,7 @@ class Searches:
             SliceTooLarge: the filters leave too many vectors to compare.
             Unavailable: the embedder, or Postgres, does not answer.
         """
-        mode, limit = _checked(question, has_embedder=self._embed_text is not None)
+        mode, limit = _check_question(question, has_embedder=self._embed_text is not None)
         if mode is not SearchMode.TEXT and question.embedding is None:
             assert self._embed_text is not None
             question = dataclasses.replace(question, embedding=await self._embed_text(question.text))
@@ -244,7 +244,7 @@ class Searches:
             "vectors_max": self._vectors_max,
             "limit": limit,
         }
-        if len(question.embedding.values) == EMBEDDING_DIMENSION and await self._indexed(tenant):
+        if len(question.embedding.values) == EMBEDDING_DIMENSION and await self._index_is_valid(tenant):
             (counted,) = await tenant.query(SQL.filled("count", **parts), parameters, ad_hoc=True)
             if counted.vectors > self._vectors_max:
                 return await self._by_index(tenant, parts, parameters, min(limit, counted.vectors))
@@ -277,7 +277,7 @@ class Searches:
             raise self._too_large(self._vectors_max + 1)
         return _nearest(rows, approximate=True)
 
-    async def _indexed(self, tenant: Tenant) -> bool:
+    async def _index_is_valid(self, tenant: Tenant) -> bool:
         """Tell whether the operator has made the index and it is valid."""
         if time.monotonic() - self._asked_at >= INDEX_KNOWN_S:
             (row,) = await tenant.query(HAS_INDEX, (_INDEX,))
@@ -361,7 +361,7 @@ def name_query(text: str) -> str:
     return " & ".join(f"'{word}':*" if len(word) >= _PREFIX_CHARS_MIN else f"'{word}'" for word in words)
 
 
-def _checked(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMode, int]:
+def _check_question(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMode, int]:
     """Check a question, and return its mode and limit.
 
     Raises:

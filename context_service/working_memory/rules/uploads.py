@@ -222,7 +222,7 @@ class ResumableUploads:
         request = _finish_request(upload_id)
         upload_and_parts = await tenant.transaction(lambda transaction: self._with_parts(transaction, upload_id))
         if upload_and_parts is None:
-            return await self._finished(principal, request, declared)
+            return await self._finished_record(principal, request, declared)
         upload, parts = upload_and_parts
         whole = Declared(size_bytes=upload.offset_bytes, sha256=upload.declared.sha256 or declared.sha256)
         _check_declared(upload.declared, whole)
@@ -230,7 +230,7 @@ class ResumableUploads:
         beginning = Beginning(upload.draft)
         try:
             async with (
-                aclosing(self._joined(parts)) as joined,
+                aclosing(self._join(parts)) as joined,
                 aclosing(self._renewing(tenant, upload, joined)) as renewed,
                 aclosing(beginning.watched(renewed)) as watched,
                 self._writer.written(tenant, watched, declared=whole) as written,
@@ -244,7 +244,7 @@ class ResumableUploads:
                     upload=upload,
                 )
         except UploadNotFound:
-            return await self._finished(principal, request, declared)  # a concurrent call was faster
+            return await self._finished_record(principal, request, declared)  # a concurrent call was faster
 
     async def _with_parts(
         self, transaction: Transaction, upload_id: UUID
@@ -254,7 +254,7 @@ class ResumableUploads:
         upload = await upload_rows.find(transaction, upload_id)
         return None if upload is None else (upload, await upload_rows.parts(transaction, upload_id))
 
-    async def _finished(self, principal: Principal, request: Request, declared: Declared) -> Record:
+    async def _finished_record(self, principal: Principal, request: Request, declared: Declared) -> Record:
         """Return the record of an upload that was finished before.
 
         Raises:
@@ -299,7 +299,7 @@ class ResumableUploads:
                 raise _size_mismatch(whole_bytes, upload.declared.size_bytes)
             yield chunk
 
-    async def _joined(self, parts: Sequence[StoredBlob]) -> AsyncGenerator[bytes, None]:
+    async def _join(self, parts: Sequence[StoredBlob]) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of all parts, one part after the other."""
         for part in parts:
             async with aclosing(self._storage.read(part, start_bytes=0, end_bytes=part.size_bytes)) as chunks:

@@ -126,7 +126,7 @@ class Sweeper:
         began = time.monotonic()
         due = await blob_rows.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
         at_once = asyncio.Semaphore(_DELETES_MAX)
-        tried = await asyncio.gather(*(self._removed(blob, at_once) for blob in due))
+        tried = await asyncio.gather(*(self._remove(blob, at_once) for blob in due))
         gone = [blob for blob, is_removed in zip(due, tried, strict=True) if is_removed]
         if gone:  # one commit for all rows, because each commit makes Postgres sync its disk
             await blob_rows.forget(tenant, [blob.id for blob in gone])
@@ -140,7 +140,7 @@ class Sweeper:
         )
         return swept, more
 
-    async def _removed(self, blob: DueBlob, at_once: asyncio.Semaphore) -> bool:
+    async def _remove(self, blob: DueBlob, at_once: asyncio.Semaphore) -> bool:
         """Delete the bytes of a blob, and return whether that succeeded.
 
         A failure is logged, and the next sweep retries.

@@ -41,7 +41,7 @@ _PREFIX_CHARS = 12
 
 async def keys(visit: Visit) -> Response:
     """List the keys, or those of a context, and show the form for a new one."""
-    context_id = visit.asked("context")
+    context_id = visit.query_value("context")
 
     async def load_table() -> Table:
         rows: list[ApiKey]
@@ -100,7 +100,7 @@ def _bounds(key: ApiKey) -> list[str]:
 
 async def key(visit: Visit) -> Response:
     """Show a key, by how it begins."""
-    prefix, context_id = visit.step("prefix")[:_PREFIX_CHARS], visit.asked("context")
+    prefix, context_id = visit.step("prefix")[:_PREFIX_CHARS], visit.query_value("context")
     listed: list[ApiKey] = await everything(visit.context.keys.list(context_id=context_id or None, page_size=1000))
     result = next((item for item in listed if item.prefix == prefix), None)
     if result is None:
@@ -181,7 +181,7 @@ async def revoke(visit: Visit) -> Response:
 
 async def audit(visit: Visit) -> Response:
     """List what administrators did, or one call of them."""
-    call_id = visit.asked("call")
+    call_id = visit.query_value("call")
 
     async def load_table() -> Table:
         rows: list[AdministrativeCall]

@@ -75,17 +75,17 @@ def window_columns() -> Sequence[Column]:
 
 async def index(visit: Visit) -> Response:
     """List contexts, with filters."""
-    system, external = visit.asked("system"), visit.asked("external")
+    system, external = visit.query_value("system"), visit.query_value("external")
     if bool(system) != bool(external):
         raise InvalidArgument("an id of another system has two parts: the system, and the id")
-    state = visit.asked("state")
+    state = visit.query_value("state")
     if state not in STATES:
         raise InvalidArgument("the state is open or closed", field="state")
     filters = {
         "state": state,
-        "agent_id": visit.asked("agent"),
-        "owner_user_id": visit.asked("owner"),
-        "entity_node_id": visit.asked("node") or None,
+        "agent_id": visit.query_value("agent"),
+        "owner_user_id": visit.query_value("owner"),
+        "entity_node_id": visit.query_value("node") or None,
         "metadata_contains": visit.document("metadata"),
         "created_from": visit.time("from"),
         "created_to": visit.time("to"),
@@ -134,7 +134,7 @@ async def index(visit: Visit) -> Response:
                 agent_id=filters["agent_id"],
                 owner=filters["owner_user_id"],
                 external=(system, external) if system else (),
-                metadata=visit.asked("metadata"),
+                metadata=visit.query_value("metadata"),
                 user=visit.session.subject_user_id,
             ),
         ),
@@ -149,7 +149,7 @@ async def show(visit: Visit) -> Response:
     """Show a context as a thread, with its tasks, windows and index."""
     context_id = visit.step("context_id")
     context = (await visit.context.contexts.get(context_id, history_length=0, **visit.whose)).context
-    if visit.asked("part") == "thread":
+    if visit.query_value("part") == "thread":
         return await _thread(visit, context)
     seq_to = visit.number("to", context.last_seq, 2**53) or context.last_seq
     seq_from = max(1, seq_to - MESSAGES + 1)
@@ -270,9 +270,9 @@ async def message(visit: Visit) -> Response:
 
 async def recall(visit: Visit) -> Response:
     """Show the passages that are recalled for a text, with the parts of each score."""
-    context_id, text = visit.step("context_id"), visit.asked("text")
+    context_id, text = visit.step("context_id"), visit.query_value("text")
     header = (await visit.context.contexts.get(context_id, history_length=0, **visit.whose)).context
-    tokens_max, profile = visit.number("tokens", 0, 100_000), visit.asked("profile")
+    tokens_max, profile = visit.number("tokens", 0, 100_000), visit.query_value("profile")
     recalled = None
     if text:
         recalled = await visit.context.contexts.recall(

@@ -112,7 +112,7 @@ async def decide(visit: Visit) -> Response:
 
 async def compiled_pages(visit: Visit) -> Response:
     """List the pages that were compiled, of all definitions or of one."""
-    name = visit.asked("definition")
+    name = visit.query_value("definition")
 
     async def load_table() -> Table:
         rows: list[CompiledPage]

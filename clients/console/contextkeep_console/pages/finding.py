@@ -28,7 +28,7 @@ _IDS_MAX = 3
 
 async def find(visit: Visit) -> Response:
     """Lead to the thing that a text names; otherwise show the hits of a search."""
-    result = visit.asked("q")[:_CHARS_MAX]
+    result = visit.query_value("q")[:_CHARS_MAX]
     if not result:
         return RedirectResponse("/", 303)
     if key := _KEY.search(result):  # a whole one goes no further than how it begins

@@ -38,9 +38,9 @@ def node_columns() -> tuple[Column, ...]:
 
 async def index(visit: Visit) -> Response:
     """Find nodes, with filters."""
-    graph_name, kind, name = visit.asked("graph"), visit.asked("type"), visit.asked("name")
+    graph_name, kind, name = visit.query_value("graph"), visit.query_value("type"), visit.query_value("name")
     contains, where = visit.document("contains"), visit.document("where")
-    archived = visit.asked("archived") == "yes"
+    archived = visit.query_value("archived") == "yes"
     condition: dict[str, Any] = {}
     if kind:
         condition["type"] = kind
@@ -115,7 +115,7 @@ async def node(visit: Visit) -> Response:
     """Show a node: data, input and output, edges, timeline, vectors, records, and its neighbours."""
     node_id = visit.step("node_id")
     result = await visit.graph.graph.get_node(node_id)
-    depth = 2 if visit.asked("depth") == "2" else 1
+    depth = 2 if visit.query_value("depth") == "2" else 1
     io, edges, around, progress, vectors, records = await asyncio.gather(
         part(visit.graph.graph.get_node_io(node_id)),
         part(_edges(visit, node_id)),

@@ -11,7 +11,7 @@ from contextkeep import AssembledNode
 from contextkeep_console import code
 from contextkeep_console.tables import Column, Table
 from contextkeep_console.trouble import part
-from contextkeep_console.visit import Visit, named, take
+from contextkeep_console.visit import Visit, node_keywords, take
 
 MESSAGES_MAX = 200
 FORMATS = ("", "openai", "openai_responses", "anthropic", "gemini")
@@ -19,12 +19,12 @@ FORMATS = ("", "openai", "openai_responses", "anthropic", "gemini")
 
 async def show(visit: Visit) -> Response:
     """Show the form, and what it asks for."""
-    node, mapping, app = visit.asked("node"), visit.asked("mapping"), visit.asked("app")
-    message_format = visit.asked("format") if visit.asked("format") in FORMATS else ""
+    node, mapping, app = visit.query_value("node"), visit.query_value("mapping"), visit.query_value("app")
+    message_format = visit.query_value("format") if visit.query_value("format") in FORMATS else ""
     mappings = await part(take(visit.context.mappings.list(), 200))
     history = assembled = formatted = None
     if node:
-        whose = named(node, visit.asked("graph"))
+        whose = node_keywords(node, visit.query_value("graph"))
         how: dict[str, Any] = {"mapping_name": mapping, "app_id": app or None}
         history, assembled = await asyncio.gather(
             part(visit.context.history.stream(**whose, **how, max_messages=MESSAGES_MAX, timeout_s=20)),

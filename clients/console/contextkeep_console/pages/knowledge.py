@@ -28,7 +28,7 @@ TABS = (
 
 async def bases(visit: Visit) -> Response:
     """List the knowledge bases, and the documents of one."""
-    name = visit.asked("base")
+    name = visit.query_value("base")
     listed, documents = await asyncio.gather(part(_bases(visit)), part(_documents(visit, name)))
     return visit.render(
         "knowledge.html",
@@ -154,7 +154,7 @@ async def approve(visit: Visit) -> Response:
 
 async def pages(visit: Visit) -> Response:
     """List the pages that were compiled for the user."""
-    prefix = visit.asked("prefix")
+    prefix = visit.query_value("prefix")
 
     async def load_table() -> Table:
         rows: list[WikiPage]
@@ -239,7 +239,7 @@ async def page(visit: Visit) -> Response:
 
 async def memories(visit: Visit) -> Response:
     """List the memories of the user, or those that matter to a question."""
-    question = visit.asked("q")
+    question = visit.query_value("q")
 
     async def load_table() -> Table:
         rows: list[Memory]

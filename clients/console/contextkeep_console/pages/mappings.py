@@ -14,7 +14,7 @@ from contextkeep_console import code
 from contextkeep_console.rendering import query
 from contextkeep_console.tables import Column, Table, facts
 from contextkeep_console.trouble import Trouble, trouble_of
-from contextkeep_console.visit import Visit, document, named, take
+from contextkeep_console.visit import Visit, document, node_keywords, take
 
 NODES_MAX = 100  # that rules are tried on
 EXAMPLE = {
@@ -29,7 +29,7 @@ EXAMPLE = {
 async def index(visit: Visit) -> Response:
     """List the mappings that the key sees."""
     rows: list[ChatMapping]
-    rows, has_more = await take(visit.context.mappings.list(app_id=visit.asked("app")), visit.limit)
+    rows, has_more = await take(visit.context.mappings.list(app_id=visit.query_value("app")), visit.limit)
     table = Table(
         name="mappings",
         title="Mappings",
@@ -56,7 +56,7 @@ async def index(visit: Visit) -> Response:
         title="Mappings",
         table=table,
         code=code.Code(
-            python=code.python_each("context", "mappings.list", app_id=visit.asked("app")),
+            python=code.python_each("context", "mappings.list", app_id=visit.query_value("app")),
             shell=code.shell("mapping", "list"),
         ),
     )
@@ -64,7 +64,7 @@ async def index(visit: Visit) -> Response:
 
 async def show(visit: Visit) -> Response:
     """Show a mapping's rules."""
-    name, app = visit.asked("name"), visit.asked("app")
+    name, app = visit.query_value("name"), visit.query_value("app")
     mapping = await visit.context.mappings.get(name, app_id=app)
     return visit.render(
         "mapping.html",
@@ -91,10 +91,12 @@ async def show(visit: Visit) -> Response:
 async def trial(visit: Visit) -> Response:
     """Show the form to try rules with, beginning with a mapping's or an example."""
     rules: Any = EXAMPLE
-    name, app = visit.asked("name"), visit.asked("app")
+    name, app = visit.query_value("name"), visit.query_value("app")
     if name:
         rules = (await visit.context.mappings.get(name, app_id=app)).rules
-    return _trial(visit, json.dumps(rules, ensure_ascii=False, indent=2), name, app, visit.asked("node"), None, None)
+    return _trial(
+        visit, json.dumps(rules, ensure_ascii=False, indent=2), name, app, visit.query_value("node"), None, None
+    )
 
 
 async def tried(visit: Visit) -> Response:
@@ -108,7 +110,7 @@ async def tried(visit: Visit) -> Response:
         result = document(rules, "rules")
         if result is None or not node:
             raise InvalidArgument("give rules, and a node to try them on")
-        trials, _ = await take(visit.context.mappings.test(result, **named(node)), NODES_MAX)
+        trials, _ = await take(visit.context.mappings.test(result, **node_keywords(node)), NODES_MAX)
     except Unauthenticated:
         raise
     except ContextKeepError as error:  # the visitor's text stays on the page

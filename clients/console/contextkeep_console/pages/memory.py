@@ -16,7 +16,7 @@ from contextkeep_console import code
 from contextkeep_console.guard import CONTENT_POLICY
 from contextkeep_console.tables import Column, Table, facts
 from contextkeep_console.trouble import part
-from contextkeep_console.visit import Visit, is_id, named, take, texts
+from contextkeep_console.visit import Visit, is_id, node_keywords, take, texts
 
 PREVIEW_BYTES = 64 * 1024
 PICTURE_BYTES_MAX = 8 * 1024 * 1024
@@ -45,9 +45,9 @@ def record_columns() -> tuple[Column, ...]:
 
 async def index(visit: Visit) -> Response:
     """Show what hangs below a node, what a search finds, or the newest records."""
-    root, text = visit.asked("node"), visit.asked("text")
-    types = texts(visit.asked("type"))
-    archived = visit.asked("archived") == "yes"
+    root, text = visit.query_value("node"), visit.query_value("text")
+    types = texts(visit.query_value("type"))
+    archived = visit.query_value("archived") == "yes"
     newest, manifest, hits = await asyncio.gather(
         part(_newest(visit, archived)) if not (root or text) else _nothing(),
         part(_manifest(visit, root, types, archived)) if root else _nothing(),
@@ -141,7 +141,7 @@ async def _manifest(visit: Visit, root: str, types: list[str], archived: bool) -
 
 
 def _root(root: str) -> Any:
-    result = named(root)
+    result = node_keywords(root)
     return {"root_node_id": result["node_id"]} if "node_id" in result else result
 
 

@@ -112,7 +112,7 @@ def _number(limit: str, text: str) -> int | None:
 
 async def work(visit: Visit) -> Response:
     """Show the background work and the jobs."""
-    if visit.asked("part") == "jobs":
+    if visit.query_value("part") == "jobs":
         return visit.render("operating_jobs.html", jobs=await part(_jobs(visit)))
     owed, jobs = await asyncio.gather(part(owed_in_background(visit)), part(_jobs(visit)))
     return visit.render(

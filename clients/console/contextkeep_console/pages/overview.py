@@ -49,10 +49,10 @@ _SOURCES = (
 
 async def show(visit: Visit) -> Response:
     """Show the state of the services, and their newest contents."""
-    if visit.asked("part") == "recent":
+    if visit.query_value("part") == "recent":
         return visit.render("recent.html", recent=await part(_recent(visit)))
     states = health(visit.context, visit.graph)
-    if visit.asked("part") == "health":
+    if visit.query_value("part") == "health":
         return visit.render("health.html", states=await states)
     (found, recent, usage, behind), (graphs, contexts, sources, records) = await asyncio.gather(
         asyncio.gather(states, part(_recent(visit)), part(_usage(visit)), part(owed(visit))),
@@ -83,7 +83,7 @@ async def _recent(visit: Visit) -> list[Recent]:
         _of_replicas(visit.context.operations.get_recent_calls), _of_replicas(visit.graph.operations.get_recent_calls)
     )
     now = datetime.now(UTC)
-    return [_drawn(item, now) for item in (*context, *graph)]
+    return [_charts_of(item, now) for item in (*context, *graph)]
 
 
 async def _of_replicas(ask: Callable[[], Awaitable[RecentCalls]]) -> list[RecentCalls]:
@@ -111,7 +111,7 @@ class Recent:
     lengths: charts.Line | None
 
 
-def _drawn(recent: RecentCalls, now: datetime) -> Recent:
+def _charts_of(recent: RecentCalls, now: datetime) -> Recent:
     """Return the charts of a process's last hour: its calls, and how long they took."""
     minutes = {int((now - minute.begins_at).total_seconds() // 60): minute for minute in recent.minutes}
     total = sum(minute.calls for minute in recent.minutes)

@@ -20,16 +20,16 @@ MODES, SCOPES, DEPTHS = ("results", "answer"), ("auto", "personal", "team"), ("q
 
 async def index(visit: Visit) -> Response:
     """Show the sources, and the answer to a question."""
-    question = visit.asked("q")
+    question = visit.query_value("q")
     how: dict[str, Any] = {
-        "mode": _one_of(visit.asked("mode"), MODES),
-        "scope": _one_of(visit.asked("scope"), SCOPES),
-        "depth": _one_of(visit.asked("depth"), DEPTHS),
+        "mode": _one_of(visit.query_value("mode"), MODES),
+        "scope": _one_of(visit.query_value("scope"), SCOPES),
+        "depth": _one_of(visit.query_value("depth"), DEPTHS),
         "limit": max(1, visit.number("hits", 20, 50)),
-        "agent_id": visit.asked("agent"),
-        "provider_ids": texts(visit.asked("providers")) or None,
-        "context_ids": texts(visit.asked("contexts")),
-        "node_ids": texts(visit.asked("nodes")) or None,
+        "agent_id": visit.query_value("agent"),
+        "provider_ids": texts(visit.query_value("providers")) or None,
+        "context_ids": texts(visit.query_value("contexts")),
+        "node_ids": texts(visit.query_value("nodes")) or None,
     }
     providers, answer = await asyncio.gather(
         part(visit.context.query.list_providers(agent_id=how["agent_id"])),

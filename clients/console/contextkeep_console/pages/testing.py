@@ -125,7 +125,7 @@ async def run(visit: Visit) -> Response:
 
 async def test(visit: Visit) -> Response:
     """Show a test with its answer, and what another one answered otherwise."""
-    test_id, other = visit.step("test_id"), visit.asked("other")
+    test_id, other = visit.step("test_id"), visit.query_value("other")
 
     async def compared() -> ComparedTests | None:
         return await visit.context.source_tests.compare(test_id, other) if other else None

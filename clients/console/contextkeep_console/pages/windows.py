@@ -49,7 +49,7 @@ TABS = (("", "Window"), ("/pack", "Pack"), ("/state", "State and checkpoints"))
 
 async def index(visit: Visit) -> Response:
     """List the windows of the newest contexts, or of one."""
-    result = visit.asked("context")
+    result = visit.query_value("context")
     rows: list[tuple[Context | None, Window]] = []
     if result:
         rows = [(None, item) for item in await everything(visit.context.windows.list(result, **visit.whose), 16)]
@@ -452,7 +452,7 @@ def _shown_lines(message: TracedMessage) -> list[str]:
 
 async def original(visit: Visit) -> Response:
     """Show what a ref stands for, and where packs show it."""
-    window_id, ref = visit.step("window_id"), visit.asked("ref")
+    window_id, ref = visit.step("window_id"), visit.query_value("ref")
     if not ref:
         raise InvalidArgument("name a ref, such as m3/1", field="ref")
     result, trace = await asyncio.gather(

@@ -64,13 +64,13 @@ class ContextStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run the operations in order, and return their results; if an item is put twice, the last put counts."""
-        return [self._done(op) for op in ops]
+        return [self._run_one(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """See `batch`."""
         return await asyncio.to_thread(self.batch, list(ops))
 
-    def _done(self, op: Op) -> Result:
+    def _run_one(self, op: Op) -> Result:
         """Run one operation, and return its result.
 
         Raises:

@@ -105,7 +105,7 @@ class ContextTaskStore(TaskStore):
         owner = self._owner_of(context)
         kept = self._remembered.get((owner, task.id)) or await self._read(task.id, owner)
         if kept is None:
-            kept = await self._created(task, owner)
+            kept = await self._create(task, owner)
         known = {item.message_id for item in kept.task.history}
         items = [
             _message_input(item, kept.our_id, place)
@@ -140,7 +140,7 @@ class ContextTaskStore(TaskStore):
     async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         """Return a page of the tasks of a call's user, those that changed last first."""
         owner = self._owner_of(context)
-        indexed = await self._indexed(owner)
+        indexed = await self._ids_by_task(owner)
         items: list[tuple[int, str]] = []
         for context_id in await self._contexts(params.context_id, owner):
             try:
@@ -191,7 +191,7 @@ class ContextTaskStore(TaskStore):
         kept = await self._read(task_id, self._owner_of(context))
         return None if kept is None else str(kept.task.context_id)
 
-    async def _created(self, task: Task, owner: str) -> _Kept:
+    async def _create(self, task: Task, owner: str) -> _Kept:
         """Create a task and the record that maps its A2A id to ours, and return the stored state of the task.
 
         If another call has created it meanwhile, return that one.
@@ -278,7 +278,7 @@ class ContextTaskStore(TaskStore):
         contexts = self._client.contexts.get_by_external_id(self._name(context_id, owner))
         return [item.context_id async for item in contexts]
 
-    async def _indexed(self, owner: str) -> dict[str, str]:
+    async def _ids_by_task(self, owner: str) -> dict[str, str]:
         """Return our ids of a user's tasks, by their A2A ids."""
         records = self._client.records.list_by_entity(
             self._entity(owner), semantic_purposes=["task"], with_content=True, page_size=1_000

@@ -402,7 +402,7 @@ class ContextArtifactService(BaseArtifactService):
             about |= {"kind": "text", "mime_type": media_type}
         elif part.file_data is not None:
             if is_artifact_ref(part):
-                _referred(part, app_name, user_id, session_id)
+                _uri_of(part, app_name, user_id, session_id)
             content, media_type = part.file_data.model_dump_json(exclude_none=True).encode(), "application/json"
             about |= {"kind": "file_data", "mime_type": None if is_artifact_ref(part) else part.file_data.mime_type}
         else:
@@ -436,14 +436,14 @@ class ContextArtifactService(BaseArtifactService):
     ) -> Part | None:
         """Return a version of an artifact, or its newest; None if there is none."""
         for _ in range(_REFERENCES_MAX + 1):
-            part = await self._loaded(_entity(app_name, user_id, filename, session_id), filename, version)
+            part = await self._load_version(_entity(app_name, user_id, filename, session_id), filename, version)
             if part is None or not is_artifact_ref(part):
                 return part
-            uri = _referred(part, app_name, user_id, session_id)
+            uri = _uri_of(part, app_name, user_id, session_id)
             filename, session_id, version = uri.filename, uri.session_id, uri.version
         raise InputValidationError(f"{filename} refers to an artifact that refers to another, too often")
 
-    async def _loaded(self, entity: str, filename: str, version: int | None) -> Part | None:
+    async def _load_version(self, entity: str, filename: str, version: int | None) -> Part | None:
         """Return a stored version of an artifact, or the newest; None if there is none. References are not followed."""
         record_id: str | UUID
         if version is None:
@@ -774,7 +774,7 @@ def _time_of(message: ChatMessage) -> float:
     return float(rest["timestamp"]) if rest and "timestamp" in rest else said_at.timestamp()
 
 
-def _referred(part: Any, app_name: str, user_id: str, session_id: str | None) -> Any:
+def _uri_of(part: Any, app_name: str, user_id: str, session_id: str | None) -> Any:
     """Return the parsed URI of the artifact that an artifact refers to.
 
     Raises:

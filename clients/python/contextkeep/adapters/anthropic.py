@@ -60,31 +60,37 @@ class MemoryTool(BetaAbstractMemoryTool):
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with line numbers, or list a folder."""
-        return done(self._client, _told(self._memory.view(command.path, command.view_range)))
+        return done(self._client, _with_errors_for_model(self._memory.view(command.path, command.view_range)))
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """Write a new file."""
-        return done(self._client, _told(self._memory.create(command.path, command.file_text)))
+        return done(self._client, _with_errors_for_model(self._memory.create(command.path, command.file_text)))
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that is in a file once."""
-        return done(self._client, _told(self._memory.str_replace(command.path, command.old_str, command.new_str)))
+        return done(
+            self._client,
+            _with_errors_for_model(self._memory.str_replace(command.path, command.old_str, command.new_str)),
+        )
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert a text after a line of a file."""
-        return done(self._client, _told(self._memory.insert(command.path, command.insert_line, command.insert_text)))
+        return done(
+            self._client,
+            _with_errors_for_model(self._memory.insert(command.path, command.insert_line, command.insert_text)),
+        )
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
         """Delete a file or a folder."""
-        return done(self._client, _told(self._memory.delete(command.path)))
+        return done(self._client, _with_errors_for_model(self._memory.delete(command.path)))
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Move a file or a folder."""
-        return done(self._client, _told(self._memory.rename(command.old_path, command.new_path)))
+        return done(self._client, _with_errors_for_model(self._memory.rename(command.old_path, command.new_path)))
 
     def clear_all_memory(self) -> str:
         """Delete all files."""
-        return done(self._client, _told(self._memory.clear()))
+        return done(self._client, _with_errors_for_model(self._memory.clear()))
 
 
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
@@ -112,33 +118,39 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with line numbers, or list a folder."""
-        return await done_async(self._client, _told(self._memory.view(command.path, command.view_range)))
+        return await done_async(
+            self._client, _with_errors_for_model(self._memory.view(command.path, command.view_range))
+        )
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """Write a new file."""
-        return await done_async(self._client, _told(self._memory.create(command.path, command.file_text)))
+        return await done_async(
+            self._client, _with_errors_for_model(self._memory.create(command.path, command.file_text))
+        )
 
     async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that is in a file once."""
         steps = self._memory.str_replace(command.path, command.old_str, command.new_str)
-        return await done_async(self._client, _told(steps))
+        return await done_async(self._client, _with_errors_for_model(steps))
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert a text after a line of a file."""
         steps = self._memory.insert(command.path, command.insert_line, command.insert_text)
-        return await done_async(self._client, _told(steps))
+        return await done_async(self._client, _with_errors_for_model(steps))
 
     async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
         """Delete a file or a folder."""
-        return await done_async(self._client, _told(self._memory.delete(command.path)))
+        return await done_async(self._client, _with_errors_for_model(self._memory.delete(command.path)))
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Move a file or a folder."""
-        return await done_async(self._client, _told(self._memory.rename(command.old_path, command.new_path)))
+        return await done_async(
+            self._client, _with_errors_for_model(self._memory.rename(command.old_path, command.new_path))
+        )
 
     async def clear_all_memory(self) -> str:
         """Delete all files."""
-        return await done_async(self._client, _told(self._memory.clear()))
+        return await done_async(self._client, _with_errors_for_model(self._memory.clear()))
 
 
 class _Memory:
@@ -155,7 +167,7 @@ class _Memory:
         path = _path(path)
         record = yield from self._files.find(path)
         if record is not None:
-            return _numbered(path, record.content_text, view_range)
+            return _number_lines(path, record.content_text, view_range)
         below = yield from self._files.below(path)
         if not below and path != ROOT:
             raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
@@ -180,7 +192,7 @@ class _Memory:
             changed_line = text[: _only(path, text, old)].count("\n")
             return text.replace(old, new)
 
-        text = yield from self._edited(path, edit)
+        text = yield from self._edit(path, edit)
         first = max(0, changed_line - _SNIPPET_LINES)
         snippet = text.split("\n")[first : changed_line + _SNIPPET_LINES + 1]
         header = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
@@ -199,7 +211,7 @@ class _Memory:
             lines.insert(line, inserted.rstrip("\n"))
             return "\n".join(lines).removesuffix("\n") + "\n"
 
-        yield from self._edited(path, edit)
+        yield from self._edit(path, edit)
         return f"The file {path} has been edited."
 
     def delete(self, path: Any) -> Steps[str]:
@@ -228,7 +240,7 @@ class _Memory:
         yield from self._files.delete(ROOT)
         return "All memory cleared"
 
-    def _edited(self, path: str, edit: Any) -> Steps[str]:
+    def _edit(self, path: str, edit: Any) -> Steps[str]:
         """Change a file by `edit`, and return its new text.
 
         Raises:
@@ -252,7 +264,7 @@ class _Memory:
             raise ToolError(f"{above} is a file, not a directory")
 
 
-def _told(steps: Steps[str]) -> Steps[str]:
+def _with_errors_for_model(steps: Steps[str]) -> Steps[str]:
     """Turn errors about the model's arguments into errors that the model sees; the caller gets all other errors."""
     try:
         return (yield from steps)
@@ -328,7 +340,7 @@ def _places(text: str, old: str) -> Iterator[int]:
         place = text.find(old, place + len(old))
 
 
-def _numbered(path: str, text: str, view_range: Any) -> str:
+def _number_lines(path: str, text: str, view_range: Any) -> str:
     """Return the lines of a file in a range, with their numbers; `view_range` is `[first, last]`, and -1 is the end.
 
     Raises:

@@ -117,7 +117,7 @@ class Function(_Described):
             ContextKeepError: an error that the model cannot correct: the service does not answer, or the key is not
                 valid.
         """
-        return done(self._client, _answered(self._asked(arguments)))
+        return done(self._client, _answer(self._asked(arguments)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ class AsyncFunction(_Described):
 
     async def __call__(self, **arguments: Any) -> dict[str, Any]:
         """See `Function`."""
-        return await done_async(self._client, _answered(self._asked(arguments)))
+        return await done_async(self._client, _answer(self._asked(arguments)))
 
 
 class Bound(TypedDict, total=False):
@@ -149,7 +149,7 @@ def functions(client: ContextClient, *, read_only: bool = False, **bound: Unpack
         read_only: Leave out functions that write.
         **bound: The fields of `Bound`.
     """
-    described = done(client, _described(bound, read_only=read_only))
+    described = done(client, _descriptions(bound, read_only=read_only))
     return [Function(**item, _client=client) for item in described]
 
 
@@ -157,11 +157,11 @@ async def functions_async(
     client: AsyncContextClient, *, read_only: bool = False, **bound: Unpack[Bound]
 ) -> list[AsyncFunction]:
     """See `functions`."""
-    described = await done_async(client, _described(bound, read_only=read_only))
+    described = await done_async(client, _descriptions(bound, read_only=read_only))
     return [AsyncFunction(**item, _client=client) for item in described]
 
 
-def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
+def _descriptions(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
     """Return the fields of all functions; arguments that the caller binds are removed from their schemas."""
     bound = {name: str(value) for name, value in given.items() if value is not None}
     result: list[dict[str, Any]] = [
@@ -170,7 +170,7 @@ def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
             "description": description,
             "parameters": _QUERY_PARAMETERS,
             "read_only": True,
-            "_asked": partial(_queried, family, bound),
+            "_asked": partial(_query, family, bound),
         }
         for name, (family, description) in _QUERIES.items()
     ]
@@ -188,13 +188,13 @@ def _described(given: Bound, *, read_only: bool) -> Steps[list[dict[str, Any]]]:
                 "description": tool.description,
                 "parameters": schema | {"properties": properties, "required": required},
                 "read_only": tool.read_only,
-                "_asked": partial(_executed, tool, {name: bound[name] for name in fixed}, user),
+                "_asked": partial(_execute, tool, {name: bound[name] for name in fixed}, user),
             }
         )
     return result
 
 
-def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+def _query(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]) -> Steps[dict[str, Any]]:
     """Ask context query with a model's arguments, and return its hits and how each provider answered.
 
     Args:
@@ -233,7 +233,7 @@ def _queried(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]
     return answer | ({"answer": result.answer_text} if result.answer_text else {})
 
 
-def _executed(
+def _execute(
     tool: Tool, fixed: Mapping[str, str], subject_user_id: str, arguments: Mapping[str, Any]
 ) -> Steps[dict[str, Any]]:
     """Run a tool of the service, and return its answer. `fixed` are arguments that the model cannot set."""
@@ -243,7 +243,7 @@ def _executed(
     return answer
 
 
-def _answered(steps: Steps[dict[str, Any]]) -> Steps[dict[str, Any]]:
+def _answer(steps: Steps[dict[str, Any]]) -> Steps[dict[str, Any]]:
     """Run the steps of a function, and return an error that a model can correct as its answer."""
     try:
         return (yield from steps)

@@ -627,18 +627,18 @@ class _Log:
 
     def oldest_first(self, *, seq_from: int = 1) -> Iterator[ChatMessage]:
         """Yield the messages from a `seq` on, in their order."""
-        yield from self._listed(seq_from=seq_from, page_size=_AT_ONCE)
+        yield from self._messages(seq_from=seq_from, page_size=_AT_ONCE)
 
     def newest_first(self) -> Iterator[ChatMessage]:
         """Yield the messages from the last one back. A few are read at first, since few are usually enough."""
         last = 0
-        for message in islice(self._listed(newest_first=True, page_size=_FEW), _FEW):
+        for message in islice(self._messages(newest_first=True, page_size=_FEW), _FEW):
             last = message.seq
             yield message
         if last > 1:
-            yield from self._listed(newest_first=True, seq_to=last - 1, page_size=_AT_ONCE)
+            yield from self._messages(newest_first=True, seq_to=last - 1, page_size=_AT_ONCE)
 
-    def _listed(self, **how: Any) -> Iterator[ChatMessage]:
+    def _messages(self, **how: Any) -> Iterator[ChatMessage]:
         """Yield messages of the thread's context; none if the thread has no context."""
         context_id = self.context_id()
         if context_id is None:

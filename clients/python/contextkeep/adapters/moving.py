@@ -206,10 +206,10 @@ class _GoogleAdk:
         self._places: dict[str, dict[str, str]] = {}
 
     def names(self) -> list[str]:
-        self._places = {joined(*place.values()): place for place in self._run(self._found())}
+        self._places = {joined(*place.values()): place for place in self._run(self._session_names())}
         return list(self._places)
 
-    async def _found(self) -> list[dict[str, str]]:
+    async def _session_names(self) -> list[dict[str, str]]:
         """Return the names of all sessions in the database of ADK."""
         import sqlalchemy
 

@@ -57,13 +57,13 @@ def define(session: Session, output: Output, *, files: tuple[Path, ...], approve
     version. The first definition that the service refuses stops the command.
     """
     items = [item for path in files for item in definition_files.read(path)]
-    output.many(_defined(session, items, approve=approve), "name", "version", "state", "change")
+    output.many(_define(session, items, approve=approve), "name", "version", "state", "change")
 
 
-def _defined(session: Session, value: Iterable[FileDefinition], *, approve: bool) -> Iterator[dict[str, Any]]:
+def _define(session: Session, value: Iterable[FileDefinition], *, approve: bool) -> Iterator[dict[str, Any]]:
     """Store each definition of a file, approve it if asked, and yield what has changed."""
     for item in value:
-        with _located(item.place):
+        with _errors_name(item.place):
             before = _newest(session, item.name)
             stored_version = session.context.definitions.put(item.name, item.rules)
             change = "none" if before and before.version == stored_version.version else "written"
@@ -89,7 +89,7 @@ def _newest(session: Session, name: str) -> Definition | None:
 
 
 @contextmanager
-def _located(place: str) -> Iterator[None]:
+def _errors_name(place: str) -> Iterator[None]:
     """Put a place in a file before the message of an error."""
     try:
         yield
@@ -185,7 +185,7 @@ def test(
         name = next(iter(values))
     if name not in values:
         raise click.UsageError(f"choose a definition with --definition: {', '.join(values) or 'the file has none'}")
-    with _located(values[name].place):
+    with _errors_name(values[name].place):
         node = node_named(node_id, by_external_id, graph_name)
         output.one(session.context.definitions.test(values[name].rules, **node))
 

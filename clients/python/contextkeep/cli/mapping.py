@@ -76,7 +76,7 @@ def apply(session: Session, output: Output, *, files: tuple[Path, ...], **how: A
     All files are checked before the first mapping is registered. If the service refuses one, earlier ones stay
     registered and the same command can be repeated.
     """
-    output.many(_applied(session, _read(session, files), how), "app_id", "mapping_name", "rules_version", "change")
+    output.many(_apply(session, _read(session, files), how), "app_id", "mapping_name", "rules_version", "change")
 
 
 @command(
@@ -121,7 +121,7 @@ def test(
     result = _the_one(file, mapping_name)
     root: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
     nodes = [_sample(f"samples[{position}]", given) for position, given in enumerate(samples or ())]
-    with _located(result.place):
+    with _errors_name(result.place):
         trials = session.context.mappings.test(result.rules, nodes=nodes, **root)
         if output.format is Format.JSON:
             output.many(trials, limit=limit)
@@ -168,7 +168,7 @@ def diff(session: Session, output: Output, *, files: tuple[Path, ...]) -> None:
 
 
 @contextmanager
-def _located(place: str) -> Iterator[None]:
+def _errors_name(place: str) -> Iterator[None]:
     """Put a place in a file before the message of an error."""
     try:
         yield
@@ -193,16 +193,16 @@ def _read(session: Session, paths: tuple[Path, ...]) -> list[FileMapping]:
                 app_id = session.app_of_file(item.app_id)
                 if (app_id, item.mapping_name) in result:
                     raise InvalidArgument(f"{item.place} is also in another file; keep one of them")
-                with _located(item.place):
+                with _errors_name(item.place):
                     messages.mapping_rules(item.rules)
                 result[app_id, item.mapping_name] = dataclasses.replace(item, app_id=app_id)
     return list(result.values())
 
 
-def _applied(session: Session, mappings: list[FileMapping], how: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _apply(session: Session, mappings: list[FileMapping], how: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Register each mapping of a file, and yield whether it was created, replaced or left as it was."""
     for item in mappings:
-        with _located(item.place):
+        with _errors_name(item.place):
             before = _registered(session, item)
             after = session.context.mappings.register(item.mapping_name, item.rules, app_id=item.app_id, **how)
         kept = before is not None and before.version == after.version
@@ -226,7 +226,7 @@ def _registered(session: Session, item: FileMapping) -> ChatMapping | None:
 
 def _differences(session: Session, mappings: list[FileMapping]) -> Iterator[dict[str, Any]]:
     for item in mappings:
-        with _located(item.place):
+        with _errors_name(item.place):
             registered = _registered(session, item)
         name = {"app_id": registered.app_id if registered else item.app_id, "mapping_name": item.mapping_name}
         rules = MessageToDict(messages.mapping_rules(item.rules), preserving_proto_field_name=True)
@@ -235,7 +235,7 @@ def _differences(session: Session, mappings: list[FileMapping]) -> Iterator[dict
         )
         fields = [field for field in sorted(old.keys() | new.keys()) if old.get(field) != new.get(field)]
         if fields or not registered:
-            with _located(item.place):  # or apply would be the first to say that they cannot be registered
+            with _errors_name(item.place):  # or apply would be the first to say that they cannot be registered
                 next(iter(session.context.mappings.test(item.rules, nodes=[SampleNode()])), None)
         if not registered:
             yield {**name, "field": "rules", "registered": None, "file": rules}

@@ -109,7 +109,7 @@ def message_input(item: MessageInput | str, *, field: str) -> message_pb.Message
     if not isinstance(item, MessageInput):
         raise InvalidArgument(f"{field} is a {type(item).__name__}; a MessageInput or a text is wanted", field=field)
     message = converted(message_pb.MessageInput, field, item)
-    for place, part in enumerate(_listed(item.parts, "PartInput", field=f"{field}.parts")):
+    for place, part in enumerate(_list_of(item.parts, "PartInput", field=f"{field}.parts")):
         message.parts.append(_part(part, field=f"{field}.parts[{place}]"))
     return message
 
@@ -120,7 +120,7 @@ def message_inputs(messages: Iterable[MessageInput | str]) -> list[message_pb.Me
     Raises:
         InvalidArgument: `messages` is a single message and no list, or an item is refused by `message_input`.
     """
-    items = _listed(messages, "MessageInput", field="messages")
+    items = _list_of(messages, "MessageInput", field="messages")
     return [message_input(item, field=f"messages[{place}]") for place, item in enumerate(items)]
 
 
@@ -216,12 +216,12 @@ def artifact_input(artifact: ArtifactInput | PartInput | str) -> artifacts_pb.Ar
     if not isinstance(artifact, ArtifactInput):
         raise InvalidArgument(f"artifact is a {type(artifact).__name__}; an ArtifactInput is wanted", field="artifact")
     message = converted(artifacts_pb.ArtifactInput, "artifact", artifact)
-    for place, part in enumerate(_listed(artifact.parts, "PartInput", field="artifact.parts")):
+    for place, part in enumerate(_list_of(artifact.parts, "PartInput", field="artifact.parts")):
         message.parts.append(_part(part, field=f"artifact.parts[{place}]"))
     return message
 
 
-def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
+def _list_of(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
     """Return a list of inputs unchanged. A text is refused, although it is iterable.
 
     Args:
@@ -239,7 +239,7 @@ def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
 
 def _external_ids(external_ids: Iterable[ExternalId]) -> list[contexts_pb.ExternalId]:
     field = "context.external_ids"
-    items = _listed(external_ids, "ExternalId", field=field)
+    items = _list_of(external_ids, "ExternalId", field=field)
     result = (external_id(item, field=f"{field}[{place}]") for place, item in enumerate(items))
     return [item for item in result if item is not None]
 

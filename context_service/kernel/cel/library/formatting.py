@@ -225,7 +225,7 @@ class JsonWriter:
             EvaluationError: the value has no JSON form.
         """
         self._budget.charge(_TEXT_STEPS)
-        written = value if self._is_json(value) else _converted(value)
+        written = value if self._is_json(value) else _json_value(value)
         try:
             return orjson.dumps(written).decode()
         except orjson.JSONEncodeError as error:
@@ -260,7 +260,7 @@ class JsonWriter:
             for container in level:
                 self._budget.charge(_CONTAINER_STEPS + len(container) // _VISITS_PER_STEP)
                 visits += len(container)
-                visited = _visited(container, below)
+                visited = _size_and_count(container, below)
                 self.charge_bytes(2 * len(container) + visited[0])  # a comma or a bracket next to each
                 chars += visited[0]
                 odd += visited[1]
@@ -271,7 +271,7 @@ class JsonWriter:
         return not odd
 
 
-def _visited(container: Any, below: list[Any]) -> tuple[int, int]:
+def _size_and_count(container: Any, below: list[Any]) -> tuple[int, int]:
     """Return the number of characters in a list or a map, and the number of its values that JSON cannot have.
 
     Args:
@@ -304,13 +304,13 @@ def _visited(container: Any, below: list[Any]) -> tuple[int, int]:
     return chars, odd
 
 
-def _converted(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return a value of CEL as a JSON value: types that JSON lacks become texts or numbers, as CEL formats them."""
     kind = type(value)
     if kind is list:
-        return [_converted(item) for item in value]
+        return [_json_value(item) for item in value]
     if kind is dict:
-        return {_key(key): _converted(item) for key, item in value.items()}
+        return {_key(key): _json_value(item) for key, item in value.items()}
     if kind is int:
         return number(value)
     if kind is float:

@@ -153,14 +153,14 @@ def bit_not(budget: CallBudget, value: Any) -> Any:
 
 def bit_shift_left(budget: CallBudget, value: Any, bits: Any) -> Any:
     """Return the 64 bits moved up; bits beyond the end are lost."""
-    pattern = _shifted("math.bitShiftLeft", value, bits)
+    pattern = _bits_of("math.bitShiftLeft", value, bits)
     moved = pattern << bits & UINT_MAX if bits < 64 else 0
     return _like(value, moved)
 
 
 def bit_shift_right(budget: CallBudget, value: Any, bits: Any) -> Any:
     """Return the 64 bits moved down; zeros fill up, the sign is not kept."""
-    pattern = _shifted("math.bitShiftRight", value, bits)
+    pattern = _bits_of("math.bitShiftRight", value, bits)
     return _like(value, pattern >> bits if bits < 64 else 0)
 
 
@@ -171,7 +171,7 @@ def _bits(name: str, left: Any, right: Any) -> type[int]:
     return Uint if kind is Uint else int
 
 
-def _shifted(name: str, value: Any, bits: Any) -> int:
+def _bits_of(name: str, value: Any, bits: Any) -> int:
     """Return the value's 64 bits, once the arguments are checked."""
     if type(value) not in _INTEGERS or type(bits) is not int:
         raise no_overload(name, value, bits)
