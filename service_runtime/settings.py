@@ -335,6 +335,11 @@ def _named_urls(urls: SecretStr) -> dict[str, str]:
 
 
 def _check_postgres_url(url: str) -> None:
+    """Check a URL of Postgres.
+
+    Raises:
+        ValueError: it is not such a URL. The text never shows the URL, which may have a password.
+    """
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 

@@ -121,6 +121,7 @@ class AgentTemplatesServicer(agent_templates_pb2_grpc.AgentTemplatesServicer):
 
 
 def _names(policy: pb.AgentPolicy, field: str) -> ProviderNames | None:
+    """Return the providers that a field of a policy names, or None if the field is not set."""
     if not policy.HasField(field):
         return None
     names: pb.ProviderNames = getattr(policy, field)
@@ -132,6 +133,8 @@ def _callers(callers: pb.AgentCallers) -> Callers:
 
 
 def _policy(agent_input: AgentInput) -> pb.AgentPolicy:
+    """Return the policy of an agent as protobuf."""
+
     def names(given: ProviderNames | None) -> pb.ProviderNames | None:
         return None if given is None else pb.ProviderNames(ids=given.ids, families=given.families)
 

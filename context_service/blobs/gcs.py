@@ -258,7 +258,7 @@ class GcsBackend:
 
         Raises:
             _UploadOver: the upload has ended.
-            Unavailable: Google Cloud Storage does not answer as it should.
+            ContextKeepError: the answer is an error of Google Cloud Storage, as `_of_status` translates it.
         """
 
         def put() -> None:
@@ -286,6 +286,7 @@ class GcsBackend:
             raise
 
     def _start(self, key: str, writer: str) -> str:
+        """Start a resumable upload, and return its URL."""
         url: str = self._blob(key, writer).create_resumable_upload_session(
             "application/octet-stream", if_generation_match=0, timeout=TIMEOUT_S, checksum=None, retry=None
         )

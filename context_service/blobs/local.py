@@ -325,6 +325,7 @@ class _Blob:
 
 
 def _sync(folder: Path) -> None:
+    """Wait until the disk has the entries of a folder, so that a renamed file survives a power failure."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

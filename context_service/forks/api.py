@@ -95,6 +95,7 @@ class ForksServicer(context_windows_pb2_grpc.ForksServicer):
 
 
 def _with_key(response: pb.ForkWindowResponse, key: IssuedKey | None) -> pb.ForkWindowResponse:
+    """Return the response with the key of the fork, if one was issued. The key is shown only once."""
     if key:
         response.key = key.key
         response.key_expires_at.CopyFrom(times.timestamp(key.expires_at))

@@ -83,7 +83,7 @@ class Table:
 
     @cached_property
     def page(self) -> str:
-        """The statement that reads things that the caller sees by their names, after a name."""
+        """The statement that reads a page of things: those that the caller sees, in the order of their names."""
         return f"""
             SELECT {self._read} FROM {self.name} t
             WHERE {self._of_tenant} AND t.{self.key} COLLATE "C" > %(after)s AND {self.seen} AND {self.listed}
@@ -248,6 +248,7 @@ class Catalog(Generic[T]):
     async def _rows(
         self, principal: Principal, after: str, count: int, conditions: Mapping[str, object] | None
     ) -> list[Row]:
+        """Return the things of a page: those that the caller sees, by name, after the name `after`."""
         parameters = {**self._caller(principal), **(conditions or {}), "after": after, "count": count}
         return await self._database.of(principal).query(self._table.page, parameters)
 

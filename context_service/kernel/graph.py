@@ -313,6 +313,7 @@ class EntityGraph:
 
     @asynccontextmanager
     async def _as_caller(self) -> AsyncIterator[AsyncEntityClient]:
+        """Lend a client of the Entity Service that calls with the credential of the current call."""
         call = calls.current_call.get()
         with _dependency():
             async with self._connection.lent() as client:
@@ -454,6 +455,7 @@ def _counts(owned: pb.Owned) -> Mapping[str, int]:
 
 
 def _whole(node: pb.Node) -> WholeNode:
+    """Return a node with all its fields from protobuf."""
     return WholeNode(
         node.id,
         _entity(node),

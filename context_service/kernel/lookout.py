@@ -181,6 +181,11 @@ class Lookout:
         self._done = number
 
     async def _next_look(self, tenant_id: UUID) -> None:
+        """Wait until the next query for changes has ended.
+
+        Raises:
+            Unavailable: the service stops, or the query failed.
+        """
         looked = self._looked
         if not self._is_ending:
             await looked.wait()

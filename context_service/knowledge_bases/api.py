@@ -131,6 +131,11 @@ class KnowledgeBasesServicer(knowledge_bases_pb2_grpc.KnowledgeBasesServicer):
 
 
 def _state(place: int, number: pb.DocumentState) -> DocumentState:
+    """Return the state of a document that a request names.
+
+    Raises:
+        InvalidArgument: a newer client names a state that this server does not know.
+    """
     if number not in _STATES:
         raise InvalidArgument(
             f"states[{place}] is {number}, which is not a known document state", field=f"states[{place}]"

@@ -119,6 +119,7 @@ async def _call_tool(session: QuerySession, name: str, arguments: dict[str, Any]
 
 
 async def _result(answer: Any) -> types.CallToolResult:
+    """Return the answer of a tool as text and as JSON; a large one is rendered off the event loop."""
     text = await beside_the_loop(answer.ByteSize(), text_of, answer)
     return types.CallToolResult(
         content=[types.TextContent(text=text)], structured_content=await plain(answer), is_error=False

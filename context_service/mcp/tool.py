@@ -401,6 +401,7 @@ def _default_of(kind: Any) -> Any:
 
 
 def _type_of(described: FieldDescriptor | None) -> Any:
+    """Return the Python type of an argument that fills a field of a request."""
     assert described is not None, "an argument that fills no field says its type"
     if described.name.endswith(_JSON):
         return dict[str, Any]

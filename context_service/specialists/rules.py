@@ -105,6 +105,12 @@ class Specialists:
 
 
 def _check(specialist_input: SpecialistInput) -> None:
+    """Check the fields of a specialist.
+
+    Raises:
+        InvalidArgument: a field is malformed or out of range.
+        LimitExceeded: a text is too long, or there are too many nodes.
+    """
     _check_id("specialist.specialist_id", specialist_input.specialist_id)
     check_text("specialist.display_name", specialist_input.display_name, chars_max=NAME_CHARS_MAX)
     check_text("specialist.instructions", specialist_input.instructions, chars_max=INSTRUCTIONS_CHARS_MAX)
@@ -113,6 +119,12 @@ def _check(specialist_input: SpecialistInput) -> None:
 
 
 def _check_id(field: str, specialist_id: str) -> None:
+    """Check the id of a specialist.
+
+    Raises:
+        InvalidArgument: it is empty, or has other characters than lowercase letters, digits and hyphens.
+        LimitExceeded: it is too long.
+    """
     check_text(field, specialist_id, chars_max=ID_CHARS_MAX, required=True)
     if not _ID.fullmatch(specialist_id):
         raise InvalidArgument(

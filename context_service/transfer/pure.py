@@ -61,6 +61,7 @@ def sealed(before: bytes, says: dict[str, object], data: bytes) -> tuple[bytes, 
 
 
 def _seal_of(before: bytes, line: bytes, data: bytes) -> bytes:
+    """Return the seal of a piece of an archive: a hash over the seal before it, its line and its data."""
     hashed = hashlib.sha256(before)
     hashed.update(line)
     hashed.update(data)

@@ -202,6 +202,13 @@ class OwnedEraser:
 
 
 def _check(subject: str, principal: Principal) -> None:
+    """Check a subject, and whether the caller may erase it.
+
+    Raises:
+        PermissionDenied: the key is bound, so it sees only a part of the tenant.
+        InvalidArgument: no subject is named.
+        LimitExceeded: the subject is too long.
+    """
     if principal.bounds:
         raise PermissionDenied(
             "the key is bound, and a subject is erased in the whole tenant; use a key without bounds"

@@ -190,6 +190,7 @@ async def _held_up_error(tenant: Tenant) -> ChangesHeldUp:
 
 
 def _waits_for(age_s: float) -> str:
+    """Return the text that says why changes are not listed yet: an older transaction is open."""
     return (
         "changes are listed once every transaction has ended that began before: the oldest one, of any tenant or "
         f"database of this Postgres cluster, {f'has been open for {age_s:.0f} s' if age_s else 'is still open'}; try "

@@ -369,6 +369,7 @@ def _array_of_arrays(lists: Sequence[Sequence[str]]) -> str:
 
 
 def _too_many(walk: Walk, visited: int) -> NodeBudgetExceeded:
+    """Return the error for a walk that visits more nodes than it may."""
     return NodeBudgetExceeded(
         f"the walk visits more than {walk.node_budget} nodes; narrow it, or raise node_budget",
         node_budget=walk.node_budget,

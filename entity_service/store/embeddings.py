@@ -174,6 +174,12 @@ class EmbeddingStore:
         return [SimilarNode(row[2], Node._make(row[3:])) for row in rows]
 
     async def _vector(self, tenant: Tenant, node_id: str, name: str) -> Row:
+        """Return the row with an embedding of a node.
+
+        Raises:
+            NodeNotFound: the caller sees no such node.
+            EmbeddingNotFound: the node has no embedding with this name.
+        """
         rows = await tenant.query(_VECTOR, {"node_id": node_id, "name": name})
         if not rows:
             raise node_not_found(node_id)
@@ -198,6 +204,7 @@ def _embedding_not_found(node_id: str, name: str) -> EmbeddingNotFound:
 
 
 def _wrong_dimension(dimension: int, wanted: int, *, name: str, graph_name: str) -> InvalidArgument:
+    """Return the error for a vector with another dimension than the embeddings of the same name."""
     return InvalidArgument(
         f"vector has {dimension} values; the embeddings {name!r} of graph {graph_name!r} have {wanted}",
         field="vector",

@@ -139,6 +139,7 @@ def similar(nodes: Sequence[SimilarNode]) -> pb.SearchSimilarResponse:
 
 
 def _fill_embedding(message: pb.Embedding, row: Embedding) -> None:
+    """Fill a protobuf message in place from an embedding."""
     message.node_id = row.node_id
     message.name = row.name
     message.dimension = row.dimension

@@ -505,6 +505,7 @@ def _check_members(
 
 
 def _text(path: str, row: dict[str, Any], member: str) -> str:
+    """Return a member of a row that must be a text; empty if the row lacks it."""
     value = row.get(member, "")
     if not isinstance(value, str):
         raise _no_text(path, member)

@@ -150,6 +150,11 @@ def _fill_nodes(response: pb.TraverseResponse, rows: Sequence[Any]) -> None:
 
 
 def _fill_rows(response: pb.TraverseResponse, rows: Sequence[Any]) -> None:
+    """Fill a response with rows that are already JSON.
+
+    Raises:
+        AnswerTooLarge: one row alone is larger than an answer may be.
+    """
     if len(rows) == 1 and _json_bytes(rows[0]) > ANSWER_BYTES_MAX:
         raise AnswerTooLarge(
             f"a row has more than {ANSWER_BYTES_MAX:,} bytes, the limit of an answer",

@@ -210,6 +210,7 @@ class AuditTrail:
             _log.warning("refused calls not added to the audit trail", extra={"count": minute.count, "error": failure})
 
     async def _write(self, principal: Principal, statement: LiteralString, parameters: dict[str, Any]) -> list[Any]:
+        """Write to the audit trail, even if the deadline of the current call has passed."""
         # A statement ends at the deadline of the current call, which may have passed. So it runs outside of the call.
         under_way = current_call.set(None)
         try:

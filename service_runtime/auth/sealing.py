@@ -109,6 +109,7 @@ def _bound(bound_to: Sequence[str]) -> bytes:
 
 
 def _cipher(key: bytes) -> AESGCM:
+    """Return the cipher of a key."""
     # Loaded where there are secrets: it is a large library.
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 

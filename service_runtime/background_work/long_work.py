@@ -98,6 +98,7 @@ class _InSteps:
         await work(self._pause)
 
     async def _pause(self) -> bool:
+        """Pause at the end of a step until the work may go on; return whether it paused."""
         if time.monotonic() < self._until:
             return False
         self._may_go_on.clear()

@@ -84,6 +84,7 @@ async def run(
 
 
 def _outcome(status: int, output: bytes) -> ProgramResult:
+    """Return how a confined child process ended, from its exit status."""
     if status == 0:
         return ProgramResult(ended=Ended.WELL, output=output)
     if status == -signal.SIGXCPU:

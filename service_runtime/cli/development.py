@@ -78,6 +78,7 @@ def key_kept(key: str, addresses: Sequence[str]) -> Iterator[None]:
 
 
 def _change_keys(change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Change the file with the keys of running stacks, one process at a time."""
     path = dev_keys.path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Two stacks may start at once; the lock is a file of its own, since the other one is replaced.

@@ -130,6 +130,7 @@ def _name(text: str) -> str:
 
 
 def _lifetime(text: str) -> timedelta:
+    """Parse the lifetime of a key, such as `30m`, `12h` or `90d`."""
     match = re.fullmatch(r"([1-9]\d{0,5})([mhd])", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} must be like 30m, 12h or 90d")
@@ -153,6 +154,7 @@ def show_rows(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
 
 
 def _text(value: object) -> str:
+    """Return a value as the text of a table cell."""
     match value:
         case None:
             return "-"

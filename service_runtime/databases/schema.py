@@ -61,6 +61,7 @@ class SchemaCheck:
         return None
 
     def _say(self, named: str, problem: str) -> None:
+        """Log that a database began or stopped to serve its tenants, once for each change."""
         if self._problems.get(named, "") != problem:
             self._problems[named] = problem
             if problem:

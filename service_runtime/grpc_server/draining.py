@@ -85,6 +85,7 @@ async def refusing(server: grpc.aio.Server, *, timeout_s: float) -> AsyncIterato
 
 
 async def _refuse(call: Any) -> None:
+    """Refuse a call while the server stops; clients send it again, to another replica."""
     error: ContextKeepError = Unavailable("the server is stopping; send the call again")
     context = cygrpc._ServicerContext(call, None, None, asyncio.get_running_loop())
     try:

@@ -152,6 +152,11 @@ class Reflection(reflection.aio.ReflectionServicer):  # type: ignore[misc]
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, f"a stream may take {REFLECTION_S_MAX:g} s")
 
     async def _paced(self, requests: AsyncIterator[Any], peer: str) -> AsyncIterator[Any]:
+        """Yield the requests of a reflection stream.
+
+        Raises:
+            TooManyCalls: the caller, who needs no key here, sends too many.
+        """
         async for request in requests:
             if not await unproven().take(peer, units=REFLECTION_UNITS):
                 raise TooManyCalls(TOO_MANY, limit="calls_without_a_key", retry_after_s=1)

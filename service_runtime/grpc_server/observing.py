@@ -41,6 +41,7 @@ def observing(recent: RecentCalls) -> Service:
 
 
 def _minute(minute: Minute) -> pb.RecentMinute:
+    """Return the counts of a minute as protobuf."""
     minute_message = pb.RecentMinute(
         calls=minute.calls,
         refused=minute.refused,

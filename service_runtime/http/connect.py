@@ -302,6 +302,7 @@ def _error(error: ContextKeepError) -> dict[str, Any]:
 
 
 def _detail(packed: Any) -> dict[str, Any]:
+    """Return a detail of an error in the form that the Connect protocol prescribes."""
     name = packed.type_url.rpartition("/")[2]
     return {
         "type": name,

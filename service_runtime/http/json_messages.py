@@ -183,6 +183,7 @@ async def _answer_of(process: Process, kind: int, message_class: type[Message], 
 
 
 def _too_long(limit_s: float) -> LimitExceeded:
+    """Return the error for a message that takes too long to parse as JSON."""
     return LimitExceeded(
         f"the message takes more than {limit_s:g} s as JSON: send it as application/proto",
         limit="json_s",
@@ -191,6 +192,7 @@ def _too_long(limit_s: float) -> LimitExceeded:
 
 
 async def _end(process: Process) -> None:
+    """Kill a child process that parses JSON, and wait for its end."""
     with suppress(ProcessLookupError):
         process.kill()
     assert process.stdin is not None

@@ -98,6 +98,7 @@ def _cut(number: int, frame: object) -> None:
 
 
 def _exactly(incoming: IO[bytes], size: int) -> bytes:
+    """Read exactly this many bytes; end the process if the service has closed the pipe."""
     data = incoming.read(size)
     if len(data) != size:
         sys.exit()  # the service that asked is gone

@@ -28,6 +28,7 @@ class _Connection(H11Protocol):
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        """Accept a connection, unless there are too many; its first request must come in time."""
         super().connection_made(transport)
         if len(self.connections) > self.connections_max:
             transport.abort()
@@ -36,6 +37,7 @@ class _Connection(H11Protocol):
         self._hanging_up = self.loop.call_later(HEAD_S_MAX, transport.abort)
 
     def data_received(self, data: bytes) -> None:
+        """Pass bytes to the parser; hang up if the head of a request takes too long."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._stay()

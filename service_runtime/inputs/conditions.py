@@ -172,6 +172,7 @@ class _Compiler:
         self._comparisons = 0
 
     def condition(self, tree: object, at: str, depth: int) -> _Condition:
+        """Compile a JSON object of conditions that must all hold; `at` names the object in errors."""
         if not isinstance(tree, dict):
             raise InvalidArgument(f"{at} must be a JSON object", field=at)
         _check_depth(at, depth)
@@ -192,6 +193,7 @@ class _Compiler:
         return self._of_field(self._fields.find(name, at=at), value, at, depth)
 
     def _of_field(self, field: Field | Path, value: object, at: str, depth: int) -> _Condition:
+        """Compile the conditions on a field. A value without an operator means equality."""
         _check_depth(at, depth)
         if not isinstance(value, dict) or not any(name.startswith("$") for name in value):
             return self._comparison(field, "$eq", value, at)
@@ -303,6 +305,11 @@ def _number(value: object, at: str) -> Decimal:
 
 
 def _time(value: object, at: str) -> datetime:
+    """Parse a time of a condition; `at` names it in errors.
+
+    Raises:
+        InvalidArgument: it is malformed, or has no time zone.
+    """
     try:
         time = datetime.fromisoformat(_text(value, at))
         if time.tzinfo is None:
@@ -376,6 +383,12 @@ def _any(conditions: Sequence[_Condition]) -> _Condition:
 
 
 def _check_pattern(value: object, at: str) -> None:
+    """Check a pattern of `$like`; `at` names it in errors.
+
+    Raises:
+        InvalidArgument: it ends in a backslash that escapes nothing.
+        LimitExceeded: it is too long.
+    """
     pattern = _text(value, at)
     check_count(at, len(pattern), PATTERN_CHARS_MAX)
     if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
@@ -383,6 +396,7 @@ def _check_pattern(value: object, at: str) -> None:
 
 
 def _check_depth(at: str, depth: int) -> None:
+    """Refuse conditions that nest too deeply; `at` names the condition in the error."""
     if depth > DEPTH_MAX:
         raise LimitExceeded(
             f"conditions must not nest deeper than {DEPTH_MAX}", limit="depth", limit_max=DEPTH_MAX, value=depth

@@ -187,6 +187,7 @@ class _Lookups:
         return list(dict.fromkeys(str(info[4][0]) for info in addresses))
 
     async def _looked_up(self, host: str, port: int, tenant_id: str) -> list[Any]:
+        """Look up the addresses of a host in a thread. A tenant may use only some of the threads."""
         await self._take_thread(tenant_id)
         looking_up = asyncio.get_running_loop().run_in_executor(
             self._threads, partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)

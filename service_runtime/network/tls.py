@@ -136,6 +136,7 @@ class Following(Generic[Contents]):
 
 
 def _client_certificates(files: TlsFiles | None, root_path: Path | None) -> ClientCertificates:
+    """Read the certificates of a client, and check that the key belongs to the certificate."""
     if files is not None:
         _load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), files)
     return ClientCertificates(
@@ -145,6 +146,7 @@ def _client_certificates(files: TlsFiles | None, root_path: Path | None) -> Clie
 
 
 def _configuration(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
+    """Read the certificates of a server, and check that the key belongs to the certificate."""
     _context(files)  # grpc itself does not report a key that belongs to another certificate
     return grpc.ssl_server_certificate_configuration(
         [(_read(files.key), _read(files.certificate))],
@@ -185,6 +187,11 @@ def _paths(files: TlsFiles) -> list[Path]:
 
 
 def _stamp(paths: Sequence[Path]) -> _Stamp:
+    """Return the times and sizes of files. If they differ later, a file has changed.
+
+    Raises:
+        BadCertificate: a file cannot be read.
+    """
     try:
         return tuple((stat.st_mtime_ns, stat.st_size) for stat in (path.stat() for path in paths))
     except OSError as error:
@@ -192,6 +199,11 @@ def _stamp(paths: Sequence[Path]) -> _Stamp:
 
 
 def _read(path: Path) -> bytes:
+    """Read a PEM file.
+
+    Raises:
+        BadCertificate: it cannot be read, or is not a PEM file.
+    """
     try:
         text = path.read_bytes()
     except OSError as error:

@@ -282,6 +282,7 @@ class Database:
         return partial(self._lend, tenant_id) if self._are_many else self._home.connection
 
     def _lend(self, tenant_id: UUID) -> AbstractAsyncContextManager[Connection]:
+        """Lend a connection to the database where a tenant lives; a known place needs no look-up."""
         named = self._directory.known(tenant_id)
         if named is None or (pool := self._pools.get(named)) is None or not (pool.answers or named == HOME):
             return self._look_and_lend(tenant_id)
@@ -289,6 +290,11 @@ class Database:
 
     @asynccontextmanager
     async def _look_and_lend(self, tenant_id: UUID) -> AsyncIterator[Connection]:
+        """Look up the database where a tenant lives, and lend a connection to it.
+
+        Raises:
+            Unavailable: the database does not answer, or this process does not know it.
+        """
         named = await self._directory.database_of(tenant_id)
         pool = self._pools.get(named)
         if pool is None:

@@ -82,6 +82,7 @@ def translated(error: BaseException) -> Exception | None:
 
 
 def _schema_behind() -> SchemaBehind:
+    """Return the error for a database that lacks migrations of this version."""
     return SchemaBehind(
         "the database lacks migrations of this version: run `migrate`",
         dependency="postgres",

@@ -138,6 +138,7 @@ def _refusal(message: str, limit: str, limit_max: int, value: int) -> TooManyCal
 
 
 def _subtract(counter: Counter[Any], whose: object) -> None:
+    """Count one call less of a tenant or a key, and forget it when none is left."""
     if counter[whose] == 1:
         del counter[whose]
     else:

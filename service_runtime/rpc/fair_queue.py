@@ -194,16 +194,16 @@ class FairQueue:
         key = key_of(principal)
         slices = self._slices.get(key)
         if slices is None:
-            if len(self._slices) >= _KEYS_MAX:
+            if len(self._slices) >= _KEYS_MAX:  # forget the keys whose calls do not wait here now
                 self._slices = {whose: some for whose, some in self._slices.items() if some.lock.locked()}
             slices = self._slices[key] = _Slices()
         slices.took_s = took_s
         async with slices.lock:  # the calls of a key wait one after the other, even if the event loop is late
             now = time.monotonic()
-            spacing_s = 0.0
+            spacing_s = 0.0  # the least time between two slices of this key, while other keys call
             if self._others_call(key, now):
                 spacing_s = min(max(SPACING_S, REST * slices.took_s), SPACING_S_MAX)
-            free_s = BURST * spacing_s
+            free_s = BURST * spacing_s  # a key that was idle may begin with this many slices at once
             await asyncio.sleep(max(slices.due_at - now, 0.0) if spacing_s else 0.0)
             slices.due_at = max(slices.due_at, time.monotonic() - free_s) + spacing_s
 

@@ -322,6 +322,7 @@ def _cgroup_folders() -> list[tuple[Path, str]]:
 
 
 def _machine_bytes() -> int:
+    """Return the memory of the machine in bytes, or a large number if the system does not say."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError):

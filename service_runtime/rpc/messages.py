@@ -139,6 +139,7 @@ def _refuse(what: str, limit: str, limit_max: int, value: int) -> NoReturn:
 
 
 def _is_message(field: Any) -> bool:
+    """Return whether a field holds a message. Fields that are maps do not count."""
     return (
         field is not None
         and field.message_type is not None

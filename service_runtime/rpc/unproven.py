@@ -124,6 +124,7 @@ class Unproven:
             self._look_later()
 
     def _refill(self) -> None:
+        """Add the units that became available since the last call."""
         now = time.monotonic()
         passed_s = max(0.0, now - self._looked_at)  # a clock that is set back must not close the service
         self._left = min(UNITS_AT_ONCE, self._left + passed_s * self._units_per_s)

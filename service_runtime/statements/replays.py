@@ -137,6 +137,7 @@ def leaves(raised: BaseException) -> list[BaseException]:
 
 
 def _may_be_answered(error: BaseException) -> bool:
+    """Return whether a failed call may have been answered before, so that looking for its answer can help."""
     if not isinstance(error, ContextKeepError) or error.code not in _CODES:
         return False
     if isinstance(error, Unavailable) and error.metadata.get("dependency") == "postgres":

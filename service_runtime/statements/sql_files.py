@@ -143,6 +143,11 @@ class SqlFile:
             yield name, _Text(slots=slots, sql=sql.removesuffix(";"), is_whole=sql.endswith(";"))
 
     def _text(self, name: str) -> _Text:
+        """Return a statement of the file.
+
+        Raises:
+            SqlFileInvalid: the file has none with this name.
+        """
         try:
             return self._texts[name]
         except KeyError:

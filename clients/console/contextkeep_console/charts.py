@@ -194,6 +194,7 @@ def ticks(most: float, count: int = 5) -> list[float]:
 
 
 def _short(value: float) -> str:
+    """Return a number as a short label of an axis, such as `1.5 k`."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
         if value >= size:
             return f"{value / size:g} {unit}"

@@ -82,6 +82,10 @@ def started(pid: int) -> str:
 
 
 def _runs(entry: dict[str, object]) -> bool:
+    """Return whether the stack that wrote an entry still runs.
+
+    A later process can have the same pid, so the time when it started is compared, too.
+    """
     pid = entry.get("pid")
     if not isinstance(pid, int) or isinstance(pid, bool) or not 0 < pid < 2**31:
         return False

@@ -97,6 +97,11 @@ class _Loader(yaml.SafeLoader):
     """Refuse a key that occurs twice, because only the last one would count."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """Construct a mapping of YAML.
+
+        Raises:
+            ConstructorError: a key is there twice; YAML itself would take the last one.
+        """
         seen: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):

@@ -223,6 +223,11 @@ def _check_version(version: int, *, required: bool = False) -> None:
 
 
 def _place(key: Sequence[Any]) -> tuple[str, int]:
+    """Return the name and the version that a page token holds.
+
+    Raises:
+        InvalidPageToken: the token holds something else.
+    """
     name, version = key
     is_name = type(name) is str and len(name) <= NAME_CHARS_MAX and "\0" not in name
     if is_name and type(version) is int and 0 <= version <= VERSION_MAX:

@@ -401,6 +401,7 @@ def _recall_message(recalled: Recalled) -> pb.Recalled:
 
 
 def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest | pb.SyncHistoryRequest) -> SendTarget:
+    """Return the context that a request names: by its id, by an external id, or a new one."""
     return SendTarget(
         context_id=parse_optional_id("context_id", request.context_id),
         only=_external_id(request.get_or_create) if request.HasField("get_or_create") else None,

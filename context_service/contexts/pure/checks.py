@@ -142,6 +142,7 @@ class MessageChecks:
             raise InvalidArgument(f"{path} must have one kind of content, such as text", field=path)
 
     def _check_call(self, call: ToolCall, *, path: str) -> None:
+        """Check the call of a tool; `path` names it in errors."""
         check_text(f"{path}.id", call.id, chars_max=self.name_chars_max, required=True)
         check_text(f"{path}.name", call.name, chars_max=self.name_chars_max, required=True)
         if call.arguments_json:
@@ -157,6 +158,7 @@ class MessageChecks:
             self._check_file(file, path=f"{path}.files[{place}]")
 
     def _check_reasoning(self, block: Reasoning, *, path: str) -> None:
+        """Check a reasoning block of a model; `path` names it in errors."""
         check_text(f"{path}.provider", block.provider, chars_max=self.name_chars_max, required=True)
         check_long_text(f"{path}.text", block.text, size_bytes_max=CONTENT_BYTES_MAX)
         if block.data_json:

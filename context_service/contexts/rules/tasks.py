@@ -347,6 +347,7 @@ class _Refused(Exception):
 
 
 def _too_many() -> LimitExceeded:
+    """Return the error for a task above the limit of a context."""
     return LimitExceeded(
         f"a context may have up to {TASKS_MAX} tasks; begin another context",
         limit="tasks",

@@ -543,6 +543,7 @@ def _log_parameters(
 
 
 def _only_parameters(tenant: Tenant, only: ExternalId, draft: ContextInput, principal: Principal) -> dict[str, Any]:
+    """Return the parameters that find the one open context with an external id, for the same user, app and bundle."""
     return {
         "tenant_id": tenant.tenant_id,
         "owner_user_id": principal.user_id,
@@ -640,17 +641,17 @@ def _context(row: Row) -> Context:
 
 async def _messages(rows: Iterable[Row]) -> list[Message]:
     """Return the messages of a page; for pages with thousands of parts, yield to the event loop in between."""
-    statement: list[Message] = []
+    messages: list[Message] = []
     length = 0
     for row in rows:
         if row.seq is None:
             continue
-        statement.append(_message(row))
+        messages.append(_message(row))
         length += len(row.parts or "")
         if length > _PARTS_CHARACTERS_AT_ONCE:
             await asyncio.sleep(0)
             length = 0
-    return statement
+    return messages
 
 
 def _message(row: Row) -> Message:

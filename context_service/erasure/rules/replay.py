@@ -80,6 +80,7 @@ class Replaying:
 
 
 async def _subjects(tenant: Tenant) -> AsyncIterator[set[str]]:
+    """Yield the subjects that the rows of a tenant name, some at a time."""
     async for subjects in subjects_in(tenant, rows.SUBJECTS_IN):
         yield subjects
     # Keys are in the home database, and logs of administrators' calls are in the database of the tenant.

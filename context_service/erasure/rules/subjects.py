@@ -417,6 +417,7 @@ class _Erasing:
         await rename_in_calls(self._tenant, self._subject, self._pseudonym, pause=self._pause)
 
     async def _of_contexts(self) -> None:
+        """Erase the contexts of the subject, and move the counts of their receipts to the receipt of the subject."""
         await erase_contexts_of(
             self._tenant, self._subject, eraser=self._contexts, requested_by=self._pseudonym, pause=self._pause
         )
@@ -471,6 +472,8 @@ class _Erasing:
         await self._read("context.request", rows.FORGET_RESPONSES)
 
     async def _of_pages(self) -> None:
+        """Erase the pages that were compiled for the subject, and count them."""
+
         async def count(transaction: Transaction, pages: int) -> None:
             await transaction.query(rows.COUNT, {**self._named, "kind": "context.compiled_page", "rows": pages})
 

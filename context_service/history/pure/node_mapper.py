@@ -252,6 +252,7 @@ class NodeMapper:
                 yield rule.place, Skip(SkipReason.EMPTY, _place(rule.for_each))
 
     def _variables(self, node: GraphNode) -> Variables:
+        """Return the variables that rules see for a node: the node, the edge that led to it, and the root."""
         variables: Variables = {"entity": node.entity, "edge": node.edge, "root": self._root}
         if self._sees_links:
             _add_links(variables, node)

@@ -108,6 +108,12 @@ class ContextAssembly:
         return AssembledPage(page.rows, token)
 
     def _paths(self, paths: Sequence[str]) -> dict[str, list[str]]:
+        """Parse the paths that select fields of a node's data.
+
+        Raises:
+            InvalidArgument: a path is malformed.
+            LimitExceeded: there are too many paths, or one is too long.
+        """
         check_count("data_paths", len(paths), PATHS_MAX)
         return {
             check_text("data_paths", path, chars_max=self._limits.expression.length_max): path_steps("data_paths", path)

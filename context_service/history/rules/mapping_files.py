@@ -78,6 +78,7 @@ def _read(path: Path, limits: HistoryLimits) -> Iterator[tuple[str, str, Rules]]
 
 
 def _check_name(place: str, name: str, limits: HistoryLimits, *, required: bool) -> None:
+    """Check a name in a file of mappings. Errors begin with the place in the file."""
     try:
         check_text("name", name, chars_max=limits.name_chars_max, required=required)
     except ContextKeepError as error:

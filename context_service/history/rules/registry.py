@@ -358,6 +358,7 @@ class MappingRegistry:
         return mapping
 
     async def _not_found(self, principal: Principal, name: str) -> MappingNotFound:
+        """Return the error for an unknown mapping. It names the apps that have one and that the caller may see."""
         apps = {*await self._store.apps(principal, name), *(app for app, file_name in self._files if file_name == name)}
         visible = [app for app in sorted(apps) if not principal.app_ids or app in principal.app_ids or not app]
         where = f"; it exists in {', '.join(app or 'the shared scope' for app in visible)}" if visible else ""

@@ -260,6 +260,7 @@ class Compiler:
         return self._refuse(_unknown_variable(node.name, self._variables), node.at)
 
     def _computed_select(self, node: Ident | Select, scope: _Scope) -> Code:
+        """Compile `a.b` for an `a` that is computed, such as the result of a call."""
         if isinstance(node, Ident):
             raise AssertionError("a name is a path")
         operand = self.code(node.operand, scope)
@@ -306,6 +307,7 @@ class Compiler:
         return Code(chain(first.run, rest), cost, kind)
 
     def _logic(self, node: Logic, scope: _Scope) -> Code:
+        """Compile a chain of `&&` or `||`."""
         terms = [self.code(term, scope) for term in node.terms]
         run = junction(node.operator, [term.run for term in terms], node.at)
         code = Code(run, len(terms) + sum(term.cost for term in terms), "bool")
@@ -451,6 +453,7 @@ class Compiler:
 
 
 def _unknown_variable(name: str, there: frozenset[str]) -> str:
+    """Return the error text for an unknown variable, with the known ones and the nearest of them."""
     known = hint(name)
     if not known and there:
         known = f", only {', '.join(sorted(there))}{meant(name, there) or '; a text stands in quotes'}"

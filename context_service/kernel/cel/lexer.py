@@ -146,6 +146,11 @@ def _token(match: re.Match[str], at: Position, lines: _Lines, start: int) -> Tok
 
 
 def _float(text: str, at: Position) -> Token:
+    """Return the token of a decimal number.
+
+    Raises:
+        CelError: it does not fit a double.
+    """
     value = float(text)
     if isinf(value):
         raise CelError(f"the number {text[:40]} does not fit a double", *at)
@@ -153,6 +158,13 @@ def _float(text: str, at: Position) -> Token:
 
 
 def _integer(text: str, unsigned: bool, at: Position) -> Token:
+    """Return the token of an integer.
+
+    A value of 2**63 passes, because a minus before it makes it the smallest int64.
+
+    Raises:
+        CelError: it does not fit 64 bits.
+    """
     digits = text[:-1] if unsigned else text
     value = int(digits, 16) if digits[:2] == "0x" else int(digits)
     if value > UINT_MAX if unsigned else value > 2**63:
@@ -175,6 +187,7 @@ def _is_sign(token: Token, before: list[Token]) -> bool:
 
 
 def _unreadable(source: str, offset: int) -> str:
+    """Return the error text for a character that begins no token."""
     if re.compile(r"[bBrR]{0,2}[\"']").match(source, offset):
         return "the string is not closed"
     if source[offset] == "`":

@@ -242,12 +242,14 @@ class _Builder:
         return Index(self.node(operand, depth), self.node(index, depth), at)
 
     def method(self, tree: Any, depth: int) -> Node:
+        """Build the node of a call of a method, such as `text.size()`."""
         operand, name, *args = tree.children
         token = self._unquoted(name)
         target = self.node(operand, depth)
         return Call(target, token.text, self._args(args, depth), False, token.at)
 
     def function(self, tree: Any, depth: int) -> Node:
+        """Build the node of a call of a function, such as `size(text)`."""
         name, *args = tree.children
         token = self._unreserved(name)
         absolute = bool(tree.data == "dot_ident_arg")
@@ -285,12 +287,22 @@ class _Builder:
         return tuple(self.node(tree, depth) for trees in lists for tree in trees.children)
 
     def _unquoted(self, name: Any) -> Token:
+        """Return the token of a name that must not be in backticks.
+
+        Raises:
+            CelError: it is in backticks.
+        """
         token: Token = self._tokens[name.start_pos]
         if token.kind == "quoted":
             raise CelError("only the name of a field may be in backticks", *token.at)
         return token
 
     def _unreserved(self, name: Any) -> Token:
+        """Return the token of a name that must not be a reserved word.
+
+        Raises:
+            CelError: it is a reserved word, or is in backticks.
+        """
         token = self._unquoted(name)
         if token.text in _RESERVED:
             raise CelError(f"{token.text!r} is a reserved word", *token.at)

@@ -172,6 +172,7 @@ def equals(budget: CallBudget, left: Any, right: Any) -> bool:
 
 
 def _equal_lists(budget: CallBudget, left: list[Any], right: list[Any]) -> bool:
+    """Return whether two lists have equal elements in the same order."""
     if len(left) != len(right):
         return False
     budget.charge(2 * len(left))
@@ -179,6 +180,7 @@ def _equal_lists(budget: CallBudget, left: list[Any], right: list[Any]) -> bool:
 
 
 def _equal_maps(budget: CallBudget, left: dict[Any, Any], right: dict[Any, Any]) -> bool:
+    """Return whether two maps have the same keys with equal values."""
     if len(left) != len(right):
         return False
     budget.charge(3 * len(left))

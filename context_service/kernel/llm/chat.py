@@ -93,12 +93,17 @@ class ChatModel:
         return await _content(answer)
 
     async def _post(self, body: bytes) -> tuple[int, bytes | None, str]:
+        """Send a request to the model; return the status, the body, and the header `retry-after`.
+
+        The body is None if it is larger than the limit.
+        """
         posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
         async with posting as response:
             answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=_ANSWER_BYTES_MAX)
             return response.status, answer, response.headers.get("retry-after", "")
 
     def _failure(self, pauses: endpoint.Pauses, by: str, *, asked_s: float = 0.0, is_of_it: bool = True) -> ChatFailed:
+        """Return the error of a failed request; pause further requests if the endpoint is at fault (`is_of_it`)."""
         if is_of_it:
             pause_s = pauses.failed(by, asked_s=asked_s)
             _log.warning("model gave no text", extra={"error": by, "pause_s": pause_s})

@@ -107,6 +107,11 @@ async def open_endpoint(settings: Settings) -> AsyncIterator[EndpointEmbedder]:
 
 
 async def _read(response: aiohttp.ClientResponse, *, count: int) -> bytes:
+    """Read an answer with vectors.
+
+    Raises:
+        EmbedderFailed: it has more bytes than that many vectors can have.
+    """
     bytes_max = min(_AROUND_BYTES_MAX + count * _VECTOR_BYTES_MAX, _ANSWER_BYTES_MAX)
     answer = await endpoint.read_bounded(response.content.iter_any(), bytes_max=bytes_max)
     if answer is None:

@@ -97,6 +97,7 @@ def _signature(turn: Turn) -> str:
 
 
 def _response(call: Call, result: Result) -> dict[str, Any]:
+    """Return the result of a call as Gemini's `functionResponse`."""
     name = _function_name(call.call)
     response: dict[str, Any] = {"name": name, "response": {"error" if result.is_error else "output": result.text}}
     if result.files:

@@ -16,6 +16,7 @@ _PIECES = 8  # a text is cut into pieces of an eighth of an answer, because a ch
 
 
 async def _recall_document(response: pb.RecallResponse) -> Document:
+    """Return the items of a recall as a document."""
     recalled = response.recalled
     recalled.ClearField("prompt_text")  # it says the same as the items, and `tokens` is of it
     recalled.ClearField("tokens")

@@ -247,6 +247,11 @@ class Memories:
         return await self._of_transaction(transaction, memory_id, principal)
 
     async def _of_transaction(self, transaction: Transaction, memory_id: UUID, principal: Principal) -> Memory:
+        """Read a memory in a transaction.
+
+        Raises:
+            MemoryNotFound: the user has no such memory.
+        """
         found = (await self._rows.read(transaction, principal.user_id, [memory_id])).get(memory_id)
         if found is None:
             raise not_found(memory_id)

@@ -121,6 +121,7 @@ def _hit(base: BedrockBase, passage: BedrockPassage) -> Hit:
 
 
 def _is_url(uri: str) -> bool:
+    """Return whether a source is a URL, so that a reader can open it."""
     try:
         return bool(urlsplit(uri).scheme)
     except ValueError:

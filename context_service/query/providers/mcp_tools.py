@@ -137,6 +137,7 @@ def _hit(hit: Any) -> Hit | None:
 
 
 def _first(reply: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the first text in a reply under one of several names; empty if there is none."""
     for name in names:
         value = reply.get(name)
         if isinstance(value, str) and value.strip():
@@ -145,6 +146,7 @@ def _first(reply: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _time(text: str) -> datetime | None:
+    """Parse a time of a reply; None if it is malformed. A time without a zone is taken as UTC."""
     try:
         time = datetime.fromisoformat(text[:40])
     except ValueError:

@@ -70,6 +70,7 @@ class UserMemories:
 
 
 def _memory_id(source_id: str) -> UUID | None:
+    """Parse the id of a memory, or return None if it is malformed."""
     try:
         return UUID(source_id)
     except ValueError:

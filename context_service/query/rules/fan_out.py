@@ -170,6 +170,7 @@ async def ask_all(
 
 
 async def _awaited(search: Callable[[], Awaitable[object]]) -> object:
+    """Run the search of a provider; an error that would end the process becomes an ordinary one."""
     try:
         return await search()
     except (SystemExit, KeyboardInterrupt) as error:  # raised in a task, these errors would end the process
@@ -177,6 +178,7 @@ async def _awaited(search: Callable[[], Awaitable[object]]) -> object:
 
 
 def _outcome(task: asyncio.Task[object], took_s: float) -> ProviderResult:
+    """Return the answer or the error of a provider's finished task."""
     if task.cancelled():  # the provider cancelled itself, because this service never cancels a task that it awaits
         return ProviderResult(error=RuntimeError("it cancelled itself"), took_s=took_s)
     error = task.exception()

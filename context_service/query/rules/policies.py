@@ -111,6 +111,8 @@ class Policies:
         return (principal.tenant_id, agent_id, *asking, *changes)
 
     async def _settings(self, principal: Principal) -> Mapping[str, Setting]:
+        """Return the tenant's settings by provider, from a short-lived cache."""
+
         async def read() -> Mapping[str, Setting]:
             rows = await self._rows.read(principal)
             return {row.provider_id: replace(_setting(row.setting), imported_json=row.imported_json) for row in rows}

@@ -225,6 +225,7 @@ def _bare(tag: str) -> str:
 
 
 def _of_docx(package: _Package) -> Iterator[str]:
+    """Yield the text of a Word document, then that of its headers, footers and notes."""
     # The document comes first, because a long text is cut at its end.
     members = sorted(filter(_WORD.fullmatch, package.names), key=lambda name: (name != _PARTS[Kind.DOCX], name))
     for name in members:

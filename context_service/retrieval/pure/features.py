@@ -330,6 +330,7 @@ def _sess(candidates: Candidates) -> list[float]:
 
 
 def _spk(candidates: Candidates) -> list[float]:
+    """Return 1 for each candidate whose author is the one person that the question names, else 0."""
     named, _ = candidates.named
     if len(named) != 1:
         return candidates.none()
@@ -393,6 +394,7 @@ def _isq(candidates: Candidates) -> list[float]:
 
 
 def _prevq(candidates: Candidates) -> list[float]:
+    """Return for each candidate that follows a question how well that question matches."""
     asks, turn, values = candidates.marked(QUESTION), _turn(candidates), candidates.none()
     for follower in candidates.followers:
         values[follower] = asks[follower - 1] * turn[follower - 1]

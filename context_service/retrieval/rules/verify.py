@@ -461,6 +461,7 @@ def _expected_passages(
 
 
 def _as_written(row: Row) -> dict[str, object]:
+    """Return the row of a passage in the form in which passages are written, to compare them."""
     written = row._asdict()
     for name in ("task_id", "source_id", "context_id"):
         written[name] = written[name] and str(written[name])

@@ -135,6 +135,7 @@ _DROP_TOTALS = Across(
 
 
 def _dropping(sql: str) -> Across:
+    """Return the statement that deletes rows of the index, for all contexts and users."""
     return Across(
         sql=sql,
         why=_WHY_DROPPED,

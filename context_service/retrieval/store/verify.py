@@ -39,6 +39,7 @@ REMOVE_OTHERS = Across(
 
 
 def _scopes_of(table: str) -> Across:
+    """Return the statement that reads the scopes of a table, for all contexts and users."""
     return Across(
         sql=SQL.filled("scopes_of", table=table),
         contexts=True,

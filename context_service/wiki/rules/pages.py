@@ -140,6 +140,11 @@ class Pages:
         return await self._rows.newest(transaction, mine) if mine else None
 
     def _cut(self, page_input: PageInput, scope_id: UUID) -> PageIndexEntry:
+        """Cut a page into the passages of its index.
+
+        Raises:
+            LimitExceeded: the page has too many sections.
+        """
         parts: list[sections.Section] = []
         for part in sections.sections(page_input.markdown):
             parts.append(part)

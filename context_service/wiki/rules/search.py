@@ -130,6 +130,7 @@ class PageSearch:
         return [_hit_of(row, ranked[row.n], (cites or {}).get(ranked[row.n].seq, ())) for row in rows]
 
     def _parameters(self, principal: Principal) -> dict[str, object]:
+        """Return the parameters that name the pages of the caller's user."""
         return {
             "tenant_id": principal.tenant_id,
             "user_id": principal.user_id,

@@ -58,9 +58,9 @@ def speaker_in(message: Message, part: int | None) -> str:
 
     Args:
         message: A message of the log that the window reads.
-        part: As in `said_in`.
+        part: The number of a part, from 1; 0 is the content of the message, and None the whole message.
     """
-    parts = message.parts if part is None else message.parts[max(part - 1, 0) : part]
+    parts = message.parts if part is None else message.parts[max(part - 1, 0) : part]  # none for the content
     of_tool = any(item.tool_result for item in parts)
     if message.role == "tool" or not of_tool:
         return speaker_of(message.role, message.name)

@@ -99,6 +99,11 @@ def _entity(entity: ManifestEntity) -> pb.ManifestEntity:
 
 
 def _mode(number: int) -> SearchMode:
+    """Return the mode of a search that a request names.
+
+    Raises:
+        InvalidArgument: a newer client names a mode that this server does not know.
+    """
     mode = _MODES.get(number)
     if mode is None:  # from a newer client
         known = ", ".join(map(pb.SearchMode.Name, _MODES))

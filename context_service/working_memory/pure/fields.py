@@ -220,6 +220,7 @@ def content_type_of_name(name: str) -> str:
 
 
 def _check_embedding(draft: RecordInput, field: str) -> None:
+    """Check the embedding that a caller gave for a record, if it gave one."""
     if draft.embedding is None:
         return
     check_text(f"{field}.model", draft.embedding.model, chars_max=128)

@@ -314,6 +314,7 @@ def slice_sql(where: str, *, dimension: int = EMBEDDING_DIMENSION) -> str:
 
 
 def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[RankedRecord]:
+    """Return the rows of a search by vectors as a ranking. `approximate` says that an index was used."""
     return [
         RankedRecord(id=row.id, score=row.score, vector_place=place, similarity=row.score, approximate=approximate)
         for place, row in enumerate(rows, 1)

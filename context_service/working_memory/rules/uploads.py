@@ -364,6 +364,7 @@ def _check_declared(declared: Declared, whole: Declared) -> None:
 
 
 def _size_mismatch(size_bytes: int | None, declared_bytes: int | None) -> SizeMismatch:
+    """Return the error for an upload with another size than was declared."""
     return SizeMismatch(
         f"the upload has {size_bytes} bytes, but {declared_bytes} were declared",
         size_bytes=size_bytes,

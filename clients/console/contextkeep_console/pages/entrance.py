@@ -59,10 +59,10 @@ class Entrance:
         return request.cookies.get(self._name(request), "")
 
     async def ask(self, request: Request) -> Response:
-        """Show the form."""
+        """Sign in a visitor who opened the link of a new stack, or show the form for a key."""
         if self._sessions.find(self.cookie_of(request)) is not None:
             return RedirectResponse("/", 303)
-        # Programs that look at links ask for heads, and would use it up.
+        # The link works once. Programs that preview links send HEAD, so only GET uses it up.
         if request.method == "GET" and (link := request.query_params.get("link", "")):
             if self._link_token and hmac.compare_digest(link.encode(), self._link_token.encode()):
                 self._link_token = ""

@@ -111,6 +111,11 @@ async def _places(visit: Visit, text: str, item: str) -> list[tuple[str, str, st
 
 
 async def _call(visit: Visit, call_id: str) -> tuple[str, str, str]:
+    """Find the call of an administrator by its id; return what it is, its name, and the address of its page.
+
+    Raises:
+        NotFound: no administrator's call has this id.
+    """
     calls, _ = await take(visit.context.operations.list_administrative_calls(call_id=call_id), 1)
     if not calls:
         raise NotFound("no administrator called by this id")
@@ -119,6 +124,7 @@ async def _call(visit: Visit, call_id: str) -> tuple[str, str, str]:
 
 
 async def _or_none(look: Callable[[], Awaitable[tuple[str, str, str]]]) -> tuple[str, str, str] | None:
+    """Return what a look-up finds, or None if it finds nothing that this key may see."""
     try:
         return await look()
     except (NotFound, PermissionDenied, SubjectRequired, InvalidArgument):

@@ -81,6 +81,7 @@ async def _bases(visit: Visit) -> Table:
 
 
 async def _documents(visit: Visit, name: str) -> Table | None:
+    """Load the table of a knowledge base's documents, or return None if no base is named."""
     if not name:
         return None
     rows: list[Document]

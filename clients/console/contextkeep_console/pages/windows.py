@@ -347,6 +347,7 @@ def _blocks(messages_json: str) -> list[tuple[str, str]]:
 
 
 def _text_of(content: Any) -> str:
+    """Return the content of a vendor's message as text; content with other blocks than texts is shown as JSON."""
     if isinstance(content, list) and all(
         isinstance(item, dict) and set(item) - {"cache_control"} == {"type", "text"} for item in content
     ):

@@ -158,6 +158,7 @@ class Lists:
         return items
 
     def _remember(self, key: str, items: Sequence[Item]) -> None:
+        """Cache a whole list, and drop the lists that were used longest ago."""
         self._whole[key] = items
         self._whole.move_to_end(key)
         while len(self._whole) > _WHOLE_MAX:

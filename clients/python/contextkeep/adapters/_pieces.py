@@ -78,6 +78,7 @@ class Pieces:
         return [self._block_of(part, left) for part, left in zip(message.parts, lefts, strict=False)]
 
     def _kept(self, message: ChatMessage) -> Block | None:
+        """Return the framework's fields that were stored with a message, or None if another program wrote it."""
         kept = message.metadata.get(self._key)
         if kept == _LAST_PART:
             kept = message.parts[-1].data

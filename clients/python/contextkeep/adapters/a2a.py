@@ -286,6 +286,7 @@ class ContextTaskStore(TaskStore):
         return {record.name: record.content["task_id"] async for record in records}
 
     def _remember(self, owner: str, kept: _Kept) -> None:
+        """Cache the stored state of a task, and drop the tasks that were used longest ago."""
         self._remembered[owner, kept.task.id] = kept
         self._remembered.move_to_end((owner, kept.task.id))
         while len(self._remembered) > _REMEMBERED_MAX:
@@ -424,6 +425,7 @@ def _artifact_input(artifact: Artifact, *, first: int) -> ArtifactInput:
 
 
 def _artifact_of(artifact: OurArtifact) -> Artifact:
+    """Return the A2A artifact of an artifact of the service."""
     result = artifact.metadata.get(_KEY)
     if not isinstance(result, dict):  # another program wrote it
         result = {"artifactId": artifact.artifact_id, "name": artifact.name, "description": artifact.description}

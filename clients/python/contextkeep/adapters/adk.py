@@ -665,6 +665,7 @@ def event_of(message: ChatMessage, *, app_name: str) -> Event:
 
 
 def _dumped(event: Event) -> dict[str, Any]:
+    """Return an event as JSON, without the temporary state that ADK does not store."""
     values: dict[str, Any] = event.model_dump(mode="json", exclude_none=True)
     delta = values.get("actions", {}).get("state_delta")
     if delta:

@@ -176,6 +176,11 @@ class _Memory:
         return "\n".join([header, *shown])
 
     def create(self, path: Any, text: Any) -> Steps[str]:
+        """Create a file with its folders, and return the sentence that the tool's specification prescribes.
+
+        Raises:
+            ToolError: the file already exists, or the path is not valid.
+        """
         path, text = _file(path), _text("file_text", text)
         yield from self._folders_of(path)
         if not (yield from self._files.create(path, text)):
@@ -215,6 +220,11 @@ class _Memory:
         return f"The file {path} has been edited."
 
     def delete(self, path: Any) -> Steps[str]:
+        """Delete a file or a directory, and return the sentence that the tool's specification prescribes.
+
+        Raises:
+            ToolError: the path does not exist, or is the root.
+        """
         path = _path(path)
         if path == ROOT:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
@@ -292,6 +302,11 @@ def _path(value: Any) -> str:
 
 
 def _file(item: Any) -> str:
+    """Return the path of a file.
+
+    Raises:
+        ToolError: the path is not valid, or is the root directory.
+    """
     path = _path(item)
     if path == ROOT:
         raise ToolError(f"{ROOT} is a directory")
@@ -334,6 +349,7 @@ def _only(path: str, text: str, old: str) -> int:
 
 
 def _places(text: str, old: str) -> Iterator[int]:
+    """Yield each position of a text in another, without overlaps."""
     place = text.find(old)
     while place >= 0:
         yield place
@@ -375,6 +391,7 @@ def _entries(folder: str, below: list[Record]) -> Iterator[str]:
 
 
 def _size(size_bytes: int) -> str:
+    """Return a number of bytes as `du -h` prints it, such as `1.5K`."""
     size, units = float(size_bytes), iter("BKMG")
     unit = next(units)
     while size >= 1024 and (larger := next(units, "")):

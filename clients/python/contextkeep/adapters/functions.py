@@ -254,6 +254,7 @@ def _answer(steps: Steps[dict[str, Any]]) -> Steps[dict[str, Any]]:
 
 
 def _error_fields(error: ContextKeepError) -> dict[str, Any]:
+    """Return an error as the fields that a model reads, with the arguments that it can correct."""
     values: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.violations:
         values["arguments"] = {violation.field: violation.description for violation in error.violations}

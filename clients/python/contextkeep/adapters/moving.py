@@ -76,6 +76,10 @@ class _LangGraph:
         return [row["thread_id"] if isinstance(row, dict) else row[0] for row in rows]
 
     def move(self, name: str, *, dry_run: bool) -> MoveResult:
+        """Move the checkpoints of a thread, the oldest first, that are not in its contexts yet.
+
+        A checkpoint that is there is written again only if the source has more writes for it.
+        """
         config: Any = {"configurable": {"thread_id": name}}
         here = {_place(entry): len(entry.pending_writes or ()) for entry in self._ours.list(config)}
         there = list(self._theirs.list(config))[::-1]
@@ -162,6 +166,7 @@ class _OpenAiAgents:
         return [row[0] for row in self._rows("SELECT session_id FROM agent_sessions ORDER BY session_id")]
 
     def move(self, name: str, *, dry_run: bool) -> MoveResult:
+        """Move the items of a session that are not in its context yet; a session with other items is left alone."""
         from contextkeep.adapters.openai_agents import ContextSession
 
         result = self._rows("SELECT message_data FROM agent_messages WHERE session_id = :name ORDER BY id", name=name)

@@ -253,6 +253,7 @@ def item_of(message: ChatMessage) -> TResponseInputItem:
 
 
 def _block(part: Part, left: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a block of the SDK's content from a part, and the fields that the part has no place for."""
     if part.kind == "text":
         return {**left, "text": part.text}
     if part.kind == "url":

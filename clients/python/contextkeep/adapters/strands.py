@@ -213,6 +213,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         return self._contexts[session_id, agent_id]
 
     def _fetched(self, session_id: str, name: str) -> dict[str, Any] | None:
+        """Return the values of a stored JSON record, or None if there is none."""
         try:
             values: dict[str, Any] = self._client.records.get(_record_id(session_id, name)).content
         except RecordNotFound:
@@ -220,6 +221,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         return values
 
     def _put(self, session_id: str, name: str, values: Mapping[str, Any]) -> None:
+        """Replace the values of a JSON record, or insert it if there is none."""
         try:
             self._client.records.update(_record_id(session_id, name), content=values)
         except RecordNotFound:

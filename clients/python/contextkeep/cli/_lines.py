@@ -84,6 +84,7 @@ def _message(item: object) -> MessageInput:
 
 
 def _part(item: object, where: str) -> PartInput:
+    """Return a part of a message from a JSON object; `where` names the object in errors."""
     fields = _fields(PartInput, item, where)
     for name, kind in _KINDS.items():
         if name in fields:

@@ -142,6 +142,7 @@ def _print_array(rows: Iterator[Any], _columns: Sequence[str]) -> int:
 
 
 def _print_bare(rows: Iterator[Any], columns: Sequence[str]) -> int:
+    """Print rows with tabs between their values, and return their number."""
     count = 0
     for row in rows:
         click.echo("\t".join(_bare(row.get(name)) for name in columns))

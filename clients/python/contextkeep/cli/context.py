@@ -668,6 +668,7 @@ def _text(message: ChatMessage) -> str:
 
 
 def _text_of(part: Part) -> str:
+    """Return a part of a message as a line of a table; parts without a text are named by their kind."""
     if part.kind == "text":
         return part.text
     if part.tool_call is not None:

@@ -225,6 +225,7 @@ def _registered(session: Session, item: FileMapping) -> ChatMapping | None:
 
 
 def _differences(session: Session, mappings: list[FileMapping]) -> Iterator[dict[str, Any]]:
+    """Yield each rule of a file that differs from the registered rule."""
     for item in mappings:
         with _errors_name(item.place):
             registered = _registered(session, item)

@@ -266,6 +266,7 @@ def consolidate(session: Session, output: Output, **options: Any) -> None:
 
 
 def _row(item: Memory) -> dict[str, Any]:
+    """Return the columns of a memory."""
     return {
         "memory_id": item.memory_id,
         "kind": item.kind,

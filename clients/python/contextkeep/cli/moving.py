@@ -80,6 +80,7 @@ def move_in(
 def _open_store(
     session: Session, source: str, url: str, subject_user_id: str, run: Callable[[Any], Any]
 ) -> Iterator[moving.FrameworkStore]:
+    """Open the database of a framework for the block: of LangGraph with a sync client, of others with an async one."""
     if source.startswith("langgraph"):
         with moving.langgraph(url, session.context, subject_user_id=subject_user_id) as opened_source:
             yield opened_source
@@ -97,6 +98,7 @@ def _open_store(
 
 
 def _with_bar(source: moving.FrameworkStore, *, dry_run: bool) -> Iterator[moving.MoveResult]:
+    """Move the data of a framework, and show a progress bar if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield from moving.move(source, dry_run=dry_run)
         return

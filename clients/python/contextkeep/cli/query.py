@@ -95,6 +95,7 @@ def query(
 
 
 def _print(output: Output, answer: QueriedContext) -> None:
+    """Print the hits of an answer, the state of each source, and the texts that were asked for."""
     hits = [
         {
             "rank": hit.rank,

@@ -218,6 +218,7 @@ def replay(session: Session, output: Output, *, test_id: str, label: str) -> Non
 
 
 def _print(output: Output, ran: SourceTest) -> None:
+    """Print the result of a source test: how each source fared, and the warnings."""
     if output.format is Format.JSON or ran.answer is None:
         output.one(ran)
         return

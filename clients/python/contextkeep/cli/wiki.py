@@ -92,6 +92,11 @@ def put(
 
 
 def _title(markdown: str, name: str) -> str:
+    """Return the title of a page: its first heading, or else the name of its file.
+
+    Raises:
+        UsageError: the text comes from stdin and has no heading.
+    """
     for line in markdown.splitlines():
         if line.startswith("# ") and line[2:].strip():
             return line[2:].strip()

@@ -770,6 +770,7 @@ def trace(session: Session, output: Output, *, window_id: str, ref: str, **optio
 
 
 def _place_of(message: TracedMessage) -> dict[str, Any]:
+    """Return the columns of a traced message: where packs show it, and the fold that put it there."""
     since = message.since or TracedBreak()
     return {
         "ref": message.ref,
@@ -1056,6 +1057,11 @@ def _draw(tokens_by_zone: Mapping[str, int]) -> None:
 
 
 def _config(values: dict[str, Any] | None) -> WindowConfig | None:
+    """Parse the value of `--config`.
+
+    Raises:
+        BadParameter: a setting is unknown, or has a wrong value.
+    """
     if values is None:
         return None
     try:

@@ -139,6 +139,11 @@ class Connection:
         return self._channels.method(rpc)
 
     def _check_loop(self) -> None:
+        """Bind the client to the running event loop.
+
+        Raises:
+            RuntimeError: the client belongs to another event loop.
+        """
         loop = asyncio.get_running_loop()
         if self._loop is None:
             self._loop = loop
@@ -146,6 +151,7 @@ class Connection:
             raise RuntimeError("the client belongs to another event loop: open one in each")
 
     def _open(self, first: bool) -> Any:
+        """Open a channel to the address. Channels after the first disconnect soon after their last call."""
         options = channel_options(self.address, first=first)
         if self.address.tls:
             credentials = channel_credentials(self._root_certificates, self._client_certificate)

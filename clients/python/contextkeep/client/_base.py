@@ -185,6 +185,7 @@ def silence(*, service: str, address: Address, idle_timeout_s: float) -> Deadlin
 
 
 def _is_loopback(host: str) -> bool:
+    """Return whether a host is an address of this machine itself; a name is none."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

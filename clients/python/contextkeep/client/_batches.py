@@ -48,6 +48,10 @@ def batches(request: M, rows: Sequence[str], *, count_max: int) -> Iterator[M]:
 
 
 def _copy(rest: M, number: int) -> M:
+    """Return a copy of the fields that all batches share.
+
+    Batches after the first get ids of their own, made of the call's.
+    """
     result: M = type(rest)()
     result.CopyFrom(rest)
     if number:

@@ -49,11 +49,10 @@ class Channels:
 
     @contextmanager
     def method(self, rpc: str) -> Iterator[Any]:
-        """Lend the callable of an RPC, on a channel that has room for it, until the call has ended.
+        """Return the method that calls an RPC.
 
         Raises:
-            AttributeError: the service has no such RPC.
-            RuntimeError: the channels are closed.
+            AttributeError: no service has this RPC.
         """
         with self._lock:
             self._check_open()

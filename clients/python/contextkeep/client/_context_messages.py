@@ -238,6 +238,7 @@ def _list_of(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
 
 
 def _external_ids(external_ids: Iterable[ExternalId]) -> list[contexts_pb.ExternalId]:
+    """Return external ids as protobuf."""
     field = "context.external_ids"
     items = _list_of(external_ids, "ExternalId", field=field)
     result = (external_id(item, field=f"{field}[{place}]") for place, item in enumerate(items))

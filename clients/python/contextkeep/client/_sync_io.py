@@ -123,6 +123,7 @@ class Connection:
         return self._channels.method(rpc)
 
     def _open(self, first: bool) -> Any:
+        """Open a channel to the address. Channels after the first disconnect soon after their last call."""
         options = channel_options(self.address, first=first)
         if self.address.tls:
             credentials = channel_credentials(self._root_certificates, self._client_certificate)

@@ -74,12 +74,14 @@ def check_text(field: str, value: object) -> None:
 def _refused(
     method: Callable[..., Any], error: UnicodeEncodeError, item: tuple[Any, ...], parameters: Mapping[str, Any]
 ) -> InvalidArgument:
+    """Return the error for the argument that holds a text that UTF-8 cannot encode."""
     arguments = inspect.signature(method).bind_partial(*item, **parameters).arguments
     values = {name: value for name, value in arguments.items() if name != "self"}
     return _invalid(next(_paths(values, error.object, "", _DEPTH_MAX), ""), error)
 
 
 def _invalid(field: str, error: UnicodeEncodeError) -> InvalidArgument:
+    """Return the error for a text with half of a character; `field` is its argument, if that was found."""
     character = f"U+{ord(error.object[error.start]):04X}"
     return InvalidArgument(
         f"{field or 'a text'} holds {character} at {error.start}: half of a character, which UTF-8 does not have",

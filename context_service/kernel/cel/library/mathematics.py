@@ -71,6 +71,7 @@ def _away_from_zero(value: float) -> int:
 
 
 def _whole(name: str, value: Any, change: Any) -> float:
+    """Round a double by `change`, such as `math.floor`; NaN and infinity stay as they are."""
     if type(value) is not float:
         raise no_overload(name, value)
     if not math.isfinite(value):
@@ -165,6 +166,11 @@ def bit_shift_right(budget: CallBudget, value: Any, bits: Any) -> Any:
 
 
 def _bits(name: str, left: Any, right: Any) -> type[int]:
+    """Return the type of two integers of the same type, for an operation on their bits.
+
+    Raises:
+        EvaluationError: they are not integers, or differ in type.
+    """
     kind = type(left)
     if kind is not type(right) or kind not in _INTEGERS:
         raise no_overload(name, left, right)

@@ -156,6 +156,7 @@ class WholeGraphs(Noun):
             await io.sleep(delay_s)
 
     async def _import_segment(self, done: ImportedGraph, segment: list[bytes]) -> graph_pb.ImportGraphResponse:
+        """Import a part of the lines in one call, and repeat the call if the connection breaks."""
         header = graph_pb.ImportHeader(graph_name=done.graph_name, lines_before=done.lines)
 
         async def attempt() -> graph_pb.ImportGraphResponse:
@@ -190,6 +191,7 @@ async def _segments(source: UploadInput) -> AsyncGenerator[list[bytes], None]:
 async def _import_messages(
     header: graph_pb.ImportHeader, segment: list[bytes]
 ) -> AsyncGenerator[graph_pb.ImportGraphRequest, None]:
+    """Yield the messages of an import: the header, then the lines."""
     yield graph_pb.ImportGraphRequest(header=header)
     for chunk in segment:
         yield graph_pb.ImportGraphRequest(lines=chunk)

@@ -159,6 +159,7 @@ class Archives(gen.Archives):
 
 
 def _scope(tenant: bool, context_id: Id | None, user_id: str, graph_name: str) -> pb.ArchiveScope:
+    """Return the scope of an export: the one of the four that the caller names."""
     scope = pb.ArchiveScope()
     if tenant:
         scope.tenant = True
@@ -174,6 +175,7 @@ def _scope(tenant: bool, context_id: Id | None, user_id: str, graph_name: str) -
 def _import_messages(
     header: pb.ImportArchiveHeader, source: UploadInput, on_progress: OnProgress | None
 ) -> Generator[pb.ImportArchiveRequest, None, None]:
+    """Yield the messages of an import: the header, then the archive from the byte at which the import continues."""
     yield pb.ImportArchiveRequest(header=header)
     sent_bytes, seen_bytes = header.offset_bytes, 0
     pieces = source.open()
