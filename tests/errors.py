@@ -1,4 +1,4 @@
-"""What a raw stub's failed call means, for tests that use no client."""
+"""Errors of calls that no client makes: what the status of a stub means, and which one a test expects."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ async def refused(
     error_class: type[ContextKeepError], *, violations: list[str] | None = None, **metadata: object
 ) -> AsyncIterator[None]:
     """Expect the call in the block to fail with exactly this class, these fields at fault, and these metadata."""
-    with pytest.raises(grpc.RpcError) as failure:
+    with pytest.raises((grpc.RpcError, ContextKeepError)) as failure:
         yield
-    error = raised(failure.value)
+    error = failure.value if isinstance(failure.value, ContextKeepError) else raised(failure.value)
     assert type(error) is error_class, repr(error)
     assert violations is None or [violation.field for violation in error.violations] == violations
     assert {key: error.metadata.get(key) for key in metadata} == {key: str(value) for key, value in metadata.items()}

@@ -11,42 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import contexts_pb2 as pb
-from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
-from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
-from contextkeep.context.v1.artifacts_pb2_grpc import ArtifactsStub
-from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextkeep.context.v1.compiled_pages_pb2_grpc import CompiledPagesStub
-from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from contextkeep.context.v1.context_settings_pb2_grpc import ContextSettingsStub
-from contextkeep.context.v1.context_windows_pb2_grpc import (
-    CheckpointsStub,
-    CompressionProfilesStub,
-    FoldingStub,
-    ForksStub,
-    PackingStub,
-    UsageStub,
-    WindowsStub,
-)
-from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
-from contextkeep.context.v1.definitions_pb2_grpc import DefinitionsStub
-from contextkeep.context.v1.knowledge_bases_pb2_grpc import KnowledgeBasesStub
-from contextkeep.context.v1.mcp_servers_pb2_grpc import McpServersStub
-from contextkeep.context.v1.memories_pb2_grpc import MemoriesStub
 from contextkeep.context.v1.message_pb2 import MessageInput
-from contextkeep.context.v1.pages_pb2_grpc import PagesStub
-from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
-from contextkeep.context.v1.specialists_pb2_grpc import SpecialistsStub
-from contextkeep.context.v1.tasks_pb2_grpc import TasksStub
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from service_runtime.rpc.principal import ApiKeys
+from tests.calling import AnyRpc
 from tests.clients.stack import running
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Addresses, Urls, cloned
-from tests.errors import raised
 from tests.fakes.embedding_server import EmbeddingServer, embedding_server
 
 KEYS = {
@@ -63,59 +37,17 @@ KEYS = {
 }
 
 
-class Caller:
-    """Calls the stubs of Contexts and of what stands on them with one of `KEYS`."""
+class Caller(AnyRpc):
+    """Calls with one of `KEYS`."""
 
     def __init__(self, channel: grpc.aio.Channel, key: str = "plain") -> None:
-        self.channel = channel
-        self.stub = ContextsStub(channel)
-        others = (
-            CheckpointsStub,
-            CompressionProfilesStub,
-            FoldingStub,
-            ForksStub,
-            PackingStub,
-            UsageStub,
-            WindowsStub,
-            ContextQueryStub,
-            ContextSettingsStub,
-            ChatHistoryStub,
-            AgentsStub,
-            AgentTemplatesStub,
-            ArtifactsStub,
-            CompiledPagesStub,
-            DefinitionsStub,
-            KnowledgeBasesStub,
-            McpServersStub,
-            MemoriesStub,
-            PagesStub,
-            SourceTestsStub,
-            SpecialistsStub,
-            TasksStub,
-        )
-        self.stubs = [self.stub, *(stub(channel) for stub in others)]
-        self.metadata = (("authorization", f"Bearer {key}"),)
+        super().__init__(channel, key=key)
 
     def of(self, key: str) -> Caller:
         return Caller(self.channel, key)
 
-    async def call(self, name: str, /, *, deadline_s: float = 30, **fields: Any) -> Any:
-        stub = next(stub for stub in self.stubs if hasattr(stub, name))
-        described = descriptor_pool.Default().FindMessageTypeByName(f"contextkeep.context.v1.{name}Request")
-        request = message_factory.GetMessageClass(described)(**fields)
-        try:
-            return await getattr(stub, name)(request, metadata=self.metadata, timeout=deadline_s)
-        except grpc.aio.AioRpcError as error:
-            raise raised(error) from None
-
-    async def first(self, name: str, **fields: Any) -> Any:
-        """Return the first answer of an RPC that streams."""
-        request = getattr(pb, f"{name}Request")(**fields)
-        try:
-            async for answer in getattr(self.stub, name)(request, metadata=self.metadata, timeout=30):
-                return answer
-        except grpc.aio.AioRpcError as error:
-            raise raised(error) from None
+    async def call(self, name: str, /, **fields: Any) -> Any:
+        return await getattr(self, name)(**fields)
 
     async def send(self, content: str = "hello", context_id: str = "", **fields: Any) -> pb.SendMessageResponse:
         said = {name: fields.pop(name) for name in list(fields) if name in MessageInput.DESCRIPTOR.fields_by_name}

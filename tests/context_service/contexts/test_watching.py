@@ -13,6 +13,7 @@ from context_service.kernel import lookout
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.context.v1 import tasks_pb2 as tasks_pb
+from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.errors import (
     ContextNotFound,
     InvalidArgument,
@@ -65,7 +66,7 @@ class Watch(Watching):
 
     def __init__(self, caller: Caller, context_id: str, **fields: Any) -> None:
         request = pb.WatchContextRequest(context_id=context_id, **fields)
-        super().__init__(caller.stub.WatchContext(request, metadata=caller.metadata))
+        super().__init__(ContextsStub(caller.channel).WatchContext(request, metadata=caller.metadata))
 
 
 async def test_what_is_there_is_told_and_then_what_comes(replicas: Replicas):
@@ -261,7 +262,9 @@ async def test_of_many_watches_one_asks(caller: Caller, monkeypatch: pytest.Monk
 async def test_who_hears_nothing_hears_that(caller: Caller, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lookout, "SILENT_S", 0.3)
     context_id = (await caller.send("one")).context_id
-    call = caller.stub.WatchContext(pb.WatchContextRequest(context_id=context_id), metadata=caller.metadata)
+    call = ContextsStub(caller.channel).WatchContext(
+        pb.WatchContextRequest(context_id=context_id), metadata=caller.metadata
+    )
     async with asyncio.timeout(10):
         events = [(await call.read()).WhichOneof("event") for _ in range(3)]
     assert events == ["message", None, None]

@@ -8,52 +8,32 @@ from typing import Any
 import grpc
 import orjson
 import pytest
-from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from contextkeep.context.v1 import working_memory_pb2 as memory_pb
-from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
-from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from tests.conftest import METADATA
+from tests.calling import AnyRpc
 
 
-class Stubs:
-    def __init__(self, context: grpc.aio.Channel, entity: grpc.aio.Channel) -> None:
-        self.history = ChatHistoryStub(context)
-        self.memory = WorkingMemoryStub(context)
-        self.graph = EntityGraphStub(entity)
-
+class Stubs(AnyRpc):
     async def node(self, node_id: str = "", **fields: Any) -> str:
-        node_input = graph_pb.NodeInput(id=node_id, general_type_name="Task", **fields)
-        answer = await self.graph.CreateNode(graph_pb.CreateNodeRequest(node=node_input), metadata=METADATA)
-        return answer.node.id
+        node = {"id": node_id, "general_type_name": "Task", **fields}
+        return (await self.CreateNode(node=node)).node.id
 
     async def edge(self, near: str, far: str, edge_type: str = "Contains") -> str:
-        edge = graph_pb.EdgeInput(from_node_id=near, to_node_id=far, edge_type=edge_type)
-        return (await self.graph.CreateEdge(graph_pb.CreateEdgeRequest(edge=edge), metadata=METADATA)).edge.id
+        edge = {"from_node_id": near, "to_node_id": far, "edge_type": edge_type}
+        return (await self.CreateEdge(edge=edge)).edge.id
 
     async def status(self, node_id: str, status: str) -> None:
-        request = graph_pb.UpdateNodeStatusRequest(node_id=node_id, status=status, message="now")
-        await self.graph.UpdateNodeStatus(request, metadata=METADATA)
+        await self.UpdateNodeStatus(node_id=node_id, status=status, message="now")
 
     async def progress(self, node_id: str, **fields: Any) -> None:
-        request = graph_pb.AppendProgressRequest(node_id=node_id, type=graph_pb.ENVELOPE_TYPE_VALUE, **fields)
-        await self.graph.AppendProgress(request, metadata=METADATA)
+        await self.AppendProgress(node_id=node_id, type="ENVELOPE_TYPE_VALUE", **fields)
 
     async def record(self, node_id: str, name: str = "notes") -> str:
-        record = memory_pb.WMRecordInput(entity_node_id=node_id, memory_type="file", name=name)
-        answer = await self.memory.InsertWMRecord(memory_pb.InsertWMRecordRequest(record=record), metadata=METADATA)
-        return answer.record.working_memory_id
+        record = {"entity_node_id": node_id, "memory_type": "file", "name": name}
+        return (await self.InsertWMRecord(record=record)).record.working_memory_id
 
-    async def purge(self, record_id: str) -> None:
-        request = memory_pb.DeleteWMRecordRequest(working_memory_id=record_id, purge=True)
-        await self.memory.DeleteWMRecord(request, metadata=METADATA)
-
-    async def page(self, node_id: str, metadata: object = METADATA, **fields: Any) -> pb.FetchEntityHistoryResponse:
-        request = pb.FetchEntityHistoryRequest(node_id=node_id, **fields)
-        return await self.history.FetchEntityHistory(request, metadata=metadata)
+    async def page(self, node_id: str, **fields: Any) -> pb.FetchEntityHistoryResponse:
+        return await self.FetchEntityHistory(node_id=node_id, **fields)
 
     async def all(self, node_id: str, **fields: Any) -> list[pb.HistoryEvent]:
         found, token = [], ""
@@ -81,23 +61,18 @@ def document(event: pb.HistoryEvent) -> Any:
 async def test_everything_is_told_in_its_order_with_its_document(stubs: Stubs):
     node_id = await stubs.node(external_id=str(uuid.uuid4()), data_json='{"n": 1}')
     record_id = await stubs.record(node_id)
-    changed = memory_pb.UpdateWMRecordRequest(
-        record=memory_pb.WMRecordInput(working_memory_id=record_id, name="more notes"),
-        update_mask=FieldMask(paths=["name"]),
-        request_id=str(uuid.uuid4()),
-    )
-    await stubs.memory.UpdateWMRecord(changed, metadata=METADATA)
+    request_id, changed = str(uuid.uuid4()), {"working_memory_id": record_id, "name": "more notes"}
+    await stubs.UpdateWMRecord(record=changed, update_mask={"paths": ["name"]}, request_id=request_id)
     child_id = await stubs.node()
     out_id = await stubs.edge(node_id, child_id)
     in_id = await stubs.edge(child_id, node_id, "Calls")
     await stubs.status(node_id, "Running")
     await stubs.progress(node_id, sub_type="return", value_json="[1]", error_json="null")
     await stubs.progress(child_id, message="of another node")
-    await stubs.graph.SetNodeIO(graph_pb.SetNodeIORequest(node_id=node_id, input_json="null"), metadata=METADATA)
-    archive = memory_pb.DeleteWMRecordRequest(working_memory_id=record_id)
-    await stubs.memory.DeleteWMRecord(archive, metadata=METADATA)
-    await stubs.memory.RestoreWMRecord(memory_pb.RestoreWMRecordRequest(working_memory_id=record_id), metadata=METADATA)
-    await stubs.purge(record_id)
+    await stubs.SetNodeIO(node_id=node_id, input_json="null")
+    await stubs.DeleteWMRecord(working_memory_id=record_id)
+    await stubs.RestoreWMRecord(working_memory_id=record_id)
+    await stubs.DeleteWMRecord(working_memory_id=record_id, purge=True)
 
     events = await stubs.all(node_id)
 
@@ -139,7 +114,7 @@ async def test_everything_is_told_in_its_order_with_its_document(stubs: Stubs):
     assert document(edges[0])["to_node_id"] == document(edges[1])["from_node_id"] == child_id
     of_record = [event for event in events if event.working_memory_id == record_id]
     assert len(of_record) == 5
-    assert of_record[1].request_id == changed.request_id
+    assert of_record[1].request_id == request_id
     assert document(of_record[1])["fields"] == ["name"]
     assert document(of_record[4])["why"] == "deleted"
     assert {event.principal for event in events if not event.edge_id} == {"first", ""}
@@ -188,9 +163,8 @@ async def test_what_happens_between_pages_neither_hides_nor_repeats_what_was_the
         if not token or len(seen) > 30:
             break
         # One that is older than all, so that every page of the edges shifts.
-        edge = graph_pb.EdgeInput(from_node_id=node_id, to_node_id=await stubs.node(), edge_type="Old")
-        edge.created_at.FromSeconds(1)
-        await stubs.graph.CreateEdge(graph_pb.CreateEdgeRequest(edge=edge), metadata=METADATA)
+        edge = {"from_node_id": node_id, "to_node_id": await stubs.node(), "edge_type": "Old"}
+        await stubs.CreateEdge(edge={**edge, "created_at": {"seconds": 1}})
 
     assert [event for event in seen if event.time.seconds > 1] == before
     assert len({(event.kind, event.edge_id, event.time.ToMicroseconds()) for event in seen}) == len(seen)

@@ -1,191 +1,108 @@
-"""Chat history over gRPC: who may read it, what happens when something is away, how long and large it may be."""
+"""Chat history over gRPC: what happens when something is away, how long and large it may be."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-import uuid
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import suppress
 
 import grpc
-import orjson
 import pytest
 
 import context_service.app
 import entity_service.app
-from contextkeep.context.v1 import chat_history_pb2 as pb
-from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
-from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextkeep.errors import ContextKeepError
-from tests.conftest import METADATA, Addresses
-from tests.errors import raised
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, Unavailable
+from tests.calling import AnyRpc
+from tests.errors import refused
 from tests.ports import free_port
 
 NEVER_WAS = "018f2b5e-0000-7000-8000-000000000000"
 
 
-class Stubs:
-    def __init__(self, context: grpc.aio.Channel, entity: grpc.aio.Channel) -> None:
-        self.history = ChatHistoryStub(context)
-        self.graph = EntityGraphStub(entity)
-
-    async def session(self, turns: list[dict[str, object]]) -> str:
-        session_id = str(uuid.uuid4())
-        for start in range(0, len(turns), 900):
-            request = graph_pb.WriteGraphRequest()
-            if start == 0:
-                request.nodes.add(id=session_id, general_type_name="Session")
-            for turn in turns[start : start + 900]:
-                node_id = str(uuid.uuid4())
-                request.nodes.add(id=node_id, general_type_name="Turn", data_json=orjson.dumps(turn).decode())
-                request.edges.add(from_node_id=session_id, to_node_id=node_id, edge_type="Contains")
-            await self.graph.WriteGraph(request, metadata=METADATA)
-        return session_id
+@pytest.fixture(scope="module")
+def caller(shared_channels: tuple[grpc.aio.Channel, grpc.aio.Channel]) -> AnyRpc:
+    return AnyRpc(*shared_channels)
 
 
-@pytest.fixture
-async def stubs(services: Addresses) -> AsyncIterator[Stubs]:
-    async with (
-        grpc.aio.insecure_channel(services.context) as context,
-        grpc.aio.insecure_channel(services.entity) as own,
-    ):
-        yield Stubs(context, own)
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [*(("node_id", value) for value in ("", "session-1", "' OR 1=1", "0" * 10_000)), ("format", 9), ("tokens_max", -1)],
+)
+async def test_a_malformed_request_names_its_field(caller: AnyRpc, field: str, value: object):
+    async with refused(InvalidArgument, violations=[field]):
+        await caller.GetChatHistory(**{"node_id": NEVER_WAS, field: value})
 
 
-async def failure(call: object) -> ContextKeepError:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        if hasattr(call, "__aiter__"):
-            async for _ in call:
-                pass
-        else:
-            await call
-    return raised(caught.value)
-
-
-@pytest.mark.parametrize("metadata", [None, [("authorization", "Bearer wrong")]])
-async def test_without_a_key_nothing_is_answered(stubs: Stubs, metadata: object):
-    error = await failure(stubs.history.GetChatHistory(pb.GetChatHistoryRequest(node_id=NEVER_WAS), metadata=metadata))
-
-    assert error.reason == "UNAUTHENTICATED"
-
-
-@pytest.mark.parametrize("node_id", ["", "session-1", "' OR 1=1", "0" * 10_000])
-async def test_a_malformed_id_names_its_field(stubs: Stubs, node_id: str):
-    error = await failure(stubs.history.GetChatHistory(pb.GetChatHistoryRequest(node_id=node_id), metadata=METADATA))
-
-    assert error.reason == "INVALID_ARGUMENT"
-    assert error.violations[0].field == "node_id"
-
-
-async def test_a_history_past_one_message_is_refused_whole_and_streamed_in_order(stubs: Stubs):
+async def test_a_history_past_one_message_is_refused_whole_and_streamed_in_order(caller: AnyRpc):
     turns = [{"user_input": f"{number:06} " + "xä"[number % 2] * 2000} for number in range(2500)]
-    session_id = await stubs.session(turns)
+    session_id, _ = await caller.session(*turns)
 
-    error = await failure(stubs.history.GetChatHistory(pb.GetChatHistoryRequest(node_id=session_id), metadata=METADATA))
-    contents, sizes = [], []
-    async for answer in stubs.history.StreamChatHistory(
-        pb.StreamChatHistoryRequest(node_id=session_id), metadata=METADATA
-    ):
-        contents += [message.content for message in answer.messages]
-        sizes.append(answer.ByteSize())
+    async with refused(AnswerTooLarge, use="StreamChatHistory"):
+        await caller.GetChatHistory(node_id=session_id)
+    answers = await caller.StreamChatHistory(node_id=session_id)
 
-    assert (error.reason, error.metadata["use"]) == ("ANSWER_TOO_LARGE", "StreamChatHistory")
-    assert contents == [turn["user_input"] for turn in turns]
-    assert max(sizes) <= 1024 * 1024
+    assert [message.content for answer in answers for message in answer.messages] == [
+        turn["user_input"] for turn in turns
+    ]
+    assert max(answer.ByteSize() for answer in answers) <= 1024 * 1024
 
 
-async def test_a_formatted_history_past_one_message_is_refused_and_fits_with_fewer_messages(stubs: Stubs):
-    session_id = await stubs.session([{"user_input": "x" * 2000} for _ in range(2500)])
-    request = pb.GetChatHistoryRequest(node_id=session_id, format=pb.MESSAGE_FORMAT_OPENAI)
+async def test_a_formatted_history_past_one_message_is_refused_and_fits_with_fewer_messages(caller: AnyRpc):
+    session_id, _ = await caller.session(*[{"user_input": "x" * 2000} for _ in range(2500)])
+    request = {"node_id": session_id, "format": "MESSAGE_FORMAT_OPENAI"}
 
-    error = await failure(stubs.history.GetChatHistory(request, metadata=METADATA))
-    request.max_messages = 1000
-    answer = await stubs.history.GetChatHistory(request, metadata=METADATA)
+    async with refused(AnswerTooLarge, use="max_messages"):
+        await caller.GetChatHistory(**request)
 
-    assert (error.reason, error.metadata["use"]) == ("ANSWER_TOO_LARGE", "max_messages")
-    assert len(answer.formatted_json) > 1000 * 2000
+    assert len((await caller.GetChatHistory(**request, max_messages=1000)).formatted_json) > 1000 * 2000
 
 
-async def test_a_format_of_a_newer_client_is_refused(stubs: Stubs):
-    request = pb.GetChatHistoryRequest(node_id=NEVER_WAS, format=9)
+async def test_the_newest_are_read_from_the_end_without_the_rest(caller: AnyRpc):
+    session_id, _ = await caller.session(*[{"user_input": str(number)} for number in range(3000)])
 
-    error = await failure(stubs.history.GetChatHistory(request, metadata=METADATA))
+    first, second = [await caller.GetChatHistory(node_id=session_id, max_messages=3) for _ in range(2)]
 
-    assert (error.reason, error.violations[0].field) == ("INVALID_ARGUMENT", "format")
-
-
-async def test_the_newest_are_read_from_the_end_without_the_rest(stubs: Stubs):
-    session_id = await stubs.session([{"user_input": str(number)} for number in range(3000)])
-
-    answer = await stubs.history.GetChatHistory(
-        pb.GetChatHistoryRequest(node_id=session_id, max_messages=3), metadata=METADATA
-    )
-
-    assert [message.content for message in answer.messages] == ["2997", "2998", "2999"]
+    assert [message.content for message in first.messages] == ["2997", "2998", "2999"]
+    assert first == second
 
 
-@pytest.mark.parametrize("field", ["max_messages", "tokens_max"])
-async def test_fewer_than_none_are_refused(stubs: Stubs, field: str):
-    request = pb.GetChatHistoryRequest(node_id=NEVER_WAS, **{field: -1})
+async def test_the_same_budget_holds_less_as_other_vendors_count(caller: AnyRpc):
+    session_id, _ = await caller.session({"user_input": "one two three four five six seven eight nine ten"})
+    request = {"node_id": session_id, "tokens_max": 14}
 
-    error = await failure(stubs.history.GetChatHistory(request, metadata=METADATA))
-
-    assert (error.reason, error.violations[0].field) == ("INVALID_ARGUMENT", field)
-
-
-async def test_the_same_budget_holds_less_as_other_vendors_count(stubs: Stubs):
-    session_id = await stubs.session([{"user_input": "one two three four five six seven eight nine ten"}])
-    request = pb.GetChatHistoryRequest(node_id=session_id, tokens_max=14)
-
-    ours = await stubs.history.GetChatHistory(request, metadata=METADATA)
-    request.format = pb.MESSAGE_FORMAT_ANTHROPIC
-    anthropics = await stubs.history.GetChatHistory(request, metadata=METADATA)
+    ours = await caller.GetChatHistory(**request)
+    anthropics = await caller.GetChatHistory(**request, format="MESSAGE_FORMAT_ANTHROPIC")
 
     assert (ours.tokens, ours.is_cut) == (14, False)
     assert (anthropics.tokens, anthropics.is_cut) == (0, True)
 
 
-async def test_two_reads_are_the_same(stubs: Stubs):
-    session_id = await stubs.session([{"user_input": str(number)} for number in range(50)])
-    request = pb.GetChatHistoryRequest(node_id=session_id)
-
-    first, second = [await stubs.history.GetChatHistory(request, metadata=METADATA) for _ in range(2)]
-
-    assert first == second
-
-
 async def test_the_entity_service_down_is_unavailable_within_the_deadline_and_then_works_again(
-    stubs: Stubs, context_settings, entity_settings, callers
+    context_settings, entity_settings, callers
 ):
-    session_id = await stubs.session([{"user_input": "still there"}])
-    async with AsyncExitStack() as stack:
-        own_entity = AsyncExitStack()
-        port = free_port()
-        own = entity_settings.model_copy(update={"entity_service_port": port})
-        await own_entity.enter_async_context(entity_service.app.running(own, callers=callers))
-        settings = context_settings.model_copy(update={"entity_service_url": f"127.0.0.1:{port}"})
-        own_port = await stack.enter_async_context(context_service.app.running(settings, callers=callers))
-        channel = await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{own_port}"))
-        history = ChatHistoryStub(channel)
-        request = pb.GetChatHistoryRequest(node_id=session_id)
-        assert (await history.GetChatHistory(request, metadata=METADATA)).messages
-
-        await own_entity.aclose()
-        error = await failure(history.GetChatHistory(request, metadata=METADATA, timeout=5))
-
+    port = free_port()
+    own = entity_settings.model_copy(update={"entity_service_port": port})
+    settings = context_settings.model_copy(update={"entity_service_url": f"127.0.0.1:{port}"})
+    async with (
+        context_service.app.running(settings, callers=callers) as own_port,
+        grpc.aio.insecure_channel(f"127.0.0.1:{own_port}") as context,
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as entity,
+    ):
+        caller = AnyRpc(context, entity)
         async with entity_service.app.running(own, callers=callers):
-            give_up_at = time.monotonic() + 60
-            while True:
-                try:
-                    answer = await history.GetChatHistory(request, metadata=METADATA, timeout=5)
-                    break
-                except grpc.aio.AioRpcError as again:
-                    assert again.code() is grpc.StatusCode.UNAVAILABLE
-                    assert time.monotonic() < give_up_at
-                    await asyncio.sleep(0.1)
+            session_id, _ = await caller.session({"user_input": "still there"})
+            assert (await caller.GetChatHistory(node_id=session_id)).messages
 
+        with pytest.raises(Unavailable) as caught:
+            await caller.GetChatHistory(node_id=session_id, deadline_s=5)
+
+        async with entity_service.app.running(own, callers=callers), asyncio.timeout(60):
+            answer = None
+            while answer is None:
+                with suppress(Unavailable):
+                    answer = await caller.GetChatHistory(node_id=session_id, deadline_s=5)
+                await asyncio.sleep(0.1)
+
+    error = caught.value
     assert (error.reason, error.metadata) == ("UNAVAILABLE", {"dependency": "entity-service"})
     assert "127.0.0.1" not in error.message
     assert [message.content for message in answer.messages] == ["still there"]

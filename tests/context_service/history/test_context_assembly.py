@@ -9,47 +9,25 @@ import orjson
 import pytest
 
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
-from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded
-from tests.conftest import METADATA, OTHERS
+from tests.calling import AnyRpc
+from tests.conftest import OTHER_KEY
 from tests.errors import refused
 
 
-class Stubs:
-    def __init__(self, context: grpc.aio.Channel, entity: grpc.aio.Channel) -> None:
-        self.history = ChatHistoryStub(context)
-        self.graph = EntityGraphStub(entity)
-
-    async def session(self, *data: dict[str, object]) -> tuple[str, list[str]]:
-        """Write a session of nodes, and return its id and theirs."""
-        session_id, ids = str(uuid.uuid4()), [str(uuid.uuid4()) for _ in data]
-        request = graph_pb.WriteGraphRequest(nodes=[graph_pb.NodeInput(id=session_id, general_type_name="Session")])
-        for node_id, one in zip(ids, data, strict=True):
-            request.nodes.add(id=node_id, general_type_name="Turn", data_json=orjson.dumps(one).decode())
-            request.edges.add(from_node_id=session_id, to_node_id=node_id, edge_type="Contains")
-        await self.graph.WriteGraph(request, metadata=METADATA)
-        return session_id, ids
-
-    async def add(self, session_id: str, **data: object) -> str:
-        node_id = str(uuid.uuid4())
-        request = graph_pb.WriteGraphRequest()
-        request.nodes.add(id=node_id, general_type_name="Turn", data_json=orjson.dumps(data).decode())
-        request.edges.add(from_node_id=session_id, to_node_id=node_id, edge_type="Contains")
-        await self.graph.WriteGraph(request, metadata=METADATA)
-        return node_id
+class Stubs(AnyRpc):
+    async def add(self, session_id: str, **data: object) -> None:
+        node = {"id": str(uuid.uuid4()), "general_type_name": "Turn", "data_json": orjson.dumps(data)}
+        edge = {"from_node_id": session_id, "to_node_id": node["id"], "edge_type": "Contains"}
+        await self.WriteGraph(nodes=[node], edges=[edge])
 
     async def mapping(self, rules: dict[str, object]) -> str:
         name = str(uuid.uuid4())
-        request = pb.RegisterMappingRequest(mapping_name=name, rules=pb.MappingRules(**rules))
-        await self.history.RegisterMapping(request, metadata=METADATA)
+        await self.RegisterMapping(mapping_name=name, rules=rules)
         return name
 
-    async def page(self, node_id: str, metadata: object = METADATA, **fields: object) -> pb.AssembleContextResponse:
-        return await self.history.AssembleContext(
-            pb.AssembleContextRequest(node_id=node_id, **fields), metadata=metadata
-        )
+    async def page(self, node_id: str, **fields: object) -> pb.AssembleContextResponse:
+        return await self.AssembleContext(node_id=node_id, **fields)
 
     async def pages(self, node_id: str, **fields: object) -> list[list[pb.AssembledNode]]:
         found, token = [], ""
@@ -79,9 +57,8 @@ def why(row: pb.AssembledNode) -> list[tuple[str, str, str, int]]:
 
 async def test_a_row_says_which_node_it_is_and_how_it_was_reached(stubs: Stubs):
     session_id, (turn_id,) = await stubs.session({"user_input": "hello"})
-    edge = (await stubs.graph.ListEdges(graph_pb.ListEdgesRequest(node_id=session_id), metadata=METADATA)).edges[0]
-    changed = graph_pb.UpdateNodeDataRequest(node_id=turn_id, data_json='{"more": 1}')
-    node = (await stubs.graph.UpdateNodeData(changed, metadata=METADATA)).node
+    edge = (await stubs.ListEdges(node_id=session_id)).edges[0]
+    node = (await stubs.UpdateNodeData(node_id=turn_id, data_json='{"more": 1}')).node
 
     (row,) = (await stubs.page(session_id)).nodes
 
@@ -146,7 +123,7 @@ async def test_values_come_along_from_the_paths_at_which_there_is_something(stub
     session_id, (turn_id,) = await stubs.session(
         {"role": "user", "content": "x", "turn": {"index": 2**60, "none": None}}
     )
-    await stubs.graph.SetNodeIO(graph_pb.SetNodeIORequest(node_id=turn_id, input_json='{"q": 1}'), metadata=METADATA)
+    await stubs.SetNodeIO(node_id=turn_id, input_json='{"q": 1}')
 
     paths = ["turn.index", "data.turn.none", "turn.gone", "content.deeper", "status", "io.input.q", "io.output"]
     (row,) = (await stubs.page(session_id, data_paths=paths)).nodes
@@ -173,8 +150,7 @@ async def test_pages_of_any_size_hold_the_same_nodes_in_the_same_order(
     turns = [{"a": f"a{n}", "b": f"b{n}", "n": -n} for n in range(4)]
     session_id, _ = await stubs.session({"n": 9}, *turns[:2], {"n": -1.5}, *turns[2:], {"n": -9})
 
-    request = pb.GetChatHistoryRequest(node_id=session_id, mapping_name=name, max_messages=max_messages)
-    history = await stubs.history.GetChatHistory(request, metadata=METADATA)
+    history = await stubs.GetChatHistory(node_id=session_id, mapping_name=name, max_messages=max_messages)
     (all_at_once,) = await stubs.pages(session_id, mapping_name=name, max_messages=max_messages)
 
     assert said(all_at_once) == [message.content for message in history.messages]
@@ -196,7 +172,7 @@ async def test_what_is_written_between_pages_neither_hides_nor_repeats(stubs: St
     assert said(first.nodes) == ["1", "2", "3"]
 
     await stubs.add(session_id, role="user", content="9 is newer")
-    await stubs.graph.DeleteNode(graph_pb.DeleteNodeRequest(node_id=ids[3]), metadata=METADATA)
+    await stubs.DeleteNode(node_id=ids[3])
     second = await stubs.page(
         session_id, mapping_name=name, page_size=3, max_messages=5, page_token=first.next_page_token
     )
@@ -250,4 +226,4 @@ async def test_a_token_fits_its_question_only(stubs: Stubs):
         async with refused(InvalidPageToken):
             await stubs.page(session_id, page_token=token, **other)
     async with refused(InvalidPageToken):
-        await stubs.page(session_id, page_token=token, metadata=OTHERS)
+        await Stubs(stubs.channel, stubs.entity, OTHER_KEY).page(session_id, page_token=token)

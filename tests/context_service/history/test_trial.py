@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import grpc
@@ -11,36 +10,16 @@ import pytest
 
 import context_service.app
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
-from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextkeep.errors import CostExceeded, InvalidArgument, InvalidPageToken, LimitExceeded
-from tests.conftest import METADATA
+from tests.calling import AnyRpc
 from tests.errors import refused
 
 TEXT = {"role": "'user'", "content": "entity.data.text"}
 
 
-class Stubs:
-    def __init__(self, context: grpc.aio.Channel, entity: grpc.aio.Channel) -> None:
-        self.history = ChatHistoryStub(context)
-        self.graph = EntityGraphStub(entity)
-
-    async def session(self, *data: dict[str, object]) -> str:
-        session_id = str(uuid.uuid4())
-        request = graph_pb.WriteGraphRequest(nodes=[graph_pb.NodeInput(id=session_id, general_type_name="Session")])
-        for one in data:
-            node_id = str(uuid.uuid4())
-            request.nodes.add(id=node_id, general_type_name="Turn", data_json=orjson.dumps(one).decode())
-            request.edges.add(from_node_id=session_id, to_node_id=node_id, edge_type="Contains")
-        await self.graph.WriteGraph(request, metadata=METADATA)
-        return session_id
-
-    async def page(
-        self, rules: dict[str, Any], metadata: object = METADATA, **fields: object
-    ) -> pb.TestMappingResponse:
-        request = pb.TestMappingRequest(rules=pb.MappingRules(**rules), **fields)
-        return await self.history.TestMapping(request, metadata=metadata)
+class Stubs(AnyRpc):
+    async def page(self, rules: dict[str, Any], **fields: object) -> pb.TestMappingResponse:
+        return await self.TestMapping(rules=rules, **fields)
 
     async def trials(self, rules: dict[str, Any], **fields: object) -> list[pb.NodeTrial]:
         return list((await self.page(rules, **fields)).nodes)
@@ -152,8 +131,8 @@ async def test_shorthands_are_shown_as_the_rules_that_they_stand_for(stubs: Stub
 
 
 async def test_what_is_below_a_node_is_tried_page_by_page(stubs: Stubs):
-    session_id = await stubs.session(*[{"text": str(n), "n": -n} for n in range(5)])
-    listed = await stubs.history.ListMappings(pb.ListMappingsRequest(), metadata=METADATA)
+    session_id, _ = await stubs.session(*[{"text": str(n), "n": -n} for n in range(5)])
+    listed = await stubs.ListMappings()
     rules = {"messages": [{**TEXT, "metadata": "{'root': root.type}"}], "order_by": "n"}
 
     said, sizes, token = [], [], ""
@@ -167,7 +146,7 @@ async def test_what_is_below_a_node_is_tried_page_by_page(stubs: Stubs):
 
     assert (said, sizes) == (["0", "1", "2", "3", "4"], [2, 2, 1])
     assert ("rules.order_by", "-4") in ran(page.nodes[0])
-    assert await stubs.history.ListMappings(pb.ListMappingsRequest(), metadata=METADATA) == listed  # nothing was stored
+    assert await stubs.ListMappings() == listed  # nothing was stored
 
 
 async def test_samples_come_in_pages_too(stubs: Stubs):
@@ -196,7 +175,7 @@ async def test_a_node_with_a_long_list_is_told_in_part(stubs: Stubs):
 
 
 async def test_a_trial_is_checked(stubs: Stubs):
-    session_id = await stubs.session()
+    session_id, _ = await stubs.session()
     rules = {"messages": [TEXT]}
 
     async with refused(InvalidArgument, violations=["rules.messages[0].content"], line=1, column=1):

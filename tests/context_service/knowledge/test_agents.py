@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import grpc
 import pytest
 
 from context_service.agents import rules as agents
 from contextkeep.context.v1 import agent_templates_pb2 as agent_templates_pb
 from contextkeep.context.v1 import agents_pb2 as pb
-from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
-from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
 from contextkeep.errors import (
     AgentNotFound,
     ContextKeepError,
@@ -23,24 +20,16 @@ from contextkeep.errors import (
 from service_runtime.values.ids import new_id
 from tests.context_service.contexts.callers import Opened, an_id
 from tests.context_service.erased import erase_subject
-from tests.errors import raised
 
 
 class Calls:
     """Calls the RPCs of agents."""
 
     def __init__(self, stack: Opened) -> None:
-        channel = stack.caller.channel
-        self.stubs = {pb: AgentsStub(channel), agent_templates_pb: AgentTemplatesStub(channel)}
+        self._stack = stack
 
     async def __call__(self, name: str, key: str = "admin", **fields: Any) -> Any:
-        module, stub = next((module, stub) for module, stub in self.stubs.items() if hasattr(module, f"{name}Request"))
-        request = getattr(module, f"{name}Request")(**fields)
-        try:
-            metadata = (("authorization", f"Bearer {key}"),)
-            return await getattr(stub, name)(request, metadata=metadata, timeout=30)
-        except grpc.aio.AioRpcError as error:
-            raise raised(error) from None
+        return await self._stack.caller.of(key).call(name, **fields)
 
     async def put(self, agent_id: str = "", *, request_id: str = "", key: str = "admin", **fields: Any) -> pb.Agent:
         said = {"agent_id": agent_id or an_id(), **fields}

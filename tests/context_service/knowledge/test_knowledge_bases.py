@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import grpc
 import pytest
 
 from context_service.knowledge_bases.model import DOCUMENT_BYTES_MAX
@@ -23,22 +22,14 @@ from context_service.retrieval.documents.kinds import Reason, Unread
 from context_service.retrieval.documents.reading import FileText
 from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import Passages
-from contextkeep.context.v1 import agent_templates_pb2, agents_pb2
 from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.context.v1 import knowledge_bases_pb2 as pb
-from contextkeep.context.v1 import working_memory_pb2 as memory_pb
-from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
-from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
-from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from contextkeep.context.v1.knowledge_bases_pb2_grpc import KnowledgeBasesStub
-from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ContextKeepError, Unavailable
 from service_runtime.postgres import Tenant
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import Opened, an_id, opened, with_embedder
 from tests.context_service.retrieval import files
 from tests.context_service.retrieval.killed import TEXT, killed_at_its_third_step
-from tests.errors import raised
 
 DONE = {pb.DOCUMENT_STATE_INDEXED, pb.DOCUMENT_STATE_FAILED}
 INDEXED, FAILED, QUEUED = "INDEXED", "FAILED", "QUEUED"
@@ -49,23 +40,13 @@ class Bases:
 
     def __init__(self, stack: Opened, key: str = "admin") -> None:
         self.stack = stack
-        self.metadata = (("authorization", f"Bearer {key}"),)
-        channel = stack.caller.channel
-        self.stubs = {pb: KnowledgeBasesStub(channel), agents_pb2: AgentsStub(channel)}
-        self.stubs |= {agent_templates_pb2: AgentTemplatesStub(channel)}
-        self.stubs |= {query_pb: ContextQueryStub(channel), memory_pb: WorkingMemoryStub(channel)}
+        self.key = key
 
     def of(self, key: str) -> Bases:
         return Bases(self.stack, key)
 
     async def call(self, name: str, /, **fields: Any) -> Any:
-        module, stub = next((one, stub) for one, stub in self.stubs.items() if hasattr(one, f"{name}Request"))
-        try:
-            return await getattr(stub, name)(
-                getattr(module, f"{name}Request")(**fields), metadata=self.metadata, timeout=30
-            )
-        except grpc.aio.AioRpcError as error:
-            raise raised(error) from None
+        return await self.stack.caller.of(self.key).call(name, **fields)
 
     async def refused(self, name: str, /, **fields: Any) -> ContextKeepError:
         with pytest.raises(ContextKeepError) as refused:

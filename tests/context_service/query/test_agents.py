@@ -18,7 +18,7 @@ from contextkeep.errors import ContextKeepError
 from service_runtime.values.ids import new_id
 from tests.context_service.contexts.callers import an_id
 from tests.context_service.query.conftest import Asker, Refused, World, connected, over_mcp
-from tests.context_service.query.test_policy import call, node_below, say
+from tests.context_service.query.test_policy import node_below, say
 from tests.context_service.query.test_query import RENEWAL, only, states, statuses, written
 from tests.errors import raised
 from tests.fakes import context_providers as stubs
@@ -37,14 +37,13 @@ DEFAULTS = {
 
 async def put(world: World, agent_id: str = "", **fields: Any) -> str:
     said = {"agent_id": agent_id or an_id(), **fields}
-    await AgentsStub(world.opened.caller.channel).PutAgent(agents_pb2.PutAgentRequest(agent=said), metadata=ADMIN)
+    await world.opened.caller.of("admin").PutAgent(agent=said)
     return str(said["agent_id"])
 
 
 async def template(world: World, **fields: Any) -> str:
     said = {"template_id": an_id(), **fields}
-    request = agent_templates_pb2.PutAgentTemplateRequest(template=said)
-    await AgentTemplatesStub(world.opened.caller.channel).PutAgentTemplate(request, metadata=ADMIN)
+    await world.opened.caller.of("admin").PutAgentTemplate(template=said)
     return str(said["template_id"])
 
 
@@ -232,7 +231,7 @@ async def test_the_policy_says_who_refuses_and_where_files_are(world: World):
     node = str(new_id())
     its_template = await template(world, node_ids=[node], policy={"allowed": {"families": ["workspace", "external"]}})
     agent = await put(world, template_id=its_template, policy={"allowed": {"ids": ["workspace", "expands"]}})
-    policy = await call(world.opened.caller.channel, "GetQueryPolicy", "plain", agent_id=agent)
+    policy = await world.opened.caller.of("plain").GetQueryPolicy(agent_id=agent)
     assert (policy.agent_id, policy.template_id) == (agent, its_template)
     assert (policy.target.whose, list(policy.target.node_ids)) == (f"template {its_template}", [node])
     refused_by = {one.provider_id: one.refused_by for one in policy.providers}

@@ -13,14 +13,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from context_service.mcp_servers.model import approval_of
 from contextkeep.context.v1 import mcp_servers_pb2 as pb
-from contextkeep.context.v1.mcp_servers_pb2_grpc import McpServersStub
 from contextkeep.errors import ContextKeepError
 from service_runtime.auth.sealing import KeyRing
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
@@ -32,7 +30,6 @@ from tests.context_service.query.conftest import Asker, Refused, World, over_grp
 from tests.context_service.query.test_agents import put as put_agent
 from tests.context_service.query.test_policy import say
 from tests.context_service.query.test_query import statuses, written
-from tests.errors import raised
 from tests.fakes.context_providers import installed
 from tests.fakes.mcp_server import FakeMcp, FakeTool, Pieces, answering, fake_mcp, misbehaving, silent
 from tests.ports import free_port
@@ -70,13 +67,7 @@ def server(tickets: FakeMcp) -> FakeMcp:
 
 
 async def call(world: World, name: str, key: str = "admin", **fields: Any) -> Any:
-    request = getattr(pb, f"{name}Request")(**fields)
-    try:
-        stub = McpServersStub(world.opened.caller.channel)
-        metadata = (("authorization", f"Bearer {key}"),)
-        return await getattr(stub, name)(request, metadata=metadata, timeout=30)
-    except grpc.aio.AioRpcError as error:
-        raise raised(error) from None
+    return await world.opened.caller.of(key).call(name, **fields)
 
 
 async def refusal(world: World, name: str, key: str = "admin", **fields: Any) -> ContextKeepError:

@@ -14,7 +14,6 @@ import pytest
 from context_service.query.rules.cache import FRESH_S, STANDS_IN_S, Remembered
 from contextkeep import AsyncEntityClient
 from contextkeep.context.v1 import context_query_pb2 as pb
-from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.errors import NotFound, Unavailable
 from service_runtime.rpc.principal import ApiKeys
 from service_runtime.values.ids import new_id
@@ -22,7 +21,6 @@ from tests.clients.stack import running
 from tests.context_service.contexts.callers import KEYS, Caller
 from tests.context_service.query.conftest import Asker, World, over_grpc, over_mcp
 from tests.context_service.query.test_query import RENEWAL, only, states, statuses, written
-from tests.errors import raised
 from tests.fakes import context_providers as stubs
 from tests.fakes.context_providers import installed
 from tests.ports import free_port
@@ -30,19 +28,10 @@ from tests.ports import free_port
 FIELDS = ["enabled", "is_default", "deadline_ms"]
 
 
-async def call(channel: grpc.aio.Channel, name: str, key: str = "admin", **fields: Any) -> Any:
-    request = getattr(pb, f"{name}Request")(**fields)
-    try:
-        metadata = (("authorization", f"Bearer {key}"),)
-        return await getattr(ContextQueryStub(channel), name)(request, metadata=metadata, timeout=30)
-    except grpc.aio.AioRpcError as error:
-        raise raised(error) from None
-
-
 async def say(world: World, provider_id: str, key: str = "admin", **fields: Any) -> pb.ProviderSetting:
     said = {"request_id": fields.pop("request_id", ""), "reset": fields.pop("reset", [])}
     setting = pb.ProviderSetting(provider_id=provider_id, **fields)
-    answer = await call(world.opened.caller.channel, "UpdateProviderSetting", key, setting=setting, **said)
+    answer = await world.opened.caller.of(key).UpdateProviderSetting(setting=setting, **said)
     return answer.setting
 
 
@@ -130,7 +119,7 @@ async def test_what_is_said_is_kept_field_by_field_and_taken_back_by_name(world:
 
 async def test_two_who_say_different_things_at_once_are_both_heard(world: World):
     await asyncio.gather(*(say(world, "fast", **one) for one in ({"is_default": False}, {"deadline_ms": 700}) * 5))
-    policy = await call(world.opened.caller.channel, "GetQueryPolicy", "plain")
+    policy = await world.opened.caller.of("plain").GetQueryPolicy()
     (fast,) = (one for one in policy.providers if one.provider_id == "fast")
     assert (fast.is_default, fast.deadline_ms, fast.setting.deadline_ms) == (False, 700, 700)
 
@@ -139,7 +128,7 @@ async def test_what_one_tenant_says_is_nothing_to_another(world: World, ask: Ask
     await say(world, "fast", enabled=False)
     assert states(await ask.query("other", query=RENEWAL))["fast"] == "ok"
     await say(world, "fast", "other", deadline_ms=600)
-    policy = await call(world.opened.caller.channel, "GetQueryPolicy")
+    policy = await world.opened.caller.of("admin").GetQueryPolicy()
     (fast,) = (one for one in policy.providers if one.provider_id == "fast")
     assert not fast.is_enabled and not fast.setting.HasField("deadline_ms")
 
@@ -167,7 +156,7 @@ async def test_it_holds_at_another_replica_and_after_a_restart(world: World, tmp
                 asked = states(await ask.query(query=RENEWAL))
                 assert set(asked) == {"brain", "knowledge-base", "memory", "team", "wiki", "workspace"}
                 assert states(await only(ask, "fast")) == {"fast": "skipped"}
-            policy = await call(channel, "GetQueryPolicy", "plain")
+            policy = await Caller(channel).GetQueryPolicy()
     (fast,) = (one for one in policy.providers if one.provider_id == "fast")
     assert (fast.is_enabled, fast.deadline_ms) == (False, 321)
 
@@ -199,12 +188,12 @@ async def test_the_tenants_nodes_and_all_below_them_are_searched_and_the_status_
     answer = await only(ask, "workspace", query=f"Where is the {word}?", provider_options=elsewhere)
     assert [one["title"] for one in answer["hits"]] == ["below.md"]
 
-    policy = await call(world.opened.caller.channel, "GetQueryPolicy", "plain")
+    policy = await world.opened.caller.of("plain").GetQueryPolicy()
     assert (policy.target.whose, list(policy.target.node_ids)) == ("tenant", [top])
     await say(world, "workspace", workspace=pb.WorkspaceOptions())
     answer = await only(ask, "workspace", query=f"Where is the {word}?")
     assert len(answer["hits"]) == 3
-    assert not (await call(world.opened.caller.channel, "GetQueryPolicy")).HasField("target")
+    assert not (await world.opened.caller.of("admin").GetQueryPolicy()).HasField("target")
 
 
 async def test_a_node_that_is_not_in_the_graph_yet_has_its_own_records(world: World, ask: Asker):

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-import grpc
 import pytest
 from aiohttp import web
 from hypothesis import given
@@ -26,8 +25,6 @@ from context_service.query.pure.specialist_prompts import (
     ShownFolder,
     queries_of,
 )
-from contextkeep.context.v1 import specialists_pb2
-from contextkeep.context.v1.specialists_pb2_grpc import SpecialistsStub
 from contextkeep.errors import LimitExceeded, ProviderNotAllowed
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
 from tests.context_service.contexts.callers import an_id, opened
@@ -35,7 +32,6 @@ from tests.context_service.query.conftest import Asker, Refused, World, over_grp
 from tests.context_service.query.test_agents import put as put_agent
 from tests.context_service.query.test_policy import node_below, say
 from tests.context_service.query.test_query import statuses, written
-from tests.errors import raised
 from tests.fakes.chat_server import ChatServer, chat_server, says
 
 ADMIN = (("authorization", "Bearer admin"),)
@@ -44,11 +40,7 @@ SIGNED, ARRIVE = "Berta Quill signed the orrery contract.", "The brass gears arr
 
 
 async def call(world: World, name: str, **fields: Any) -> Any:
-    request = getattr(specialists_pb2, f"{name}Request")(**fields)
-    try:
-        return await getattr(SpecialistsStub(world.opened.caller.channel), name)(request, metadata=ADMIN, timeout=30)
-    except grpc.aio.AioRpcError as error:
-        raise raised(error) from None
+    return await world.opened.caller.of("admin").call(name, **fields)
 
 
 async def put(world: World, *node_ids: str, **fields: Any) -> str:
