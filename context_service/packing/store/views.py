@@ -33,6 +33,7 @@ from context_service.packing.pure.state.task_state import (
     CONTESTED,
     OTHER_RULE,
     REMOVED,
+    SUCCESS,
     WHOLE,
     Entry,
     StateChange,
@@ -78,7 +79,12 @@ _CHANGED_BY = {
     "next": ("next",),
 }
 # Sections whose entries have keys that the entries which may change them do not have, in the same form.
-_NAMED_CHANGED_BY = {"reply": ("value", CONTESTED), "value": ("value", CONTESTED)}
+_NAMED_CHANGED_BY = {
+    "reply": ("value", CONTESTED, "error"),
+    "resolution": ("error",),
+    "error": ("error",),
+    "value": ("value", CONTESTED),
+}
 
 
 SQL = SqlFile.of(
@@ -226,12 +232,13 @@ class ViewRows:
         of_values = {name for entry in entries for name in _NAMED_CHANGED_BY.get(entry.section, ())}
         places = [(entry.section, entry.key) for entry in entries]
         places += [(REMOVED, " ".join(place_of(entry))) for entry in entries]
+        places += [("error", entry.key) for entry in entries if entry.section == SUCCESS]
         parameters = {
             "window_id": window.window_id,
             "sections": TextArray([section for section, _ in places]),
             "keys": TextArray([key for _, key in places]),
             "whole": TextArray(whole.union(without_key)),
-            "named": TextArray(of_values.union({CONTESTED}.intersection(without_key))),
+            "named": TextArray(of_values.union(without_key)),
         }
         rows = await tenant.query(_HELD_OF, parameters)
         return sorted(map(_stored_entry, rows), key=lambda one: one.number)

@@ -217,7 +217,7 @@ def _is_meant(one: Entry, current: Entry) -> bool:
         return False
     if one.key or one.section in _ONE:
         return place_of(one) == place_of(current)
-    return current.text == one.text and (not current.key or current.section == CONTESTED)
+    return current.text == one.text and (not current.key or bool(current.ref))
 
 
 def _removal(stored_entry: StoredEntry, seq: int) -> Entry:

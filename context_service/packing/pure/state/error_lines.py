@@ -110,6 +110,11 @@ def error_line(text: str) -> str:
     return lines[numbers[-1]].strip()[:ERROR_CHARS_MAX]
 
 
+def has_error(text: str) -> bool:
+    """Return whether a line of an output names an error."""
+    return any(map(_weight, text.splitlines()))
+
+
 def _weight(line: str) -> int:
     """Return how surely a line names an error: 0 if it does not."""
     if _FRAME.search(line) or _COUNT.search(line):

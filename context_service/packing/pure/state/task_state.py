@@ -51,6 +51,8 @@ _PATHS_OF_CALL_MAX = 4
 
 SUB_GOAL = "sub_goal"  # the section of the parts of a goal, which callers set; the value of an entry is its status
 REPLIED = ", replied"  # ends the value of a question after a reply that did not surely answer it
+SUCCESS = "success"  # a call that succeeded; its key is the call, as in errors
+_SAME_CALL = "the same call succeeded"
 OTHER_RULE = "other_rule"  # a rule of a speaker whose rules are not in force: see `rule_authors`
 OTHER_USER = "other_user"  # the key of a reply of such a user
 CONTESTED = "contested"  # a rule or value that a later statement may change; the text has both statements
@@ -121,7 +123,8 @@ class Entry:
             of the sections `lifted`, `answer`, `resolution` and `reply` (all sentences of a message) are not shown:
             they only change other entries.
         key: The thing that the entry is about; a later entry of the section with the same key replaces this one. Empty
-            if the entry is about nothing in particular. In `lifted`, `duty` if the lifted rule was a duty, else `what`.
+            if it is about nothing in particular. In an `error` of a tool and in `SUCCESS`, the call. In `lifted`,
+            `duty` if the lifted rule was a duty, else `what`.
         text: The statement, as it was made.
         value: In `value`, the value that is set; in `contested`, the value or the rule that may have changed; in
             `lifted`, the lifted rule; in `error`, the solution, or empty while
@@ -249,7 +252,7 @@ def after(entries: Iterable[Entry], new_entries: Iterable[Entry]) -> tuple[list[
     now: dict[tuple[str, str], Entry] = {place_of(entry): entry for entry in entries}
     superseded = []
     for entry in new_entries:
-        if entry.section == "resolution":
+        if entry.section in ("resolution", SUCCESS):
             _resolve(now, entry)
         elif entry.section == "answer":
             _answer(now, entry)
@@ -377,7 +380,7 @@ def place_of(entry: Entry) -> tuple[str, str]:
     """
     if entry.section in ("goal", "progress", "next") and not entry.key:
         return entry.section, ""
-    if entry.key and entry.section in ("constraint", "error"):
+    if entry.key and not entry.ref and entry.section in ("constraint", "error"):
         return entry.section, f"of a caller: {entry.key}"
     if entry.section in ("constraint", OTHER_RULE):
         return entry.section, _place_of_rule(entry.text)
@@ -458,18 +461,28 @@ def _lifted(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
 
 
 def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
-    """Add a solution to the newest open error that it names. A statement that names no open error changes nothing."""
+    """Add a solution to the newest open error that it names. A statement that names no open error changes nothing.
+
+    The success of a call is the solution of the errors of the same call.
+    """
     for current in reversed([current for current in now.values() if current.section == "error" and not current.value]):
+        if entry.section == SUCCESS:
+            if current.ref and current.key == entry.key:
+                _put_solution(now, current, entry, _SAME_CALL, shown=_SAME_CALL)
+            continue
         if (resolves if entry.section == "reply" else names_error)(entry.text, current.text):
-            del now[place_of(current)]
             lines = entry.text.split("\n")
             solution = next((line for line in lines if names_error(line, current.text)), lines[0])
-            both = (
-                f"{_quotation_of(current)} -> {attributed(solution, entry.speaker)}"  # both parts name their speakers
-            )
-            helped = replace(current, text=both, value=solution, ref=entry.ref, seq=entry.seq, speaker="")
-            now[place_of(helped)] = helped
+            _put_solution(now, current, entry, solution, shown=attributed(solution, entry.speaker))
             return
+
+
+def _put_solution(now: dict[tuple[str, str], Entry], error: Entry, by: Entry, solution: str, *, shown: str) -> None:
+    """Replace an error by the error with its solution. Both parts name their speakers."""
+    del now[place_of(error)]
+    both = f"{_quotation_of(error)} -> {shown}"
+    helped = replace(error, text=both, value=solution, ref=by.ref, seq=by.seq, speaker="")
+    now[place_of(helped)] = helped
 
 
 def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:

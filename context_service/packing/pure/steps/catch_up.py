@@ -17,6 +17,7 @@ from context_service.folding.pure.folds import USER
 from context_service.kernel.files.models import MediaModel, media_model
 from context_service.kernel.rendering import Format
 from context_service.kernel.rendering.turns import inline_file, media_type_of, part_text
+from context_service.packing.pure.state.calls import with_calls
 from context_service.packing.pure.state.rule_authors import by_authors
 from context_service.packing.pure.state.task_state import WHOLE, Entry, entries_of
 from context_service.packing.pure.steps.blocks import Block, block_of
@@ -245,6 +246,7 @@ def _prepare(
             tools,
         )
     ]
+    entries = list(with_calls(entries, step, frozenset(message.seq for message in messages)))
     block = replace(block_of(step, to, count), files=use_of_turn(step.turn, media))
     turn = mask_step(without_reasoning(step) if is_bound else step, units, profile, count)
     as_masked = None
