@@ -36,15 +36,13 @@ class ZoneLevel:
         zone: One of `digests`, `segments`, `masked`, `verbatim`, `recalled` and `note`.
         steps: The number of steps that the zone stands for.
         tokens: The tokens that the zone has in a pack.
-        seq_from: The `seq` of the first message that the zone stands for; 0 if it stands for none.
-        seq_to: The `seq` of the last message that the zone stands for; 0 if it stands for none.
+        seqs: The `seq` of all messages that the zone stands for, as Postgres writes ranges: `{[1,5),[9,12)}`.
     """
 
     zone: str
     steps: int = 0
     tokens: int = 0
-    seq_from: int = 0
-    seq_to: int = 0
+    seqs: str = "{}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

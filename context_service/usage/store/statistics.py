@@ -10,6 +10,7 @@ from context_service.usage.model import ZoneLevel
 from context_service.usage.pure.costs import Break
 from context_service.windows.model import Window
 from service_runtime.inputs.documents import beside_the_loop
+from service_runtime.postgres import TextArray
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.sql_files import SqlFile
 from service_runtime.values.copying import copied
@@ -45,15 +46,13 @@ class StatisticsRows:
     ) -> tuple[int, dict[str, int]]:
         """Return the tokens of all messages that a window has read, and of those that each zone stands for."""
         tenant = self._log.of(principal, window.context_id)
-        of_log = {zone: one for zone, one in levels.items() if one.seq_to}
-        ranges = {
-            "seqs_from": [0, *(level.seq_from for level in of_log.values())],
-            "seqs_to": [window.reached_seq, *(level.seq_to for level in of_log.values())],
+        parameters = {
+            "context_id": window.context_id,
+            "left_out": window.left_out.multirange,
+            "seqs": TextArray([f"{{[0,{window.reached_seq}]}}", *(level.seqs for level in levels.values())]),
         }
-        parameters = {"context_id": window.context_id, "left_out": window.left_out.multirange}
-        rows = await tenant.query(_LOG_TOKENS, parameters | ranges)
-        all_of_it, *each = [row.tokens for row in rows]
-        return all_of_it, dict(zip(of_log, each, strict=True))
+        all_of_it, *each = [row.tokens for row in await tenant.query(_LOG_TOKENS, parameters)]
+        return all_of_it, dict(zip(levels, each, strict=True))
 
     async def breaks(self, window: Window, *, principal: Principal) -> Sequence[Break]:
         """Return the breaks of a window's prefix, oldest first."""

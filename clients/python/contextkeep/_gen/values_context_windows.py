@@ -188,7 +188,7 @@ class StateEntry(Value):
     # were mentioned), up to 50 of each, the most frequent first.
     section: str = ""
     # Name of the entry, such as the name of a value or the path of a file. A later entry with the same key replaces it.
-    # For a pin, its id.
+    # For a pin, its id. For an error of a tool, the call that failed.
     key: str = ""
     # The original text.
     text: str = ""

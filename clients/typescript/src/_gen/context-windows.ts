@@ -1225,7 +1225,7 @@ export interface StateEntry {
   section: string;
   /**
    * Name of the entry, such as the name of a value or the path of a file. A later entry with the same key replaces it.
-   * For a pin, its id.
+   * For a pin, its id. For an error of a tool, the call that failed.
    */
   key: string;
   /** The original text. */

@@ -72,6 +72,23 @@ async def test_calls_of_tools_that_the_profile_names_stay_whole_over_many_folds(
     assert sum(part.tokens for part in explained.parts) <= LIMIT
 
 
+async def test_steps_that_stay_in_view_and_steps_that_are_merged_later_count_once(caller: Caller):
+    """The range of the summary around such a step has it, too."""
+    await caller.call("PutProfile", name="of-late-tickets", text=PROFILE)
+    window, _ = await worked(caller, "of-late-tickets")
+    for n in (4, 5):  # the tickets that stayed until now are merged by the next folds
+        await said(caller, window.context_id, called("read_ticket", f"t{n}"), result(f"t{n}", page(f"ticket {n}", 40)))
+    for n in range(60, 90):
+        await said(caller, window.context_id, called("look", f"c{n}"), result(f"c{n}", page(f"page {n}", 30)))
+        await packed(caller, window, without_recall=True)
+
+    found = await caller.call("WindowStats", window_id=window.window_id)
+
+    of_steps = [one for one in found.levels if one.zone not in ("conversation", "state")]
+    assert sum(one.step_count for one in of_steps) == found.step_count
+    assert sum(one.log_tokens for one in of_steps) == found.log_tokens
+
+
 async def test_without_rules_results_of_old_calls_are_cleared(caller: Caller):
     _, pack = await worked(caller, "general")
 

@@ -4234,7 +4234,7 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
 
   /**
    * Name of the entry, such as the name of a value or the path of a file. A later entry with the same key replaces it.
-   * For a pin, its id.
+   * For a pin, its id. For an error of a tool, the call that failed.
    *
    * @generated from field: string key = 2;
    */
