@@ -9,7 +9,12 @@ from service_runtime.statements.sql_files import SqlFile
 SQL = SqlFile.of(__file__)
 BEGUN = SQL["begun"]
 FILES = SQL["files"]
-FILE = SQL["file"]
+FILE = Across(
+    sql=SQL["file"],
+    contexts=True,
+    subjects=True,
+    why=ALL.why,
+)
 WINDOWS_NOW = SQL["windows_now"]
 RECORDS_OF = SQL["records_of"]
 RECORDS_OF_USER = SQL["records_of_user"]

@@ -147,9 +147,9 @@ class ContextFiles:
                     data += chunk
             unread = UnreadFile(data=bytes(data), declared_type=record.content_type)
             (facts,) = await self._facts.read([unread], tenant_id=principal.tenant_id)
-        return FileSource(
-            sha256=record.sha256, size_bytes=record.size_bytes, facts=facts, name=record.name, found=record
-        )
+        # A file of a context has a name in each message; its record has that of the first.
+        name = "" if record.context_id or record.name == UNNAMED else record.name
+        return FileSource(sha256=record.sha256, size_bytes=record.size_bytes, facts=facts, name=name, found=record)
 
     def with_files(self, parts: Sequence[Part], sources: FileSources) -> tuple[Part, ...]:
         """Return parts in which a part that names a file of a context, or an upload for a message, is a file."""
@@ -195,7 +195,7 @@ class ContextFiles:
                 data=None,
                 working_memory_id=record_id,
                 media_type=source.facts.media_type or file.media_type,
-                name=file.name or (source.name if source.name != UNNAMED else ""),
+                name=file.name or source.name,
                 sha256=source.sha256.hex(),
                 size_bytes=source.size_bytes,
                 **facts,

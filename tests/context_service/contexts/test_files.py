@@ -6,6 +6,7 @@ import hashlib
 import json
 from base64 import b64encode
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -14,8 +15,8 @@ import pytest
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from contextkeep.errors import ContextNotFound, InvalidArgument, MessageExists, RecordNotFound
-from service_runtime.postgres import Database
+from contextkeep.errors import ContextKeepError, ContextNotFound, InvalidArgument, MessageExists, RecordNotFound
+from service_runtime.postgres import Across, Database, Tenant
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import Caller, Opened, an_id
 from tests.errors import raised
@@ -311,3 +312,76 @@ async def test_what_is_no_file_is_refused_and_leaves_nothing(caller: Caller, dat
         await caller.send("", an_id(), parts=[part(picture(color=12))])
     assert not await records_with(database, picture(color=12))
     assert "writing" not in await blobs_with(database, picture(color=12))
+
+
+_WHOLE = Across(
+    sql="""
+        SELECT
+            (SELECT count(*) FROM context.wm_record WHERE context_id = %(context_id)s) AS records,
+            (SELECT count(*) FROM context.message m
+                WHERE m.context_id = %(context_id)s AND m.parts::text <> '[]') AS messages,
+            (SELECT count(*) FROM context.wm_record r
+                JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
+                WHERE r.context_id = %(context_id)s AND b.state = 'live') AS whole,
+            (SELECT count(*) FROM context.blob b WHERE b.state = 'live' AND NOT context.has_records(b.id)) AS ownerless
+    """,
+    contexts=True,
+    subjects=True,
+    why="of a test",
+)
+
+
+async def test_a_call_that_ends_at_any_moment_leaves_no_part_without_bytes_and_no_bytes_without_an_owner(
+    caller: Caller, database: Database
+):
+    """Each call is cancelled a little later than the one before, until one gets through."""
+    context_id = (await caller.send("begin")).context_id
+    tenant = database.tenant(PRINCIPAL.tenant_id)
+    deadline_s, answered = 0.01, 0
+    while answered < 2:
+        data = png(40, 40, color=int(deadline_s * 1000))
+        with suppress(ContextKeepError):
+            said = message.MessageInput(parts=[part(data)])
+            await caller.call("SendMessage", context_id=context_id, message=said, deadline_s=deadline_s)
+            answered += 1
+        (left,) = await tenant.query(_WHOLE, {"context_id": context_id})
+        assert left.records == left.messages == left.whole >= answered
+        assert left.ownerless == 0
+        deadline_s *= 1.25
+
+
+async def test_a_picture_counts_for_the_tenant_once_and_takes_little_more_than_its_bytes(
+    caller: Caller, database: Database
+):
+    """A byte of a picture takes at most 1.05 bytes: of storage, and of rows."""
+    tenant = database.tenant(PRINCIPAL.tenant_id)
+    data = bytes(range(256)) * 4096
+    before = await used(tenant)
+    context_id = (await caller.send("", parts=[part(data)])).context_id
+    await caller.send("again", context_id, parts=[part(data)])
+    after = await used(tenant)
+
+    assert after["records"] - before["records"] == 1
+    assert after["bytes"] - before["bytes"] == len(data)
+    assert after["rows"] - before["rows"] < 0.05 * len(data)
+
+
+async def used(tenant: Tenant) -> dict[str, int]:
+    (row,) = await tenant.query(_USED)
+    return row._asdict()
+
+
+_USED = Across(
+    sql="""
+        SELECT
+            (SELECT coalesce(sum(records), 0) FROM context.tenant_usage)::bigint AS records,
+            (SELECT coalesce(sum(size_bytes), 0) FROM context.tenant_usage)::bigint AS bytes,
+            (SELECT coalesce(sum(pg_column_size(m.*)), 0) FROM context.message m)::bigint
+                + (SELECT coalesce(sum(pg_column_size(r.*)), 0) FROM context.wm_record r)::bigint
+                + (SELECT coalesce(sum(pg_column_size(b.*)), 0) FROM context.blob b)::bigint
+                + (SELECT coalesce(sum(pg_column_size(q.*)), 0) FROM context.request q)::bigint AS rows
+    """,
+    contexts=True,
+    subjects=True,
+    why="of a test",
+)

@@ -145,6 +145,20 @@ async def test_a_file_is_carried_with_its_record(stack: Stack, admin: Caller, ot
     assert rows[0] == rows[1]
 
 
+async def test_an_archive_of_a_context_has_the_files_of_its_messages(stack: Stack, admin: Caller, other: Caller):
+    sent = await admin.send("look", parts=[{"file": {"data": PDF, "name": "a.pdf"}}])
+    archive = await export(admin, context_id=sent.context_id)
+    done = await put(other, archive)
+
+    named = {"context_id": sent.context_id, "message_id": sent.message.message_id}
+    (found,) = (await other.call("GetMessage", **named)).message.parts
+    assert counts(done)["blob"] == (1, 0, 0) and counts(done)["wm_record"] == (1, 0, 0)
+    assert (await download(other, found.file.working_memory_id))[1] == PDF
+    assert counts(await put(other, archive))["wm_record"] == (0, 1, 0)
+    await other.call("DeleteContext", context_id=sent.context_id, now=True)
+    assert (await download(admin, found.file.working_memory_id))[1] == PDF
+
+
 async def test_files_go_to_the_provider_of_whoever_imports(
     stack: Stack, admin: Caller, other: Caller, urls: Urls, azurite: Azurite, tmp_path: Path
 ):
