@@ -167,7 +167,7 @@ async def test_of_150_screenshots_the_newest_are_pictures_and_the_others_have_re
     for before, pack in itertools.pairwise(packs):
         if pack.epoch == before.epoch:
             assert pack.messages_json.encode().startswith(before.messages_json.encode()[: before.prefix_bytes])
-    assert (await caller.call("Expand", window_id=window.window_id, ref="m9/1")).content == '"готово"'
+    assert (await caller.call("Expand", window_id=window.window_id, ref="m9/1")).content == '"готово"'.encode()
 
 
 async def test_a_fold_keeps_as_many_pictures_as_the_profile_says(caller: Caller):
