@@ -29,6 +29,7 @@ from contextkeep.adapters.adk import (
     ContextMemoryService,
     ContextSessionService,
 )
+from tests.media import png
 
 TEXT = Part(text="Where is order 4711?")
 CALL = Part(function_call=FunctionCall(id="c1", name="find", args={"order": 4711, "ratio": 1.0}))
@@ -409,3 +410,27 @@ async def test_a_window_shows_no_state(client: AsyncContextClient, name: str, me
     again = await service.get_session(**place, session_id="s1")
     assert again is not None
     assert again.state == {"корзина": ["чай"], "скидка": 5}
+
+
+async def test_a_picture_comes_back_and_is_a_picture_in_a_window(client: AsyncContextClient, name: str):
+    place: Any = {"app_name": name, "user_id": "zoë"}
+    service = ContextSessionService(client)
+    session = await service.create_session(**place, session_id="s1")
+    picture = png(640, 400) + bytes(2_000_000)  # programs ignore what follows the end of a PNG
+    shown = Part(inline_data=Blob(data=picture, mime_type="image/png", display_name="Hafen.png"))
+    event = Event(author="user", content=Content(role="user", parts=[Part(text="Wo ist das?"), shown]))
+    await service.append_event(session, event)
+    again = await ContextSessionService(client).get_session(**place, session_id="s1")
+    assert again is not None
+    assert again.events[0].content == event.content
+    (context,) = [item async for item in client.contexts.get_by_external_id(ExternalId(APP_SYSTEM, name))]
+    opened = await client.windows.open(context.context_id, "claude-opus-5", message_format="anthropic")
+    content = (await client.windows.pack(opened.window_id)).body["messages"][-1]["content"]
+    assert content[-1]["type"] == "image"
+    (file,) = [
+        part.file
+        async for message in client.contexts.list_messages(context.context_id)
+        for part in message.parts
+        if part.file
+    ]
+    assert (file.name, file.width, file.height, file.size_bytes) == ("Hafen.png", 640, 400, len(picture))

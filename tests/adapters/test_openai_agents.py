@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +15,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 
 from contextkeep import AsyncContextClient, MessageInput
 from contextkeep.adapters.openai_agents import ContextSession, PackedSession
+from tests.media import png
 
 USER = {"role": "user", "content": "Where is order 4711?"}
 ITEMS: list[Any] = [
@@ -174,3 +177,52 @@ async def test_sessions_of_users_are_apart(client: AsyncContextClient, name: str
     mine = ContextSession(name, client, subject_user_id=user)
     await mine.add_items([USER])
     assert await ContextSession(name, client, subject_user_id="somebody else").get_items() == []
+
+
+PNG = png(120, 80)
+PICTURE = "data:image/png;base64," + b64encode(PNG).decode()
+WITH_FILES: list[Any] = [
+    {
+        "type": "message",
+        "role": "user",
+        "content": [
+            {"type": "input_text", "text": "Что на снимке?"},
+            {"type": "input_image", "detail": "high", "image_url": PICTURE},
+            {
+                "type": "input_file",
+                "filename": "счёт.pdf",
+                "file_data": "data:application/pdf;base64," + b64encode(b"%PDF-1.4 " + b"x" * 60_000).decode(),
+            },
+        ],
+    },
+    {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "shot", "arguments": "{}", "status": "completed"},
+    {
+        "type": "function_call_output",
+        "call_id": "c1",
+        "output": [
+            {"type": "input_text", "text": "готово"},
+            {"type": "input_image", "image_url": PICTURE},
+            {"type": "input_image", "image_url": "https://example.org/a.png"},
+        ],
+    },
+]
+
+
+async def test_files_come_out_as_they_went_in_and_are_files_of_the_context(client: AsyncContextClient, name: str):
+    ours, theirs = ContextSession(name, client), SQLiteSession(name)
+    for session in (ours, theirs):
+        await session.add_items(WITH_FILES)
+    assert await ours.get_items() == await theirs.get_items() == WITH_FILES
+    assert await ContextSession(name, client).get_items() == WITH_FILES
+    context_id = await ours.context_id()
+    assert context_id is not None
+    messages = [message async for message in client.contexts.list_messages(context_id)]
+    shown = [part.file for part in messages[0].parts if part.file]
+    assert [(file.media_type, file.width, file.name) for file in shown] == [
+        ("image/png", 120, ""),
+        ("application/pdf", 0, "счёт.pdf"),
+    ]
+    (result,) = [part.tool_result for part in messages[2].parts if part.tool_result]
+    assert [file.sha256 for file in result.files] == [hashlib.sha256(PNG).hexdigest()]
+    assert "iVBOR" not in result.content_json
+    assert await ours.pop_item() == WITH_FILES[-1]

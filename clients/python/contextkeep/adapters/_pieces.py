@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from contextkeep.inputs import MessageInput, PartInput
+from contextkeep.adapters._media import NO_CONTENTS, Contents, contents_in, with_bytes, without_bytes
+from contextkeep.inputs import MessageInput, PartInput, ToolResultInput
 from contextkeep.values import ChatMessage, Part
 
 Block = dict[str, Any]  # a piece of content, as the framework writes it as JSON
@@ -26,7 +28,12 @@ class Pieces:
     """
 
     def __init__(
-        self, key: str, *, part_of: Callable[[Block], tuple[PartInput, Block]], block_of: Callable[[Part, Block], Block]
+        self,
+        key: str,
+        *,
+        part_of: Callable[[Block], tuple[PartInput, Block]],
+        block_of: Callable[[Part, Block], Block],
+        has_files: bool = False,
     ) -> None:
         """Take the conversions of blocks.
 
@@ -34,10 +41,12 @@ class Pieces:
             key: Key in the metadata of a message, under which the rest is stored.
             part_of: Returns the part for a block, and the rest of the block; it may change its argument.
             block_of: Returns the block again, from the part and the rest.
+            has_files: Files in blocks become files of our messages. Then `blocks` needs their bytes.
         """
         self._key = key
         self._part_of = part_of
         self._block_of = block_of
+        self._has_files = has_files
 
     def message(self, rest: Block, blocks: Sequence[Block], **fields: Any) -> MessageInput:
         """Return our message for a message of a framework.
@@ -47,7 +56,7 @@ class Pieces:
             blocks: The content of the message.
             **fields: Further fields of our message.
         """
-        pieces = [self._part_of(dict(block)) for block in blocks] if len(blocks) <= _PARTS_MAX else []
+        pieces = [self._piece(block) for block in blocks] if len(blocks) <= _PARTS_MAX else []
         parts = [part for part, _ in pieces]
         kept: Block = {"rest": rest, "lefts": [left for _, left in pieces]}
         if blocks and not pieces:
@@ -67,15 +76,35 @@ class Pieces:
         kept = self._kept(message)
         return None if kept is None else dict(kept["rest"])
 
-    def blocks(self, message: ChatMessage) -> list[Block]:
-        """Return the blocks that a message was written with; none if another program wrote the message."""
+    def _piece(self, block: Block) -> tuple[PartInput, Block]:
+        """Return the part for a block, and the rest of the block. Files of the block become files of the part."""
+        bare, files = without_bytes(block) if self._has_files else (block, [])
+        part, left = self._part_of(dict(bare))
+        if files and isinstance(part.tool_result, ToolResultInput):
+            return replace(part, tool_result=replace(part.tool_result, files=files)), left
+        if len(files) == 1:
+            return PartInput(file=files[0]), bare
+        return self._part_of(dict(block)) if files else (part, left)
+
+    def blocks(self, message: ChatMessage, contents: Contents = NO_CONTENTS) -> list[Block]:
+        """Return the blocks that a message was written with; none if another program wrote the message.
+
+        Args:
+            message: The message.
+            contents: The bytes of its files, from `FileCache`.
+        """
         kept = self._kept(message) or {}
         if "blocks" in kept:
             return list(kept["blocks"])
         lefts = kept.get("lefts", ())
         if message.content and lefts:
             return [self._block_of(Part(kind="text", text=message.content), lefts[0])]
-        return [self._block_of(part, left) for part, left in zip(message.parts, lefts, strict=False)]
+        blocks = []
+        for part, left in zip(message.parts, lefts, strict=False):
+            block = left if part.kind == "file" else self._block_of(part, left)
+            files = contents_in(part, contents)
+            blocks.append(with_bytes(block, files) if files else block)
+        return blocks
 
     def _kept(self, message: ChatMessage) -> Block | None:
         """Return the framework's fields that were stored with a message, or None if another program wrote it."""

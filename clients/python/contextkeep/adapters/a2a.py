@@ -440,7 +440,7 @@ def _piece(block: Block) -> tuple[PartInput, Block]:
         case {"text": str(text)} if text:
             del block["text"]
             return PartInput(text=text, metadata=metadata), block
-        case {"url": str(url)} if url:
+        case {"url": str(url)} if url and not url.startswith("data:"):
             del block["url"]
             return PartInput(url=url, media_type=block.get("mediaType", ""), metadata=metadata), block
         case {"data": data} if data is not None:

@@ -38,6 +38,7 @@ from google.genai.types import Blob, Content, Part
 from pydantic_core import to_jsonable_python
 
 from contextkeep.adapters._files import entity_of
+from contextkeep.adapters._media import NO_CONTENTS, Contents, FileCache
 from contextkeep.adapters._pieces import BLANK, NOT_FOUND, Block, Pieces, compact, is_redacted
 from contextkeep.adapters._threads import Thread, joined
 from contextkeep.client.aio.context import AsyncContextClient
@@ -83,6 +84,7 @@ class ContextSessionService(BaseSessionService):
         self._client = client
         self._as_users = as_users
         self._threads: dict[tuple[str, str, str], Thread] = {}
+        self._files: dict[str, FileCache] = {}
 
     async def create_session(
         self,
@@ -142,7 +144,10 @@ class ContextSessionService(BaseSessionService):
             state, updated = await self._state(result, user_id, messages)
         except ContextNotFound:
             return None
-        events = [event_of(message, app_name=app_name) for message in messages if not _is_begun(message)]
+        contents = await self._files_of(user_id).contents_of(messages)
+        events = [
+            event_of(message, app_name=app_name, contents=contents) for message in messages if not _is_begun(message)
+        ]
         return Session(
             app_name=app_name,
             user_id=user_id,
@@ -367,6 +372,13 @@ class ContextSessionService(BaseSessionService):
 
     def _subject(self, user_id: str) -> str:
         return user_id if self._as_users else ""
+
+    def _files_of(self, user_id: str) -> FileCache:
+        """Return the cache of files: one for all users, or one for each that the service calls for."""
+        subject = self._subject(user_id)
+        if subject not in self._files:
+            self._files = {subject: FileCache(self._client, subject_user_id=subject)}
+        return self._files[subject]
 
 
 class ContextArtifactService(BaseArtifactService):
@@ -640,12 +652,13 @@ def message_of(event: Event, *, session: str = "") -> MessageInput:
     )
 
 
-def event_of(message: ChatMessage, *, app_name: str) -> Event:
+def event_of(message: ChatMessage, *, app_name: str, contents: Contents = NO_CONTENTS) -> Event:
     """Return the event that a message was written for; for a message of another program, an event with its content.
 
     Args:
         message: A message of a context.
         app_name: The author of the event, if the message is an assistant's without a name.
+        contents: The bytes of the files of the message, by the ids of their records.
     """
     result = _WORDS.rest(message)
     if result is None:
@@ -659,7 +672,7 @@ def event_of(message: ChatMessage, *, app_name: str) -> Event:
                 parts=[Part.model_validate(block) for block in _in_their_words(message)],
             ),
         )
-    if blocks := _WORDS.blocks(message):
+    if blocks := _WORDS.blocks(message, contents):
         result["content"]["parts"] = blocks
     return Event.model_validate(result)
 
@@ -716,7 +729,7 @@ def _block(part: OurPart, left: Block) -> Block:
     return {"text": "[redacted]"} if is_redacted(part) else part.data
 
 
-_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block)
+_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block, has_files=True)
 
 
 def _in_their_words(message: ChatMessage) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import mimetypes
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
@@ -19,6 +20,7 @@ from agents.items import TResponseInputItem
 from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings
 
+from contextkeep.adapters._media import NO_CONTENTS, Contents, FileCache, contents_in, with_bytes, without_bytes
 from contextkeep.adapters._threads import Thread
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.errors import WindowClosed, WindowNotFound
@@ -60,6 +62,7 @@ class ContextSession(SessionABC):
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
         self._thread = Thread(client, ExternalId(SYSTEM, session_id), subject_user_id=subject_user_id)
+        self._files = FileCache(client, subject_user_id=subject_user_id)
 
     async def context_id(self) -> str | None:
         """Return the id of its context, for recall, windows and the console; None if it has no item yet."""
@@ -75,7 +78,9 @@ class ContextSession(SessionABC):
             limit = self.session_settings.limit
         if limit is not None and limit <= 0:
             return []
-        return [item_of(message) for message in await self._thread.messages(newest=limit)]
+        messages = await self._thread.messages(newest=limit)
+        contents = await self._files.contents_of(messages)
+        return [item_of(message, contents) for message in messages]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Append items in their order: up to 500 and 4 MiB at once, each time all or none."""
@@ -84,8 +89,9 @@ class ContextSession(SessionABC):
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the newest item and return it, or return None. It is hidden from all readers of the context."""
         while newest := await self._thread.messages(newest=1):
+            contents = await self._files.contents_of(newest)
             if await self._thread.retract(newest[0]):
-                return item_of(newest[0])
+                return item_of(newest[0], contents)
         return None
 
     async def clear_session(self) -> None:
@@ -197,7 +203,8 @@ def _in_our_words(values: dict[str, Any]) -> MessageInput | None:
             call = ToolCallInput(id=values.pop("call_id"), name=values.pop("name"), arguments=values.pop("arguments"))
             return MessageInput(role="assistant", parts=[PartInput(tool_call=call)], metadata={_KEY: values})
         case "function_call_output" if values.get("output"):
-            result = ToolResultInput(tool_call_id=values.pop("call_id"), content=values.pop("output"))
+            output, files = without_bytes(values.pop("output"))
+            result = ToolResultInput(tool_call_id=values.pop("call_id"), content=output, files=files)
             return MessageInput(role="tool", parts=[PartInput(tool_result=result)], metadata={_KEY: values})
         case "reasoning":
             texts = [item.get("text", "") for item in values.get("summary") or ()]
@@ -225,6 +232,9 @@ def _of_message(values: dict[str, Any]) -> MessageInput | None:
 
 def _piece(block: dict[str, Any]) -> tuple[PartInput, dict[str, Any]]:
     """Return our part for a piece of content, and the rest of it."""
+    bare, files = without_bytes(block)
+    if len(files) == 1:
+        return PartInput(file=files[0]), bare
     match block.get("type"):
         case "input_text" | "output_text" if block.get("text"):
             return PartInput(text=block.pop("text")), block
@@ -235,25 +245,32 @@ def _piece(block: dict[str, Any]) -> tuple[PartInput, dict[str, Any]]:
     return PartInput(data=block), {}
 
 
-def item_of(message: ChatMessage) -> TResponseInputItem:
-    """Return the item of a message, as it was; of one that no session wrote, what the SDK says for it."""
+def item_of(message: ChatMessage, contents: Contents = NO_CONTENTS) -> TResponseInputItem:
+    """Return the item of a message, as it was; of one that no session wrote, what the SDK says for it.
+
+    Args:
+        message: A message of a context.
+        contents: The bytes of its files, by the ids of their records.
+    """
     kept = message.metadata.get(_KEY)
     item: Any
     if not isinstance(kept, dict):
-        item = _in_their_words(message)
+        item = _in_their_words(message, contents)
     elif not message.parts:
         pieces = kept.get("content")
         item = kept | {"content": [pieces[0] | {"text": message.content}] if pieces else message.content}
     elif "content" in kept:
-        blocks = [_block(part, left) for part, left in zip(message.parts, kept["content"], strict=True)]
+        blocks = [_block(part, left, contents) for part, left in zip(message.parts, kept["content"], strict=True)]
         item = kept | {"content": blocks}
     else:
-        item = _of_part(message.parts[0]) | kept
+        item = _of_part(message.parts[0], contents) | kept
     return cast("TResponseInputItem", item)
 
 
-def _block(part: Part, left: Mapping[str, Any]) -> dict[str, Any]:
+def _block(part: Part, left: Mapping[str, Any], contents: Contents) -> dict[str, Any]:
     """Return a block of the SDK's content from a part, and the fields that the part has no place for."""
+    if part.kind == "file":
+        return dict(with_bytes(left, contents_in(part, contents)))
     if part.kind == "text":
         return {**left, "text": part.text}
     if part.kind == "url":
@@ -261,18 +278,19 @@ def _block(part: Part, left: Mapping[str, Any]) -> dict[str, Any]:
     return dict(part.data)
 
 
-def _of_part(part: Part) -> dict[str, Any]:
+def _of_part(part: Part, contents: Contents = NO_CONTENTS) -> dict[str, Any]:
     """Return the fields of the SDK's item that a part was made of."""
     if part.tool_call is not None:
         call = part.tool_call
         return {"call_id": call.id, "name": call.name, "arguments": call.arguments_json or "{}"}
     if part.tool_result is not None:
-        return {"call_id": part.tool_result.tool_call_id, "output": part.tool_result.content}
+        output = with_bytes(part.tool_result.content, contents_in(part, contents))
+        return {"call_id": part.tool_result.tool_call_id, "output": output}
     whole: dict[str, Any] = json.loads(part.reasoning.data_json) if part.reasoning is not None else part.data
     return whole
 
 
-def _in_their_words(message: ChatMessage) -> dict[str, Any]:
+def _in_their_words(message: ChatMessage, contents: Contents) -> dict[str, Any]:
     """Return the item of a message that others wrote."""
     for part in message.parts:
         if part.tool_call is not None:
@@ -283,7 +301,22 @@ def _in_their_words(message: ChatMessage) -> dict[str, Any]:
             return {"type": "function_call_output", **result}
     texts = [message.content, *(part.text or part.data_json or part.url for part in message.parts)]
     role = message.role if message.role in ("user", "system") else "assistant"
+    files = [_file_block(part, contents) for part in message.parts if part.file and role == "user"]
+    if files:
+        words = [{"type": "input_text", "text": text} for text in texts if text]
+        return {"type": "message", "role": role, "content": [*words, *files]}
     return {"role": role, "content": "\n\n".join(text for text in texts if text)}
+
+
+def _file_block(part: Part, contents: Contents) -> dict[str, Any]:
+    """Return the piece of content for a file that others wrote: a picture, or another file."""
+    assert part.file is not None
+    file = part.file
+    (content,) = contents_in(part, contents)
+    address = file.url or f"data:{file.media_type};base64,{b64encode(content).decode()}"
+    if file.media_type.startswith("image/"):
+        return {"type": "input_image", "detail": "auto", "image_url": address}
+    return {"type": "input_file", "file_data": address, "filename": file.name or "file"}
 
 
 def _is_object(text: Any) -> bool:

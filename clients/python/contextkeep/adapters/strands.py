@@ -21,6 +21,7 @@ from strands.types.exceptions import SessionException
 from strands.types.session import Session, SessionAgent, SessionMessage, SessionType
 
 from contextkeep.adapters._files import entity_of
+from contextkeep.adapters._media import Contents, read_contents
 from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, compact, foreign_texts, is_redacted
 from contextkeep.adapters._threads import joined
 from contextkeep.adapters.functions import Bound, Function, functions
@@ -118,7 +119,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
     def read_message(self, session_id: str, agent_id: str, message_id: int, **kwargs: Any) -> SessionMessage | None:
         """Return a message, or None."""
         result = self._find(session_id, agent_id, message_id)
-        return None if result is None else _message_of(result)
+        return None if result is None else self._message_of(result)
 
     def update_message(self, session_id: str, agent_id: str, session_message: SessionMessage, **kwargs: Any) -> None:
         """Replace a message, as a guardrail does; the old message is no longer read or found.
@@ -130,7 +131,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         context_id = self._context_id(session_id, agent_id)
         if before is None or context_id is None:
             raise SessionException(f"Message {session_message.message_id} does not exist")
-        session_message.created_at = _message_of(before).created_at
+        session_message.created_at = self._message_of(before).created_at
         # In this order: if the call breaks off in between, there are two, and the newer one is read.
         self._append(session_id, agent_id, session_message, message_id=f"{session_message.message_id}/{new_id()}")
         self._client.contexts.retract_messages(context_id, [before.message_id])
@@ -151,11 +152,15 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
             return []
         newest = {_place_of(item): item.seq for item in messages if _WORDS.rest(item) is not None}
         items = [
-            _message_of(one)
+            self._message_of(one)
             for one in sorted(messages, key=lambda row: (_place_of(row), row.seq))
             if _place_of(one) >= offset and (_WORDS.rest(one) is None or newest[_place_of(one)] == one.seq)
         ]
         return items if limit is None else items[:limit]
+
+    def _message_of(self, message: ChatMessage) -> SessionMessage:
+        """Return the message of a session with the bytes of its files."""
+        return _message_of(message, read_contents(self._client, message))
 
     def create_multi_agent(self, session_id: str, multi_agent: MultiAgentBase, **kwargs: Any) -> None:
         """Write the state of a graph or swarm."""
@@ -265,11 +270,13 @@ def _tool(function: Function) -> PythonAgentTool:
     return PythonAgentTool(function.name, spec, run)
 
 
-def _message_of(message: ChatMessage) -> SessionMessage:
+def _message_of(message: ChatMessage, contents: Contents) -> SessionMessage:
     """Return the message of a session, as it was; of one that others wrote, what Strands says for it."""
     rest = _WORDS.rest(message)
     if rest is not None:
-        return SessionMessage.from_dict(rest | {"message": rest["message"] | {"content": _WORDS.blocks(message)}})
+        return SessionMessage.from_dict(
+            rest | {"message": rest["message"] | {"content": _WORDS.blocks(message, contents)}}
+        )
     role = "assistant" if message.role == "assistant" else "user"
     said_at = (message.said_at or message.created_at).isoformat()
     return SessionMessage(
@@ -340,7 +347,7 @@ def _block(part: Part, left: Block) -> Block:
     return {"text": "[redacted]"} if is_redacted(part) else part.data
 
 
-_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block)
+_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block, has_files=True)
 
 
 def _entity(session_id: str) -> str:
