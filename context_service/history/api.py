@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 from context_service.entity_history import wire as events
 from context_service.entity_history.rules import EntityHistory, EntityQuestion
 from context_service.history.model import size_bytes
-from context_service.history.pure.formats import formatted
 from context_service.history.rules.assemble_context import AssemblyQuestion, ContextAssembly
 from context_service.history.rules.chat_history import ChatHistories, HistoryQuestion, Left
+from context_service.history.rules.format_history import ANSWER_BYTES_MAX, Formatting
 from context_service.history.rules.registry import MappingRegistry
 from context_service.history.rules.trial import MappingTrials
 from context_service.history.wire import mappings, messages, nodes, trials
 from context_service.kernel.rendering import Format
+from context_service.kernel.wire.files import body_files, is_inline
 from context_service.kernel.wire.node_names import NodeNames
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.context.v1 import chat_history_pb2_grpc, message_pb2
@@ -22,7 +22,6 @@ from contextkeep.errors import AnswerTooLarge
 from service_runtime.rpc import calls
 from service_runtime.values.copying import copied
 
-ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 4096  # gRPC's default, less the headers
 STREAM_BYTES = 1024 * 1024
 STREAM_ROWS = 1000
 _FAMILIES = {Format.ANTHROPIC: "claude", Format.GEMINI: "gemini"}  # of tokens; else OpenAI's
@@ -39,8 +38,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         entities: EntityHistory,
         registry: MappingRegistry,
         names: NodeNames,
+        formatting: Formatting,
     ) -> None:
         self._histories = histories
+        self._formatting = formatting
         self._assembly = assembly
         self._trials = trials
         self._entities = entities
@@ -64,9 +65,11 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
                 if index % STREAM_ROWS == 0:
                     await calls.give_way()
         else:
-            # Off the event loop, because a long history would block other calls for too long.
-            result = await asyncio.to_thread(formatted, history.messages, to)
+            result = await self._formatting.format(
+                history.messages, to, principal=calls.principal(), is_inline=is_inline(request.files)
+            )
             response.formatted_json = result.body_json
+            response.files.extend(body_files(result.files))
             response.tool_results_left_out = result.results_left_out
             response.tool_calls_unanswered = result.calls_unanswered
         if response.ByteSize() > ANSWER_BYTES_MAX:

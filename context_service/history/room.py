@@ -11,10 +11,12 @@ from context_service.history.pure.limits import HistoryLimits
 from context_service.history.rules.assemble_context import AssembledNode, AssemblyQuestion, ContextAssembly
 from context_service.history.rules.chat_history import ChatHistories
 from context_service.history.rules.compile_pool import CompilePool
+from context_service.history.rules.format_history import Formatting
 from context_service.history.rules.trial import MappingTrials
 from context_service.kernel.cel import ExpressionLimits
 from context_service.kernel.dependencies import Dependencies, Room
 from context_service.settings import Settings
+from context_service.working_memory.room import FileContents
 from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from service_runtime.grpc_server.server import Service
 
@@ -60,6 +62,7 @@ def chat_history_of(deps: Dependencies) -> Room[ChatHistoryServicer]:
         EntityHistory(GraphEvents(deps.graph), deps.actions),
         deps.mappings,
         deps.names,
+        Formatting(FileContents(deps.records, deps.storage)),
     )
     service = Service(
         full_name="contextkeep.context.v1.ChatHistory",

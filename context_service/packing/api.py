@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from context_service.contexts.wire.requests import principal_of
+from context_service.kernel.wire.files import is_inline
 from context_service.packing.model import Prefix
-from context_service.packing.rules.pack import Packing
+from context_service.packing.rules.deliver import Delivery
 from context_service.packing.wire import (
     explain_response,
     pack_response,
@@ -30,23 +33,36 @@ class PackingServicer(context_windows_pb2_grpc.PackingServicer):
 
     def __init__(
         self,
-        packing: Packing,
+        delivery: Delivery,
         accounts: Accounts,
         tracing: Tracing,
     ) -> None:
-        self._packing = packing
+        self._delivery = delivery
         self._accounts = accounts
         self._tracing = tracing
 
     async def Pack(self, request: pb.PackRequest, context: object) -> pb.PackResponse:
         """Return the messages for the next call of the model."""
-        pack = await self._packing.pack(
+        pack = await self._delivery.pack(
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             recalls=not request.without_recall,
             prefix=Prefix(request.if_prefix_sha, request.if_prefix_bytes),
+            is_inline=is_inline(request.files),
         )
         return pack_response(pack)
+
+    async def PackBody(self, request: pb.PackBodyRequest, context: object) -> AsyncIterator[pb.PackBodyResponse]:
+        """Stream a pack with the bytes of its files."""
+        pack, chunks = await self._delivery.pack_and_body(
+            parse_id("window_id", request.window_id),
+            principal=principal_of(request.subject_user_id),
+            recalls=not request.without_recall,
+        )
+        yield pb.PackBodyResponse(pack=pack_response(pack))
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                yield pb.PackBodyResponse(chunk=chunk)
 
     async def ExplainPack(self, request: pb.ExplainPackRequest, context: object) -> pb.ExplainPackResponse:
         """Explain part by part what the last pack of a window showed."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT
 from context_service.kernel.files.limits import NO_FILES, FileUse
-from context_service.kernel.rendering import Rendered, Span
+from context_service.kernel.rendering import PlacedFile, Rendered, Span
 from context_service.packing.pure.body.breakpoints import Breakpoint
 from context_service.packing.pure.state.task_state import (
     Entry,
@@ -276,6 +276,7 @@ class Pack:
         annotations: The annotations that the middleware added.
         spans: Who wrote each piece of the pack, or lines of it, in their order.
         is_catching_up: The window reads a long log in the background, and the pack has its newest steps alone.
+        files: The files whose bytes `messages_json` lacks, with their positions in the whole body.
     """
 
     window: Window
@@ -295,6 +296,7 @@ class Pack:
     annotations: Mapping[str, str] = field(default_factory=dict)
     spans: Sequence[Span] = ()
     is_catching_up: bool = False
+    files: Sequence[PlacedFile] = ()
 
 
 class Prefix(NamedTuple):

@@ -14,6 +14,7 @@ from context_service.packing.rules.body_cache import BodyCache
 from context_service.packing.rules.catch_up import CatchingUp
 from context_service.packing.rules.catch_up_ahead import TOPIC as BEHIND
 from context_service.packing.rules.catch_up_ahead import CatchingUpAhead
+from context_service.packing.rules.deliver import Delivery
 from context_service.packing.rules.newest_steps import NewestSteps
 from context_service.packing.rules.pack import Packing, QueueFold
 from context_service.packing.rules.plugins import (
@@ -31,6 +32,7 @@ from context_service.packing.rules.rebuild import Rebuilding
 from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.rules.window_bodies import WindowBodies
 from context_service.packing.store.views import ViewRows
+from context_service.working_memory.room import FileContents
 from contextkeep.context.v1.context_windows_pb2_grpc import add_PackingServicer_to_server
 from service_runtime.background_work import background
 from service_runtime.grpc_server.server import Service
@@ -61,7 +63,8 @@ __all__ = [
 
 def packing_of(deps: Dependencies, packing: Packing, accounts: Accounts, tracing: Tracing) -> Room[PackingServicer]:
     """Return the servicer of packs."""
-    servicer = PackingServicer(packing, accounts, tracing)
+    delivery = Delivery(packing, FileContents(deps.records, deps.storage))
+    servicer = PackingServicer(delivery, accounts, tracing)
     service = Service(
         full_name="contextkeep.context.v1.Packing",
         add=partial(add_PackingServicer_to_server, servicer),
@@ -88,6 +91,7 @@ def packing_rules_of(
     """Return the rules that read logs into windows, and the rules that pack windows."""
     cache = BodyCache(bytes_max=deps.held.limits.kept_bytes_max, shares=deps.settings.call_limits.shares)
     bodies = WindowBodies(views, cache)
+    contents = FileContents(deps.records, deps.storage)
     appending = Appending(deps.log, views, checkpoints=checkpoints, bodies=bodies)
     catching_up = CatchingUp(
         rows,
@@ -110,6 +114,8 @@ def packing_rules_of(
         folding=folding,
         recalling=StepRecalling(deps.log, views, recalling),
         telemetry=telemetry,
+        bodies=bodies,
+        contents=contents,
         middleware=middleware(),
         queue_fold=queue_fold,
         newest=NewestSteps(deps.log, profiles=profiles),

@@ -9,6 +9,7 @@ from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.folding.pure.summaries import SEGMENT
 from context_service.kernel.tokens import calibrated
 from context_service.kernel.wire import times
+from context_service.kernel.wire.files import body_files
 from context_service.packing.model import SUMMARY, Pack, Receipt, StoredEntry, Zones
 from context_service.packing.pure.body.pack_id import PackId
 from context_service.windows.pure.refs import refs_between
@@ -35,6 +36,7 @@ def pack_response(pack: Pack) -> pb.PackResponse:
         calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
         breakpoints=[pb.CacheBreakpoint(**breakpoint._asdict()) for breakpoint in pack.breakpoints],
         spans=[pb.PackSpan(pointer=span.pointer, **span.source._asdict()) for span in pack.spans],
+        files=body_files(pack.files),
     )
 
 

@@ -16,6 +16,7 @@ from context_service.working_memory.pure.fields import FieldChecks
 from context_service.working_memory.rules.blobs import BlobWriter, WrittenBlob, upload_expired
 from context_service.working_memory.rules.context_files import ContextFiles
 from context_service.working_memory.rules.fetch import RecordName, RecordReader
+from context_service.working_memory.rules.file_contents import FileContents, size_with_files
 from context_service.working_memory.rules.file_texts import (
     ATTEMPTS_MAX,
     DELAY_S,
@@ -39,7 +40,7 @@ from context_service.working_memory.store.actions import ActionLog, ActionPlace,
 from context_service.working_memory.store.blobs import blob_rows
 from context_service.working_memory.store.context_files import MESSAGE_FILE
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
-from context_service.working_memory.store.records import EMBEDDING_TOPIC, TEXT_TOPIC
+from context_service.working_memory.store.records import EMBEDDING_TOPIC, TEXT_TOPIC, StoredFile
 from context_service.working_memory.store.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.store.texts.passages import RecordPassages
 from context_service.working_memory.store.texts.vectors import RecordVectors
@@ -73,6 +74,7 @@ __all__ = [
     "BlobWriter",
     "ContextFiles",
     "EntityAction",
+    "FileContents",
     "Limits",
     "Purges",
     "RecordName",
@@ -81,6 +83,7 @@ __all__ = [
     "RecordQuotes",
     "RecordTexts",
     "Retention",
+    "StoredFile",
     "TenantLimits",
     "WrittenBlob",
     "blob_rows",
@@ -91,6 +94,7 @@ __all__ = [
     "mover_of",
     "open_working_memory",
     "purges_of",
+    "size_with_files",
     "sweeper_of",
     "upload_expired",
 ]

@@ -202,7 +202,11 @@ class _Writer:
             for name, path in sources or [(field.name, field.name)]:
                 yield self._attribute(name, path, message, field, entry)
         for name, kind in entry.more.items():
-            yield _Attribute(name=name, type=kind, default="()", source="", comment="", is_json=False)
+            default = "()"
+            if name in entry.hidden.split():
+                self._import("dataclasses", "field")
+                default = "field(default=(), repr=False)"
+            yield _Attribute(name=name, type=kind, default=default, source="", comment="", is_json=False)
 
     def _attribute(self, name: str, path: str, message: Message, field: Field, entry: Entry) -> _Attribute:
         path, _, pair = path.rstrip("}").partition("{")

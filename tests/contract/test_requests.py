@@ -14,6 +14,8 @@ from tests.contract.requests import Asked, requests
 UNTAKEN = {
     # Methods that are no RPC's own set these: `history.formatted`, `pack` with a pack before.
     *("GetChatHistory.format", "Pack.if_prefix_bytes", "Pack.if_prefix_sha"),
+    # The client always asks for references, and inserts the bytes.
+    *("GetChatHistory.files", "Pack.files"),
     # `embedding` and `embedding_model`: test_services.py and test_transfers.py.
     *(f"{rpc}.embedding.values" for rpc in ("InsertWMRecord.record", "UpdateWMRecord.record", "SearchWMRecords")),
     *(f"{rpc}.embedding.model" for rpc in ("InsertWMRecord.record", "UpdateWMRecord.record", "SearchWMRecords")),

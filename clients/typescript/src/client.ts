@@ -13,6 +13,7 @@ import { Metadata } from "@grpc/grpc-js";
 import { parseAddress } from "./address.js";
 import { type CallSettings, Connection, type TlsOptions } from "./connection.js";
 import { findDevKey } from "./dev-keys.js";
+import { FileCache } from "./files.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { Attempts, RetryBudget } from "./retries.js";
 import { checkTexts } from "./texts.js";
@@ -60,6 +61,8 @@ interface Service {
 export abstract class Client {
   /** @internal */
   readonly connection: Connection;
+  /** @internal */
+  readonly fileCache = new FileCache();
   private readonly budget = new RetryBudget();
   /** @internal */
   readonly options: Required<Pick<ClientOptions, "headers" | "timeoutMs" | "idleTimeoutMs" | "retries">>;

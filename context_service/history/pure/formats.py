@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
 
 from context_service.history.model import ChatMessage
-from context_service.kernel.parts import Part, ToolCall
+from context_service.kernel.parts import File, Part, ToolCall
 from context_service.kernel.rendering import (
+    Body,
     Call,
     Format,
     Result,
@@ -27,16 +29,18 @@ from context_service.kernel.rendering import (
     roles_shared,
     with_speaker,
 )
+from context_service.kernel.rendering.accepted import kind_of
 from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ID_DIGITS = 32
+_NOTHING = Result("", is_error=False)
 
 
 class Formatted(NamedTuple):
     """A history in the form that a vendor's request body needs."""
 
-    body_json: str  # an object: see `rendering.body`
+    body: Body  # see `rendering.body`
     results_left_out: int  # results without a call in the history, and results that a later result replaces
     calls_unanswered: int  # calls without a result, for which `NO_RESULT` is sent
 
@@ -61,7 +65,31 @@ def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
                 calls_unanswered += 1
     turns = _as_sent(conversation.turns, to)
     turns = beginning(turns, to) + turns
-    return Formatted(body(turns, to).json.decode(), results_left_out, calls_unanswered)
+    return Formatted(body(turns, to), results_left_out, calls_unanswered)
+
+
+def record_ids(messages: Iterable[ChatMessage]) -> set[str]:
+    """Return the ids of the records that parts of messages name: a record with a picture is shown as one."""
+    return {part.working_memory_id for message in messages for part in message.parts if part.working_memory_id}
+
+
+def with_files(messages: Iterable[ChatMessage], files: Mapping[str, File]) -> list[ChatMessage]:
+    """Return messages in which files stand for the records that have them.
+
+    Args:
+        messages: The messages.
+        files: The files by the ids of their records. A file that no vendor takes stays a reference.
+    """
+    shown = {record_id: file for record_id, file in files.items() if kind_of(file.media_type)}
+    return [
+        message._replace(parts=tuple(_with_file(part, shown) for part in message.parts)) if message.parts else message
+        for message in messages
+    ]
+
+
+def _with_file(part: Part, files: Mapping[str, File]) -> Part:
+    file = files.get(part.working_memory_id or "")
+    return Part(file=replace(file, name=part.file_name or file.name)) if file else part
 
 
 def _as_sent(turns: Sequence[Turn], to: Format) -> list[Turn]:
@@ -75,6 +103,12 @@ def _as_sent(turns: Sequence[Turn], to: Format) -> list[Turn]:
         turns = [with_speaker(turn, to) if turn.role in shared else turn for turn in turns]
     first = next((index for index, turn in enumerate(turns) if turn.role != "system"), len(turns))
     return [*turns[:first], *(in_place(turn, to) if turn.role == "system" else turn for turn in turns[first:])]
+
+
+def _result_of(parts: Sequence[Part]) -> Result:
+    """Return the texts and files of a tool's message as a result."""
+    files = tuple(part.file for part in parts if part.file)
+    return Result(text_of([part for part in parts if not part.file]), is_error=False, files=files)
 
 
 class _Conversation:
@@ -110,13 +144,14 @@ class _Conversation:
             self._add_texts(message, texts)
         for call in calls:
             self._add_call(call, message)
-        result_texts = texts if message.role == "tool" else []  # these belong to the first result, or are the result
+        # The texts and files of a tool's message belong to the first result, or are the result.
+        of_tool = _result_of(texts) if message.role == "tool" else _NOTHING
         for result in results:
-            text = "\n\n".join(filter(None, [text_of(result_texts), result_text(result.content_json)]))
-            self._add_result(result.tool_call_id, Result(text, result.is_error))
-            result_texts = []
-        if result_texts:
-            self._unnamed.append((self._calling, Result(text_of(result_texts), is_error=False)))
+            text = "\n\n".join(filter(None, [of_tool.text, result_text(result.content_json)]))
+            self._add_result(result.tool_call_id, Result(text, result.is_error, (*of_tool.files, *result.files)))
+            of_tool = _NOTHING
+        if of_tool != _NOTHING:
+            self._unnamed.append((self._calling, of_tool))
             self._joining = None
 
     def pair(self) -> int:

@@ -16,6 +16,7 @@ from context_service.kernel.rendering.accepted import EVERYTHING, Accepted
 from context_service.kernel.rendering.bodies import Body, Rendered, Source, Span
 from context_service.kernel.rendering.files import apart
 from context_service.kernel.rendering.formats import Format
+from context_service.kernel.rendering.left_out import without_files
 from context_service.kernel.rendering.speakers import in_place, roles_shared, with_speaker
 from context_service.kernel.rendering.turns import Call, RequestPart, Result, Turn
 from context_service.kernel.rendering.written import PlacedFile
@@ -43,6 +44,7 @@ __all__ = [
     "pieces",
     "roles_shared",
     "with_speaker",
+    "without_files",
 ]
 
 RENDERER = 1  # version of the pieces of turns; pieces that were stored with an older one stay as they are

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from context_service.kernel.parts import File
 from context_service.kernel.rendering.files import FileBytes
+from context_service.kernel.rendering.turns import line_of
 
 
 class PlacedFile(NamedTuple):
@@ -18,6 +20,7 @@ class PlacedFile(NamedTuple):
     Attributes:
         offset_bytes: The position in the JSON, which has an empty base64 there.
         pointer: The string to which the base64 is appended, as a JSON Pointer (RFC 6901).
+        line: The line of text that stands for the file if it has to leave.
     """
 
     offset_bytes: int
@@ -26,6 +29,17 @@ class PlacedFile(NamedTuple):
     sha256: str
     size_bytes: int
     media_type: str
+    line: str
+
+    @property
+    def as_file(self) -> File:
+        """The file, with the facts that a request needs."""
+        return File(
+            working_memory_id=self.working_memory_id,
+            sha256=self.sha256,
+            size_bytes=self.size_bytes,
+            media_type=self.media_type,
+        )
 
     def within(self, pointer: str, begins_at: int) -> PlacedFile:
         """Return the file with its place in the larger JSON that has this JSON at a pointer and a position."""
@@ -69,6 +83,7 @@ class _Writer:
                     file.sha256,
                     file.size_bytes,
                     file.media_type,
+                    line_of(file),
                 )
             )
         elif isinstance(value, dict):

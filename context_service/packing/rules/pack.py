@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -33,8 +34,10 @@ from context_service.packing.rules.notice import notice_for, waits_for_notice
 from context_service.packing.rules.plugins import Middleware
 from context_service.packing.rules.recall_after_step import StepRecalling
 from context_service.packing.rules.spend_tokens import spend_tokens
+from context_service.packing.rules.window_bodies import WindowBodies
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import WindowSnapshot
+from context_service.working_memory.room import FileContents, StoredFile
 from contextkeep.errors import BudgetTooSmall
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
@@ -70,6 +73,8 @@ class Packing:
         folding: Writes planned folds.
         recalling: Recalls passages after a step.
         telemetry: Counts packs and refusals, for metrics.
+        bodies: Reads the bodies of windows.
+        contents: Finds the stored files of packs.
         middleware: An extension that decides about packs, or None if there is none.
         queue_fold: Queues a window that folds soon, so that a model prepares the fold; None without a model.
         newest: Packs the newest steps of a window that is far behind its log.
@@ -89,6 +94,8 @@ class Packing:
         folding: FoldWriting,
         recalling: StepRecalling,
         telemetry: Telemetry,
+        bodies: WindowBodies,
+        contents: FileContents,
         middleware: Middleware | None = None,
         queue_fold: QueueFold | None = None,
         newest: NewestSteps,
@@ -107,6 +114,8 @@ class Packing:
         self._folding = folding
         self._recalling = recalling
         self._telemetry = telemetry
+        self._bodies = bodies
+        self._contents = contents
         self._middleware = middleware
 
     async def pack(
@@ -117,6 +126,7 @@ class Packing:
         recalls: bool = True,
         prefix: Prefix = _NO_PREFIX,
         request: RecallRequest | None = None,
+        is_inline: bool = False,
     ) -> Pack:
         """Return the messages for the next call of the model.
 
@@ -128,6 +138,7 @@ class Packing:
             recalls: Append recalled passages if the last step calls for them.
             prefix: The first bytes of the last pack. The answer leaves them out if this pack begins with them.
             request: A recall that the caller wants even if the last step calls for none. It is done once.
+            is_inline: The bytes of files will be inserted into the answer.
 
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
@@ -143,7 +154,15 @@ class Packing:
         key = principal.tenant_id, window_id
         with self._telemetry.refusals():
             async with self._writer_locks.hold(key):  # another replica may still write: `until_written` retries then
-                attempt = partial(self._attempt, window_id, principal, recalls=recalls, prefix=prefix, request=request)
+                attempt = partial(
+                    self._attempt,
+                    window_id,
+                    principal,
+                    recalls=recalls,
+                    prefix=prefix,
+                    request=request,
+                    inline=is_inline,
+                )
                 pack = await until_written(attempt, what="the window")
         self._telemetry.count_pack(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
         if self._queue_fold:
@@ -151,7 +170,14 @@ class Packing:
         return pack
 
     async def _attempt(
-        self, window_id: UUID, principal: Principal, *, recalls: bool, prefix: Prefix, request: RecallRequest | None
+        self,
+        window_id: UUID,
+        principal: Principal,
+        *,
+        recalls: bool,
+        prefix: Prefix,
+        request: RecallRequest | None,
+        inline: bool,
     ) -> Pack:
         """Pack a window, unless it must first be folded, or a note must be appended to it.
 
@@ -164,8 +190,11 @@ class Packing:
             caught_up = await self._catching_up.window(window_id, principal, packs=True, unread_max=unread_max)
         except FarBehind as far:
             if newest := await self._newest_steps(far.snapshot, principal):
-                pack = await beside_the_loop(HASHING * len(newest.body.body), pack_of, newest, prefix)
-                return await self._spent(replace(pack, is_catching_up=True), principal)
+                cost = HASHING * len(newest.body.body)
+                pack = await beside_the_loop(cost, pack_of, newest, prefix, is_inline=inline)
+                stored = await self._stored_files(pack, principal)
+                if all(file.working_memory_id in stored for file in pack.files):
+                    return await self._spent(replace(_with_facts(pack, stored), is_catching_up=True), principal)
             caught_up = await self._catching_up.window(window_id, principal, packs=True)
         # No note may be put into a step that waits, because vendors require results right after their calls.
         if caught_up.window.has_untold and not caught_up.waiting:
@@ -176,7 +205,7 @@ class Packing:
             await self._rows.mark_packed(caught_up.window, last_seq=caught_up.last_seq, principal=principal)
         if recalls and (block := await self._recalling.block(caught_up, principal, request)):
             caught_up = replace(caught_up, body=await self._appending.block(caught_up, block, principal))
-        pack = await beside_the_loop(HASHING * len(caught_up.body.body), pack_of, caught_up, prefix)
+        pack = await self._laid_out(caught_up, prefix, principal, inline=inline)
         if notice := notice_for(caught_up, pack):
             await self._appending.block(caught_up, notice, principal)
             raise RowsChanged
@@ -193,6 +222,26 @@ class Packing:
         """Queue a window that is far behind its log, and return it with its newest steps; None if they do not fit."""
         await self._behind.put(snapshot.window, int(time.monotonic() // _QUEUED_AGAIN_S), principal=principal)
         return await self._newest.window(snapshot, principal)
+
+    async def _laid_out(self, caught_up: CaughtUpWindow, prefix: Prefix, principal: Principal, *, inline: bool) -> Pack:
+        """Lay out the pack of a window. A file that can no longer be read becomes a line of text.
+
+        Raises:
+            AnswerTooLarge: the pack does not fit one answer.
+            RowsChanged: another call changed the window meanwhile.
+        """
+        cost = HASHING * len(caught_up.body.body)
+        pack = await beside_the_loop(cost, pack_of, caught_up, prefix, is_inline=inline)
+        stored = await self._stored_files(pack, principal)
+        if missing := {file.working_memory_id for file in pack.files} - stored.keys():
+            shown = await self._bodies.without_files(caught_up, missing, principal)
+            pack = await beside_the_loop(cost, pack_of, shown, prefix, is_inline=inline)
+        return _with_facts(pack, stored)
+
+    async def _stored_files(self, pack: Pack, principal: Principal) -> Mapping[str, StoredFile]:
+        """Return the stored files of a pack, by the ids of their records."""
+        record_ids = {file.working_memory_id for file in pack.files}
+        return await self._contents.files_of(record_ids, principal=principal, context_id=pack.window.context_id)
 
     async def _folded_if_due(self, caught_up: CaughtUpWindow, principal: Principal) -> CaughtUpWindow:
         """Fold a window that is over its high mark, or whose cache is cold; return it if it needs no fold.
@@ -232,6 +281,22 @@ class Packing:
             return None
         planned_fold = await self._planning.plan(caught_up, principal, fold)
         return planned_fold if planned_fold.tokens <= limits_of(planned_fold.caught_up.window).high else None
+
+
+def _with_facts(pack: Pack, stored: Mapping[str, StoredFile]) -> Pack:
+    """Return a pack whose files have the facts of their stored bytes."""
+    if not pack.files:
+        return pack
+    facts = {record_id: found.file for record_id, found in stored.items()}
+    return replace(
+        pack,
+        files=[
+            file._replace(
+                sha256=facts[file.working_memory_id].sha256, size_bytes=facts[file.working_memory_id].size_bytes
+            )
+            for file in pack.files
+        ],
+    )
 
 
 def _check_room(planned_fold: PlannedFold) -> None:

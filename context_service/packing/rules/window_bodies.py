@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from uuid import UUID
 
+from context_service.kernel.rendering import Rendered, without_files
 from context_service.packing.model import NewBlock, ViewPart
+from context_service.packing.pure.body.caught_up_window import CaughtUpWindow
 from context_service.packing.pure.body.front import front_of
 from context_service.packing.pure.body.window_body import WindowBody
-from context_service.packing.pure.costs import JOINING
+from context_service.packing.pure.costs import JOINING, RENDERING
 from context_service.packing.rules.body_cache import BodyCache
 from context_service.packing.store.views import ViewRows
 from context_service.windows.model import Window
+from context_service.windows.pure.pieces import pieces_json
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged
@@ -50,6 +54,23 @@ class WindowBodies:
         self._cache.put(key, body)
         return body
 
+    async def without_files(
+        self, caught_up: CaughtUpWindow, record_ids: Collection[str], principal: Principal
+    ) -> CaughtUpWindow:
+        """Return a window in whose body lines of text stand for the files of some records, which can no longer be read.
+
+        Such a body is built again for each pack, because each caller may read other records.
+
+        Raises:
+            RowsChanged: another call changed the window meanwhile.
+        """
+        window = caught_up.window
+        view = await self._views.view(window, principal=principal, number_from=0)
+        if view is None or (view.epoch, view.block_count) != (window.epoch, window.block_count):
+            raise RowsChanged
+        size = sum(len(part.pieces_json) for part in view.parts)
+        return await beside_the_loop(RENDERING * size, _without_files, caught_up, view.parts, record_ids)
+
     def extend(self, body: WindowBody, window: Window, blocks: Sequence[NewBlock], principal: Principal) -> WindowBody:
         """Return a body with blocks that were just written at its end, and cache it."""
         pairs = [(ViewPart.of(block), block.pieces) for block in blocks]
@@ -66,3 +87,21 @@ class WindowBodies:
     def forget(self, window_id: UUID, principal: Principal) -> None:
         """Drop the cached body of a window."""
         self._cache.drop((principal.tenant_id, window_id))
+
+
+def _without_files(caught_up: CaughtUpWindow, parts: Sequence[ViewPart], record_ids: Collection[str]) -> CaughtUpWindow:
+    """Return a window with a body of these parts, in which lines of text stand for the files of records."""
+    window, waiting = caught_up.window, caught_up.waiting
+
+    def shown(pieces: Sequence[Rendered]) -> list[Rendered]:
+        return [
+            without_files(piece, window.format, [file for file in piece.files if file.working_memory_id in record_ids])
+            for piece in pieces
+        ]
+
+    changed = [part._replace(pieces_json=pieces_json(shown(part.pieces))) for part in parts]
+    return replace(
+        caught_up,
+        body=WindowBody.of(window, front_of(window), changed),
+        waiting=waiting and replace(waiting, pieces=tuple(shown(waiting.pieces))),
+    )

@@ -6,9 +6,10 @@ caller's transaction; a single statement takes the tenant.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
@@ -17,6 +18,7 @@ from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import StoredBlob
 from context_service.kernel.embedding import Embedding
+from context_service.kernel.parts import File
 from context_service.working_memory.pure.fields import RecordFilter
 from context_service.working_memory.store.record_columns import (
     READ,
@@ -26,9 +28,9 @@ from context_service.working_memory.store.record_columns import (
     stored,
 )
 from context_service.working_memory.store.record_columns import SQL as RECORD_COLUMNS_SQL
+from context_service.working_memory.store.record_filters import ACTIVE, filter_parameters
 from context_service.working_memory.store.record_filters import SQL as RECORD_FILTERS_SQL
-from context_service.working_memory.store.record_filters import filter_parameters
-from service_runtime.postgres import Across, Database, Tenant, Transaction
+from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.requests import Request, answer_parameters
 from service_runtime.statements.sql_files import SqlFile
@@ -49,6 +51,26 @@ class RecordPage:
     has_more: bool
 
 
+class StoredFile(NamedTuple):
+    """A record as a file of a message, and where its bytes are."""
+
+    file: File
+    blob: StoredBlob
+
+
+def _stored_file(row: Row) -> StoredFile:
+    """Return the file of a row of `files_of`."""
+    file = File(
+        working_memory_id=row.id,
+        name=row.name,
+        media_type=row.content_type,
+        size_bytes=row.size_bytes,
+        sha256=bytes(row.sha256 or b"").hex(),
+    )
+    blob = StoredBlob(provider=row.provider, key=row.key, size_bytes=row.size_bytes, crc32c=bytes(row.crc32c or b""))
+    return StoredFile(file, blob)
+
+
 # The columns that callers describe, each written from the parameter of its name.
 _DRAFT_COLUMNS = (
     "entity_node_id", "expires_at", "size_bytes", "provider", "sha256", "memory_type", "subtype", "semantic_purpose",
@@ -58,6 +80,7 @@ _DRAFT_COLUMNS = (
 
 SQL = SqlFile.of(
     __file__,
+    active=ACTIVE,
     read=READ,
     record_columns=RECORD_COLUMNS_SQL,
     record_filters=RECORD_FILTERS_SQL,
@@ -81,6 +104,7 @@ _RESTORE_RECORD = SQL["restore_record"]
 _LIST_RECORDS = SQL["list_records"]
 _HOLDS_TEXT = SQL["holds_text"]
 _RECORD_EXISTS = SQL["record_exists"]
+_FILES_OF = SQL["files_of"]
 _APPEND_ACTION = SQL["append_action"]
 _PUT_EMBEDDING = SQL["put_embedding"]
 _DELETE_EMBEDDING = SQL["delete_embedding"]
@@ -135,6 +159,22 @@ class Records:
     async def exists(self, principal: Principal, record_id: UUID) -> bool:
         """Tell whether a record has this id."""
         return bool(await self._database.of(principal).query(_RECORD_EXISTS, (principal.tenant_id, record_id)))
+
+    async def files_of(
+        self, principal: Principal, record_ids: Collection[str], *, context_id: UUID | None
+    ) -> dict[str, StoredFile]:
+        """Return the files of records, by the ids of the records.
+
+        Records without a blob, archived ones, and those of other contexts are left out.
+
+        Args:
+            principal: The caller.
+            record_ids: The records.
+            context_id: The context whose records are read, too; None reads those that belong to none.
+        """
+        tenant = self._database.of(principal, context_id=context_id)
+        rows = await tenant.query(_FILES_OF, {"ids": list(map(UUID, record_ids)), "context_id": context_id})
+        return {row.id: _stored_file(row) for row in rows}
 
     async def page(
         self,

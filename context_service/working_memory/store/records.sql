@@ -128,6 +128,13 @@ SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s AND content IS
 -- record_exists
 SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s;
 
+-- files_of
+-- The named records of a context and those of none, if they have blobs.
+SELECT r.id::text, r.name, r.content_type, r.size_bytes, r.sha256, b.provider, b.key, b.crc32c
+FROM context.wm_record r JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
+WHERE r.tenant_id = %(tenant_id)s AND r.id = ANY (%(ids)s::uuid[])
+    AND (r.context_id IS NULL OR r.context_id = %(context_id)s::uuid) AND {{active}};
+
 -- append_action
 -- With the time of the clock: a transaction may have waited, since it began, for another one that is in the log now.
 INSERT INTO context.action (

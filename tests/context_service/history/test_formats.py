@@ -66,7 +66,7 @@ def calls_of(history: list[ChatMessage]) -> int:
 @given(history=_HISTORIES)
 def test_vendors_accept_every_history(to: Format, history: list[ChatMessage]):
     """The last turn may lack results: they can still come."""
-    messages = orjson.loads(formatted(history, to).body_json)[MESSAGES[to]]
+    messages = orjson.loads(formatted(history, to).body.json)[MESSAGES[to]]
 
     assert vendors.broken(messages, to, is_waiting=True) == []
     calls = list(_calls(messages, to))
@@ -108,7 +108,7 @@ def test_texts_stand_in_the_order_of_the_history_with_their_speakers(to: Format,
     """Of system messages, too: one that came later must not act on what was before it."""
     history = [ChatMessage(role, f"text {number}.", "n", 0, name) for number, (role, name) in enumerate(speakers)]
 
-    body_json = formatted(history, to).body_json
+    body_json = formatted(history, to).body.json.decode()
 
     assert re.findall(r"text \d+\.", body_json) == [message.content for message in history]
     assert vendors.broken(orjson.loads(body_json)[MESSAGES[to]], to) == []
@@ -131,7 +131,7 @@ def test_the_calls_of_a_turn_stand_together_whatever_came_between(steps: list[tu
         elif kind == "user":
             history.append(ChatMessage("user", "wait", "n", 0))
 
-    messages = orjson.loads(formatted(history, Format.OPENAI).body_json)["messages"]
+    messages = orjson.loads(formatted(history, Format.OPENAI).body.json)["messages"]
 
     shown = [[call["id"] for call in message["tool_calls"]] for message in messages if message.get("tool_calls")]
     turns = dict.fromkeys(turn for _, turn in calls)  # each where its first call was
@@ -150,7 +150,7 @@ def test_no_result_is_lost_uncounted(history: list[ChatMessage]):
 
     done = formatted(history, Format.OPENAI)
 
-    told = sum(message["role"] == "tool" for message in orjson.loads(done.body_json)["messages"])
+    told = sum(message["role"] == "tool" for message in orjson.loads(done.body.json)["messages"])
     assert told - done.calls_unanswered + done.results_left_out == results
 
 
@@ -166,7 +166,7 @@ def test_an_id_that_is_used_again_means_the_last_turn_that_calls_with_it():
 
     history = [call(), result("first"), call(), ChatMessage("user", "wait", "n", 0), call(), result("third")]
 
-    messages = orjson.loads(formatted(history, Format.OPENAI).body_json)["messages"]
+    messages = orjson.loads(formatted(history, Format.OPENAI).body.json)["messages"]
 
     told = [message["content"] for message in messages if message["role"] == "tool"]
     assert told == ["first", "No result is recorded.", "third"]
@@ -184,7 +184,7 @@ def test_reasoning_in_a_message_of_its_own_goes_with_the_assistants_next_one():
     """Frameworks write the items of an answer one by one."""
     history = [of("user", content="go"), of("assistant", THINKING), of("assistant", content="gone")]
 
-    items = orjson.loads(formatted(history, Format.OPENAI_RESPONSES).body_json)["input"]
+    items = orjson.loads(formatted(history, Format.OPENAI_RESPONSES).body.json)["input"]
 
     assert [item.get("id", item.get("content")) for item in items] == ["go", "rs_1", "gone"]
 
@@ -198,13 +198,13 @@ def test_reasoning_whose_answer_is_missing_is_not_sent():
     ]
     history += [of("assistant", THINKING), of("user", content="again")]
 
-    items = orjson.loads(formatted(history, Format.OPENAI_RESPONSES).body_json)["input"]
+    items = orjson.loads(formatted(history, Format.OPENAI_RESPONSES).body.json)["input"]
 
     assert [item.get("id", item.get("content")) for item in items] == ["go", "rs_2", "a", "again"]
 
 
 def test_reasoning_stands_before_the_content_that_it_led_to():
-    items = orjson.loads(formatted([of("assistant", THINKING, content="a")], Format.OPENAI_RESPONSES).body_json)[
+    items = orjson.loads(formatted([of("assistant", THINKING, content="a")], Format.OPENAI_RESPONSES).body.json)[
         "input"
     ]
 

@@ -165,7 +165,7 @@ async def test_vendors_accept_the_history_of_every_graph(
     history = await history_of(_Graph(rows), max_messages=max_messages)
 
     for to in Format:
-        messages = orjson.loads(formatted(history.messages, to).body_json)[MESSAGES[to]]
+        messages = orjson.loads(formatted(history.messages, to).body.json)[MESSAGES[to]]
         assert vendors.broken(messages, to, is_waiting=True) == []
 
 
@@ -190,7 +190,7 @@ async def test_nothing_replaced_is_shown_and_each_session_stands_together(
 async def test_the_calls_of_one_message_are_in_one_turn(rows: list[tuple[str, int, int | None, bool]]):
     history = await history_of(_Graph(rows))
 
-    body = orjson.loads(formatted(history.messages, Format.OPENAI).body_json)
+    body = orjson.loads(formatted(history.messages, Format.OPENAI).body.json)
 
     turns: dict[str, set[int]] = {}
     placed = [

@@ -12,7 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service.kernel.parts import File, Part, ToolCall
-from context_service.kernel.rendering import Accepted, Body, Call, Format, Rendered, Result, Turn, body, empty, pieces
+from context_service.kernel.rendering import (
+    Accepted,
+    Body,
+    Call,
+    Format,
+    Rendered,
+    Result,
+    Turn,
+    body,
+    empty,
+    pieces,
+    without_files,
+)
 from tests import vendors
 from tests.context_service.kernel.test_rendering import MESSAGES, adapter, exhausted
 
@@ -194,3 +206,24 @@ def walk(value: Any) -> list[Any]:
     if isinstance(value, dict):
         value = list(value.values())
     return [deep for item in value for deep in walk(item)] if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("to", Format)
+@given(turns=conversations(), gone=st.sets(st.sampled_from(sorted(BYTES))))
+def test_a_file_that_leaves_is_a_line_and_the_others_keep_their_bytes(to: Format, turns: list[Turn], gone: set[str]):
+    rendered = [Rendered.of(piece) for turn in turns for piece in pieces(turn, to)]
+    left = [
+        without_files(piece, to, [place for place in piece.files if place.working_memory_id in gone])
+        for piece in rendered
+    ]
+    made = empty(to).with_pieces(left)
+    whole = inserted(made)
+    exhausted(adapter(to).validate_python(whole[MESSAGES[to]]))
+    before = [place.working_memory_id for piece in rendered for place in piece.files]
+    assert [place.working_memory_id for place in made.files] == [record for record in before if record not in gone]
+    for place in made.files:
+        base64 = at(whole, place.pointer).rpartition(",")[2]
+        assert hashlib.sha256(b64decode(base64)).hexdigest() == place.sha256
+    lines = [place.line for piece in rendered for place in piece.files if place.working_memory_id in gone]
+    texts = "\n".join(text for text in walk(whole) if isinstance(text, str))
+    assert all(line in texts for line in lines)

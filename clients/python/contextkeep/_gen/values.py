@@ -18,8 +18,10 @@ from contextkeep._gen.values_agents import AgentCallers
 from contextkeep._gen.values_agents import ProviderNames
 from contextkeep._gen.values_artifacts import Artifact
 from contextkeep._gen.values_chat_history import AssembledNode
+from contextkeep._gen.values_chat_history import BodyFile
 from contextkeep._gen.values_chat_history import ChatMapping
 from contextkeep._gen.values_chat_history import Evaluation
+from contextkeep._gen.values_chat_history import FileDelivery
 from contextkeep._gen.values_chat_history import HistoryEvent
 from contextkeep._gen.values_chat_history import HistoryEventKind
 from contextkeep._gen.values_chat_history import MessageFormat
@@ -175,6 +177,7 @@ __all__ = [
     "AssembledNode",
     "BackgroundWork",
     "BlobEntry",
+    "BodyFile",
     "ByMeaning",
     "CacheBreakpoint",
     "Calibrated",
@@ -219,6 +222,7 @@ __all__ = [
     "Facet",
     "FacetKind",
     "FacetSource",
+    "FileDelivery",
     "FoldReceipt",
     "ForkInheritance",
     "HistoryEvent",

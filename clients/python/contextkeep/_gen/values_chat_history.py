@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from contextkeep.values.base import kept, time_of
+from contextkeep.values.base import Value, kept, time_of
 from contextkeep.values.bases import AssembledNodeBase
 from contextkeep.values.bases import ChatMappingBase
 from contextkeep.values.bases import EvaluationBase
@@ -18,6 +18,15 @@ from contextkeep.values.bases import SkippedRuleBase
 from contextkeep.values.conversions import mapping_rules_json
 from contextkeep.values.mappings import GivenMessage
 
+# How the bytes of files come in the body of a request to a model.
+FileDelivery = Literal[
+    "inline",
+    "references",
+]
+FILE_DELIVERYS: dict[int, FileDelivery] = {
+    1: "inline",
+    2: "references",
+}
 # The API for which messages are formatted.
 MessageFormat = Literal[
     "openai",
@@ -75,6 +84,39 @@ HISTORY_EVENT_KINDS: dict[int, HistoryEventKind] = {
     11: "record_moved",
     12: "record_purged",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BodyFile(Value):
+    """A file of a body whose base64 is empty."""
+
+    # The position in the whole body, in bytes, at which to insert the base64. Positions count in the body as it came,
+    # without other files; insert the last file first. Never search the text for the place: texts of a conversation may
+    # look like it.
+    offset_bytes: int = 0
+    # The same place for callers who parse the body: append the base64 to the string at this JSON Pointer.
+    pointer: str = ""
+    # The record with the bytes, for GetBlob.
+    working_memory_id: str = ""
+    # Hash of the bytes in hexadecimal.
+    sha256: str = ""
+    size_bytes: int = 0
+    media_type: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.media_type} {self.sha256}"
+
+    @classmethod
+    def from_proto(cls, message: pb.BodyFile) -> BodyFile:
+        """Return the value of a message."""
+        return cls(
+            offset_bytes=message.offset_bytes,
+            pointer=message.pointer,
+            working_memory_id=message.working_memory_id,
+            sha256=message.sha256,
+            size_bytes=message.size_bytes,
+            media_type=message.media_type,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

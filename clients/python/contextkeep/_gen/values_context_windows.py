@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from contextkeep._gen.values_chat_history import MESSAGE_FORMATS, MessageFormat
+from contextkeep._gen.values_chat_history import BodyFile, MESSAGE_FORMATS, MessageFormat
 from contextkeep._gen.values_contexts import RecalledItem
 from contextkeep._gen.values_message import Imported
 from contextkeep.context.v1 import context_windows_pb2 as pb
@@ -771,6 +771,10 @@ class Pack(PackBase):
     # The window reads a long log in the background, and this pack has only its prompt, its pins and the newest steps
     # that fit. Later packs have the whole log. Until then packs may begin with other steps than the one before.
     is_catching_up: bool = False
+    # With REFERENCES: the files of the whole pack, in their order. The numbers of bytes and hashes of a pack are always
+    # those of the form with references, because its prefix is the same in all packs.
+    files: tuple[BodyFile, ...] = ()
+    file_bytes: tuple[bytes, ...] = field(default=(), repr=False)
     _messages: Any = kept()
 
     @property
@@ -803,6 +807,7 @@ class Pack(PackBase):
             annotations=dict(message.annotations),
             spans=tuple(map(PackSpan.from_proto, message.spans)),
             is_catching_up=message.is_catching_up,
+            files=tuple(map(BodyFile.from_proto, message.files)),
         )
 
 

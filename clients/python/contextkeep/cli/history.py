@@ -65,7 +65,7 @@ def history(
             tokens_max=tokens_max,
             strict=strict,
         )
-        click.echo(formatted.formatted_json)
+        click.echo(formatted.body_json)
         _warn(formatted.nodes_failed, formatted.roles_unknown)
         return
     answer = session.context.history.stream(

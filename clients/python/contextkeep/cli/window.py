@@ -361,15 +361,15 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **opti
     """
     packed = session.context.windows.pack(window_id, **options)
     if body:
-        click.echo(packed.messages_json)
+        click.echo(packed.body_json)
         return
     if output.format is Format.JSON:
         output.one(packed)
         return
     if output.format is Format.RAW:
-        output.many(messages_of(packed.body), "role", "text")
+        output.many(messages_of(packed.messages), "role", "text")
         return
-    for message in messages_of(packed.body):
+    for message in messages_of(packed.messages):
         click.secho(f"── {message['role']}", bold=True)
         for line in message["text"].split("\n"):
             click.echo(printable(line.expandtabs()))

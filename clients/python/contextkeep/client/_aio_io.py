@@ -29,7 +29,25 @@ UploadSource = (
     bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | AsyncIterable[bytes] | Iterable[bytes]
 )
 
+_CALLS_AT_ONCE = 4
+
 sleep = asyncio.sleep
+
+
+async def each(call: Callable[[_T], Coroutine[Any, Any, None]], items: Sequence[_T]) -> None:
+    """Call a function for each item, a few at a time. The first error stops the rest."""
+    limit = asyncio.Semaphore(_CALLS_AT_ONCE)
+
+    async def limited(item: _T) -> None:
+        async with limit:
+            await call(item)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for item in items:
+                group.create_task(limited(item))
+    except ExceptionGroup as several:
+        raise several.exceptions[0] from None
 
 
 class Connection:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import grpc
 
@@ -23,10 +23,18 @@ from contextkeep.client._files import KeptFile, OpenFile, PartFile, size_of
 from contextkeep.client._transfer import CHUNK_BYTES, UploadInput
 from contextkeep.errors import ContextKeepError, InvalidArgument
 
+_T = TypeVar("_T")
+
 # Sources of uploads. A text is a path.
 UploadSource = bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | Iterable[bytes]
 
 sleep = time.sleep
+
+
+def each(call: Callable[[_T], None], items: Sequence[_T]) -> None:
+    """Call a function for each item."""
+    for item in items:
+        call(item)
 
 
 class Connection:

@@ -10,6 +10,7 @@ from contextkeep.values.administration import Tenant
 from contextkeep.values.contexts import ContextHistory, SentMessage
 from contextkeep.values.edges import EdgeBatch
 from contextkeep.values.embeddings import Embedding, SimilarNode
+from contextkeep.values.formatted import FormattedHistory
 from contextkeep.values.graphs import (
     AppendedMessage,
     Change,
@@ -27,7 +28,6 @@ from contextkeep.values.messages import (
     ChatHistory,
     ChatMessage,
     File,
-    FormattedHistory,
     Part,
     PartKind,
     Reasoning,

@@ -5,6 +5,7 @@ Bases name the fields that they use.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -364,14 +365,21 @@ class PackBase(Value):
     messages_json: str
     breakpoints: tuple[values.CacheBreakpoint, ...]
     spans: tuple[values.PackSpan, ...]
+    files: tuple[values.BodyFile, ...]
+    file_bytes: tuple[bytes, ...]
 
     @property
     def body(self) -> dict[str, Any]:
         """Return the body of a request: `messages` (and `system`), Gemini's `contents`, or Responses' `input`.
 
-        With `tools`, if the window has some.
+        With `tools`, if the window has some, and with the bytes of its files.
         """
-        return parsed_object(self.messages_json)
+        return body_with_files(self.messages_json, self.files, self.file_bytes)
+
+    @property
+    def body_json(self) -> str:
+        """Return the body of a request as JSON, with the bytes of its files; `messages_json` is without them."""
+        return json_with_files(self.messages_json, self.files, self.file_bytes)
 
     @property
     def cached_body(self) -> dict[str, Any]:
@@ -395,6 +403,33 @@ class PackBase(Value):
 
     def __str__(self) -> str:
         return self.messages_json
+
+
+def body_with_files(text: str, files: Sequence[values.BodyFile], contents: Sequence[bytes]) -> dict[str, Any]:
+    """Return the body of a request, parsed, with the base64 of its files.
+
+    Args:
+        text: The body, with an empty base64 for each file.
+        files: The files.
+        contents: The bytes of each file.
+    """
+    body = parsed_object(text)
+    for file, content in zip(files, contents, strict=True):
+        pointer, _, name = file.pointer.rpartition("/")
+        holder = _piece_at(body, pointer)
+        holder[int(name) if isinstance(holder, list) else name] += b64encode(content).decode()
+    return body
+
+
+def json_with_files(text: str, files: Sequence[values.BodyFile], contents: Sequence[bytes]) -> str:
+    """Return the body of a request as JSON, with the base64 of its files; see `body_with_files`."""
+    if not files:
+        return text
+    body, parts, at = text.encode(), [], 0
+    for file, content in zip(files, contents, strict=True):
+        parts += [body[at : file.offset_bytes], b64encode(content)]
+        at = file.offset_bytes
+    return b"".join([*parts, body[at:]]).decode()
 
 
 def _piece_at(body: Any, pointer: str) -> Any:

@@ -287,37 +287,3 @@ class ChatHistory(Sequence[ChatMessage]):
             tokens=response.tokens,
             is_cut=response.is_cut,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class FormattedHistory(Value):
-    """A conversation for the body of a request to a model."""
-
-    formatted_json: str
-    nodes_failed: int = 0  # as in ChatHistory, the next too
-    roles_unknown: int = 0
-    tool_results_left_out: int = 0  # their calls are not among the messages, or a later result replaces them
-    tool_calls_unanswered: int = 0  # before the last turn; they got a result that says so
-    tokens: int = 0  # as in ChatHistory, the next too
-    is_cut: bool = False
-
-    @property
-    def body(self) -> dict[str, Any]:
-        """Return the body of a request: `messages` (and `system`), Gemini's `contents`, or Responses' `input`."""
-        return parsed_object(self.formatted_json)
-
-    def __str__(self) -> str:
-        return self.formatted_json
-
-    @classmethod
-    def from_proto(cls, response: history_pb.GetChatHistoryResponse) -> FormattedHistory:
-        """Return the value of a message."""
-        return cls(
-            formatted_json=response.formatted_json,
-            nodes_failed=response.nodes_failed,
-            roles_unknown=response.roles_unknown,
-            tool_results_left_out=response.tool_results_left_out,
-            tool_calls_unanswered=response.tool_calls_unanswered,
-            tokens=response.tokens,
-            is_cut=response.is_cut,
-        )

@@ -9,6 +9,35 @@ import { timeText } from "../times.js";
 import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
 
+/** A file of a body whose base64 is empty. */
+export interface BodyFile {
+  /**
+   * The position in the whole body, in bytes, at which to insert the base64. Positions count in the body as it came,
+   * without other files; insert the last file first. Never search the text for the place: texts of a conversation may
+   * look like it.
+   */
+  offsetBytes: number;
+  /** The same place for callers who parse the body: append the base64 to the string at this JSON Pointer. */
+  pointer: string;
+  /** The record with the bytes, for blobs.get. */
+  workingMemoryId: string;
+  /** Hash of the bytes in hexadecimal. */
+  sha256: string;
+  sizeBytes: number;
+  mediaType: string;
+}
+
+export function bodyFileOf(message: pb.BodyFile): BodyFile {
+  return {
+    offsetBytes: Number(message.offsetBytes),
+    pointer: message.pointer,
+    workingMemoryId: message.workingMemoryId,
+    sha256: message.sha256,
+    sizeBytes: Number(message.sizeBytes),
+    mediaType: message.mediaType,
+  };
+}
+
 export interface FormattedHistory {
   /** Nodes without a message because a rule failed on them. */
   nodesFailed: number;
@@ -20,8 +49,9 @@ export interface FormattedHistory {
    *
    * The results of the calls of an assistant's turn follow the calls directly, one for each call, even if other
    * messages came between them. An id or a name that the vendor would refuse is replaced, in the call and in its
-   * result. Images by URL are images for all vendors. PDFs are documents for Anthropic and Gemini. Audio and video are
-   * such parts for Gemini. Working memory records and other parts are text. Calls of the last turn may have no results.
+   * result. Images, PDFs, audio and video are the vendor's blocks of files, where the vendor has such blocks: in their
+   * place, or in a turn of the user after it. Other files are a line of text with the name, the type and the id. Calls
+   * of the last turn may have no results.
    */
   body: JsonObject;
   /**
@@ -35,6 +65,8 @@ export interface FormattedHistory {
   tokens: number;
   /** True if an older message exists and does not fit into `tokensMax`. */
   isCut: boolean;
+  /** With REFERENCES: the files of the body, in their order. */
+  files: BodyFile[];
 }
 
 export function formattedHistoryOf(message: pb.GetChatHistoryResponse): FormattedHistory {
@@ -46,6 +78,7 @@ export function formattedHistoryOf(message: pb.GetChatHistoryResponse): Formatte
     toolCallsUnanswered: message.toolCallsUnanswered,
     tokens: Number(message.tokens),
     isCut: message.isCut,
+    files: message.files.map(bodyFileOf),
   };
 }
 

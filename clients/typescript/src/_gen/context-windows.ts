@@ -5,6 +5,7 @@ import * as contextsPb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { type JsonObject, parseJson } from "../json.js";
 import { timeText } from "../times.js";
 import { bodyOf, formatOf } from "../windows.js";
+import { type BodyFile, bodyFileOf } from "./chat-history.js";
 import { type RecalledItem, recalledItemOf } from "./contexts.js";
 import { type ChatMessage, type Imported, chatMessageOf, importedOf } from "./message.js";
 import { create } from "@bufbuild/protobuf";
@@ -556,6 +557,11 @@ export interface Pack {
    * fit. Later packs have the whole log. Until then packs may begin with other steps than the one before.
    */
   isCatchingUp: boolean;
+  /**
+   * With REFERENCES: the files of the whole pack, in their order. The numbers of bytes and hashes of a pack are always
+   * those of the form with references, because its prefix is the same in all packs.
+   */
+  files: BodyFile[];
   /** The body of the request: `messages`, and for Anthropic `system`; for Gemini `contents`; for Responses `input`; and `tools`. */
   body: JsonObject;
 }
@@ -581,6 +587,7 @@ export function packOf(message: pb.PackResponse): Pack {
     annotations: message.annotations,
     spans: message.spans.map(packSpanOf),
     isCatchingUp: message.isCatchingUp,
+    files: message.files.map(bodyFileOf),
     body: bodyOf(message),
   };
 }

@@ -160,6 +160,11 @@ export class WindowHandle {
     return this.#windows.pack(this.windowId, ...rest);
   }
 
+  /** As `windows.packBody`. */
+  packBody(...rest: Rest<Windows["packBody"]>): ReturnType<Windows["packBody"]> {
+    return this.#windows.packBody(this.windowId, ...rest);
+  }
+
   /** As `windows.explainPack`. */
   explainPack(...rest: Rest<Windows["explainPack"]>): ReturnType<Windows["explainPack"]> {
     return this.#windows.explainPack(this.windowId, ...rest);

@@ -9,7 +9,7 @@ export type { AppendedEnvelope, Change, ChangePage, Edge, EdgeTypeCount, Embeddi
 export type { AppliedSettings, ContextSetting } from "./context-settings.js";
 export type { ArchivePart, ImportConflict, ImportedArchive, ImportedRows } from "./transfer.js";
 export type { Artifact } from "./artifacts.js";
-export type { AssembledNode, Evaluation, FormattedHistory, GivenMessage, HistoryEvent, Mapping, NodeTrial, SkippedRule } from "./chat-history.js";
+export type { AssembledNode, BodyFile, Evaluation, FormattedHistory, GivenMessage, HistoryEvent, Mapping, NodeTrial, SkippedRule } from "./chat-history.js";
 export type { BedrockBase, Document, KnowledgeBase } from "./knowledge-bases.js";
 export type { BlobEntry, DownloadUrl, ManifestEntity, ManifestGroup, QueriedRows, RecordAction, SearchHit, Upload, WMRecord } from "./working-memory.js";
 export type { ByMeaning, Context, ContextEvent, ContextHistory, ContextIndex, ContextKey, Erasure, ExternalId, LeftOutMessage, Recalled, RecalledItem, RetractedMessages, StoredMessage, SyncedHistory, UnreadRecord } from "./contexts.js";

@@ -2,9 +2,11 @@
 
 import { create } from "@bufbuild/protobuf";
 
+import type { FormattedHistory } from "../_gen/chat-history.js";
 import { chatMessageOf } from "../_gen/message.js";
 import { GeneratedHistory } from "../_gen/nouns/history.js";
 import type { CallOptions } from "../client.js";
+import { insertFiles } from "../files.js";
 import * as pb from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
 import { type NodeName, nameFields } from "../names.js";
@@ -55,6 +57,14 @@ export class History extends GeneratedHistory {
       }
       return found;
     });
+  }
+
+  /** Return a conversation as the body of a request; see the generated method. The body has the bytes of its files. */
+  override async formatted(...args: Parameters<GeneratedHistory["formatted"]>): Promise<FormattedHistory> {
+    const [node, format, options = {}] = args;
+    const found = await super.formatted(node, format, { files: "references", ...options });
+    await insertFiles(this.client, found.body, found.files);
+    return found;
   }
 
   private historyOf(node: NodeName, options: HistoryOptions) {

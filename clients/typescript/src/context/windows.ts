@@ -3,10 +3,12 @@
 import { type Pack, type Window, type WindowEvent, windowEventOf } from "../_gen/context-windows.js";
 import { WindowHandle } from "../_gen/handles.js";
 import { GeneratedWindows } from "../_gen/nouns/windows.js";
+import { insertFiles } from "../files.js";
+import { FileDelivery } from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
 import { Unavailable } from "../gen/errors.js";
 import { whole } from "../messages.js";
-import { packSince } from "../windows.js";
+import { type Recovered, packSince } from "../windows.js";
 import type { ContextOptions } from "./app.js";
 
 /** A window as it was opened, and the methods that are about it: `window.pack()`. */
@@ -34,12 +36,38 @@ export class Windows extends GeneratedWindows {
    * @throws WindowBehind It has more to read than there was time for; the next call goes on.
    * @throws BudgetTooSmall The last step does not fit: `least` in the metadata.
    * @throws TokensSpent With this pack the window has more tokens than its `maxTotalTokens`.
-   * @throws AnswerTooLarge What fits the model fits no answer.
+   * The bytes of files are read once and kept, up to 64 MiB for all packs of the client. `body` has them; `messagesJson` has not.
+   *
+   * @throws AnswerTooLarge What fits the model fits no answer, even without the bytes of files.
    */
   async pack(windowId: string, options: { since?: Pack; withoutRecall?: boolean } & ContextOptions = {}): Promise<Pack> {
     const { since, withoutRecall, subjectUserId } = options;
     const known = since && { ifPrefixSha: since.prefixSha, ifPrefixBytes: since.prefixBytes };
-    return packSince(await this.client.call(pb.Packing.method.pack, { windowId, withoutRecall, subjectUserId, ...known }, options), since);
+    const request = { windowId, withoutRecall, subjectUserId, files: FileDelivery.REFERENCES, ...known };
+    return this.withFiles(packSince(await this.client.call(pb.Packing.method.pack, request, options), since), options);
+  }
+
+  /** Report whether the response to a pack was valid; see the generated method. The pack to retry with has its files. */
+  override async reportResponse(...args: Parameters<GeneratedWindows["reportResponse"]>): Promise<Recovered | undefined> {
+    const recovered = await super.reportResponse(...args);
+    if (recovered) await this.withFiles(recovered.pack, args[3]);
+    return recovered;
+  }
+
+  /**
+   * Yield the body of a pack as JSON, with the bytes of its files, without holding it. `pack` suits most callers.
+   */
+  async *packBody(windowId: string, options: { withoutRecall?: boolean } & ContextOptions = {}): AsyncGenerator<Uint8Array> {
+    const { withoutRecall, subjectUserId } = options;
+    for await (const { answer } of this.client.stream(pb.Packing.method.packBody, { windowId, withoutRecall, subjectUserId }, options)) {
+      if (answer.case === "chunk") yield answer.value;
+    }
+  }
+
+  /** Insert the bytes of its files into the body of a pack, and return the pack. */
+  private async withFiles(pack: Pack, options?: ContextOptions): Promise<Pack> {
+    await insertFiles(this.client, pack.body, pack.files, options?.subjectUserId);
+    return pack;
   }
 
   /**

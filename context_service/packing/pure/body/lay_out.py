@@ -21,12 +21,13 @@ PACK_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024
 _LAST_STEPS = 10  # the mean size of this many last steps says when the next fold comes
 
 
-def pack_of(caught_up: CaughtUpWindow, known_prefix: Prefix) -> Pack:
-    """Lay out the pack of a window, without the first bytes that the caller already has.
+def pack_of(caught_up: CaughtUpWindow, known_prefix: Prefix, *, is_inline: bool = False) -> Pack:
+    """Lay out the pack of a window, without the first bytes that the caller already has, and without bytes of files.
 
     Args:
         caught_up: The window, with its log read to the end.
         known_prefix: The hash and the length of the bytes that the caller has from an earlier pack.
+        is_inline: The bytes of files will be inserted, so all bytes after the first file are sent.
 
     Raises:
         AnswerTooLarge: the pack has more than `PACK_BYTES_MAX` bytes.
@@ -41,7 +42,10 @@ def pack_of(caught_up: CaughtUpWindow, known_prefix: Prefix) -> Pack:
             size_bytes=size,
             size_bytes_max=PACK_BYTES_MAX,
         )
+    files = body.files
     offset = known_prefix.size_bytes if _has_prefix(prefix, known_prefix) else 0
+    if is_inline and files and files[0].offset_bytes < offset:
+        offset = 0  # the caller's first bytes have other positions
     # A waiting step that is cut will look different when its results come, so it is not part of the stable prefix.
     is_cut = waiting is not None and waiting.is_cut
     stays = window_body.body if is_cut else body
@@ -62,6 +66,7 @@ def pack_of(caught_up: CaughtUpWindow, known_prefix: Prefix) -> Pack:
         breakpoints=_breakpoints(caught_up, zones, stays, is_cut=is_cut),
         omitted_refs=[refs_between(part.seq_from, part.seq_to) for part in window_body.parts if part.kind == SUMMARY],
         spans=body.spans,
+        files=files,
         recalled_refs=list(dict.fromkeys(ref for part in window_body.parts for ref in part.refs)),
     )
 

@@ -46,12 +46,14 @@ def of_step(turns: Sequence[Rendered], step: Step) -> list[Rendered]:
     speaker = step.speaker or speaker_of(turn.role, turn.name)
     refs = sorted({target.seq for ref in step.said_refs if (target := refs_of(ref))}) or [step.seqs[0]]
     own_source = Source(speaker, refs_between(refs[0], refs[-1]), trust_of(speaker).value)
-    calls = iter([call for call in turn.calls if call.result is not None])
+    answered = [call for call in turn.calls if call.result is not None]
+    calls, by_id = iter(answered), {call.id: call for call in answered}
     results = []
     for piece in turns:
         source = own_source
-        if piece.is_result:
-            call = next(calls, None)  # None if an installed renderer made more results than the step has
+        if piece.is_result or piece.call_id:
+            # None if an installed renderer made more results than the step has.
+            call = next(calls, None) if piece.is_result else by_id.get(piece.call_id)
             name = speaker_of("tool", call.call.name if call else "")
             source = Source(name, step.result_refs.get(call.id, "") if call else "", Trust.TOOL.value)
         results.append(piece._replace(sources=(source,)))

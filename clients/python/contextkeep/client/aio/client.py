@@ -11,6 +11,7 @@ from typing import Any, Generic, Self, TypeVar, overload
 
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
+from contextkeep.client._body_files import FileCache
 from contextkeep.client._tracing import ClientSpan
 from contextkeep.client._unsendable import refusing
 from contextkeep.errors import Unavailable
@@ -28,6 +29,7 @@ class AsyncClient:
         self._options = options
         self._metadata = options.metadata
         self._budget = RetryBudget()
+        self._file_cache = FileCache()
 
     def with_credential(self, credential: str) -> Self:
         """Return a view of this client that calls with another key or token.
@@ -163,6 +165,7 @@ class Noun:
         self._attempts = client._attempts
         self._repeated = client._repeated
         self._streamed = client._streamed
+        self._file_cache = client._file_cache
 
 
 class NounOf(Generic[_N]):

@@ -12,6 +12,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class FileDelivery(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FILE_DELIVERY_UNSPECIFIED: _ClassVar[FileDelivery]
+    FILE_DELIVERY_INLINE: _ClassVar[FileDelivery]
+    FILE_DELIVERY_REFERENCES: _ClassVar[FileDelivery]
+
 class MessageFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     MESSAGE_FORMAT_UNSPECIFIED: _ClassVar[MessageFormat]
@@ -44,6 +50,9 @@ class HistoryEventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     HISTORY_EVENT_KIND_RECORD_RESTORED: _ClassVar[HistoryEventKind]
     HISTORY_EVENT_KIND_RECORD_MOVED: _ClassVar[HistoryEventKind]
     HISTORY_EVENT_KIND_RECORD_PURGED: _ClassVar[HistoryEventKind]
+FILE_DELIVERY_UNSPECIFIED: FileDelivery
+FILE_DELIVERY_INLINE: FileDelivery
+FILE_DELIVERY_REFERENCES: FileDelivery
 MESSAGE_FORMAT_UNSPECIFIED: MessageFormat
 MESSAGE_FORMAT_OPENAI: MessageFormat
 MESSAGE_FORMAT_ANTHROPIC: MessageFormat
@@ -70,7 +79,7 @@ HISTORY_EVENT_KIND_RECORD_MOVED: HistoryEventKind
 HISTORY_EVENT_KIND_RECORD_PURGED: HistoryEventKind
 
 class GetChatHistoryRequest(_message.Message):
-    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "format", "external_id", "graph_name", "tokens_max")
+    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "format", "external_id", "graph_name", "tokens_max", "files")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -80,6 +89,7 @@ class GetChatHistoryRequest(_message.Message):
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     TOKENS_MAX_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     app_id: str
     mapping_name: str
@@ -89,10 +99,27 @@ class GetChatHistoryRequest(_message.Message):
     external_id: str
     graph_name: str
     tokens_max: int
-    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., format: _Optional[_Union[MessageFormat, str]] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., tokens_max: _Optional[int] = ...) -> None: ...
+    files: FileDelivery
+    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., format: _Optional[_Union[MessageFormat, str]] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., tokens_max: _Optional[int] = ..., files: _Optional[_Union[FileDelivery, str]] = ...) -> None: ...
+
+class BodyFile(_message.Message):
+    __slots__ = ("offset_bytes", "pointer", "working_memory_id", "sha256", "size_bytes", "media_type")
+    OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    POINTER_FIELD_NUMBER: _ClassVar[int]
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
+    offset_bytes: int
+    pointer: str
+    working_memory_id: str
+    sha256: str
+    size_bytes: int
+    media_type: str
+    def __init__(self, offset_bytes: _Optional[int] = ..., pointer: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ..., media_type: _Optional[str] = ...) -> None: ...
 
 class GetChatHistoryResponse(_message.Message):
-    __slots__ = ("messages", "nodes_failed", "roles_unknown", "formatted_json", "tool_results_left_out", "tool_calls_unanswered", "tokens", "is_cut")
+    __slots__ = ("messages", "nodes_failed", "roles_unknown", "formatted_json", "tool_results_left_out", "tool_calls_unanswered", "tokens", "is_cut", "files")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NODES_FAILED_FIELD_NUMBER: _ClassVar[int]
     ROLES_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
@@ -101,6 +128,7 @@ class GetChatHistoryResponse(_message.Message):
     TOOL_CALLS_UNANSWERED_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     IS_CUT_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
     nodes_failed: int
     roles_unknown: int
@@ -109,7 +137,8 @@ class GetChatHistoryResponse(_message.Message):
     tool_calls_unanswered: int
     tokens: int
     is_cut: bool
-    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ..., formatted_json: _Optional[str] = ..., tool_results_left_out: _Optional[int] = ..., tool_calls_unanswered: _Optional[int] = ..., tokens: _Optional[int] = ..., is_cut: _Optional[bool] = ...) -> None: ...
+    files: _containers.RepeatedCompositeFieldContainer[BodyFile]
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ..., formatted_json: _Optional[str] = ..., tool_results_left_out: _Optional[int] = ..., tool_calls_unanswered: _Optional[int] = ..., tokens: _Optional[int] = ..., is_cut: _Optional[bool] = ..., files: _Optional[_Iterable[_Union[BodyFile, _Mapping]]] = ...) -> None: ...
 
 class StreamChatHistoryRequest(_message.Message):
     __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "external_id", "graph_name", "tokens_max")

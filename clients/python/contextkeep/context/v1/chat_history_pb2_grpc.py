@@ -100,8 +100,9 @@ class ChatHistoryServicer:
         their calls.
 
         Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name), ANSWER_TOO_LARGE
-        (over 4 MiB: use StreamChatHistory; with a `format`, `max_messages` or `tokens_max`), MAPPING_FAILED (`strict`,
-        or no node has a value for `order_by`; metadata `node_id`, `rule`), UNAVAILABLE (metadata `dependency`).
+        (over 4 MiB: use StreamChatHistory; with a `format`, `max_messages` or `tokens_max`; with files, REFERENCES),
+        MAPPING_FAILED (`strict`, or no node has a value for `order_by`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
+        `dependency`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

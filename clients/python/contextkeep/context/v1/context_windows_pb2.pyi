@@ -548,18 +548,38 @@ class PatchStateResponse(_message.Message):
     def __init__(self, changed_count: _Optional[int] = ...) -> None: ...
 
 class PackRequest(_message.Message):
-    __slots__ = ("window_id", "subject_user_id", "without_recall", "if_prefix_sha", "if_prefix_bytes")
+    __slots__ = ("window_id", "subject_user_id", "without_recall", "if_prefix_sha", "if_prefix_bytes", "files")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     WITHOUT_RECALL_FIELD_NUMBER: _ClassVar[int]
     IF_PREFIX_SHA_FIELD_NUMBER: _ClassVar[int]
     IF_PREFIX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     subject_user_id: str
     without_recall: bool
     if_prefix_sha: str
     if_prefix_bytes: int
-    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., without_recall: _Optional[bool] = ..., if_prefix_sha: _Optional[str] = ..., if_prefix_bytes: _Optional[int] = ...) -> None: ...
+    files: _chat_history_pb2.FileDelivery
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., without_recall: _Optional[bool] = ..., if_prefix_sha: _Optional[str] = ..., if_prefix_bytes: _Optional[int] = ..., files: _Optional[_Union[_chat_history_pb2.FileDelivery, str]] = ...) -> None: ...
+
+class PackBodyRequest(_message.Message):
+    __slots__ = ("window_id", "subject_user_id", "without_recall")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_RECALL_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    subject_user_id: str
+    without_recall: bool
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., without_recall: _Optional[bool] = ...) -> None: ...
+
+class PackBodyResponse(_message.Message):
+    __slots__ = ("pack", "chunk")
+    PACK_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    pack: PackResponse
+    chunk: bytes
+    def __init__(self, pack: _Optional[_Union[PackResponse, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
 
 class PackZones(_message.Message):
     __slots__ = ("system", "note", "verbatim", "masked", "digests", "segments", "state", "recalled", "pins", "conversation")
@@ -596,7 +616,7 @@ class PackOmissions(_message.Message):
     def __init__(self, step_count: _Optional[int] = ..., tokens: _Optional[int] = ..., refs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PackResponse(_message.Message):
-    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes", "calibrated_tokens", "breakpoints", "pack_id", "recalled_refs", "annotations", "spans", "is_catching_up")
+    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes", "calibrated_tokens", "breakpoints", "pack_id", "recalled_refs", "annotations", "spans", "is_catching_up", "files")
     class AnnotationsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -624,6 +644,7 @@ class PackResponse(_message.Message):
     ANNOTATIONS_FIELD_NUMBER: _ClassVar[int]
     SPANS_FIELD_NUMBER: _ClassVar[int]
     IS_CATCHING_UP_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
     messages_json: str
     prefix_bytes: int
     prefix_sha: str
@@ -644,7 +665,8 @@ class PackResponse(_message.Message):
     annotations: _containers.ScalarMap[str, str]
     spans: _containers.RepeatedCompositeFieldContainer[PackSpan]
     is_catching_up: bool
-    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ..., calibrated_tokens: _Optional[int] = ..., breakpoints: _Optional[_Iterable[_Union[CacheBreakpoint, _Mapping]]] = ..., pack_id: _Optional[str] = ..., recalled_refs: _Optional[_Iterable[str]] = ..., annotations: _Optional[_Mapping[str, str]] = ..., spans: _Optional[_Iterable[_Union[PackSpan, _Mapping]]] = ..., is_catching_up: _Optional[bool] = ...) -> None: ...
+    files: _containers.RepeatedCompositeFieldContainer[_chat_history_pb2.BodyFile]
+    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ..., calibrated_tokens: _Optional[int] = ..., breakpoints: _Optional[_Iterable[_Union[CacheBreakpoint, _Mapping]]] = ..., pack_id: _Optional[str] = ..., recalled_refs: _Optional[_Iterable[str]] = ..., annotations: _Optional[_Mapping[str, str]] = ..., spans: _Optional[_Iterable[_Union[PackSpan, _Mapping]]] = ..., is_catching_up: _Optional[bool] = ..., files: _Optional[_Iterable[_Union[_chat_history_pb2.BodyFile, _Mapping]]] = ...) -> None: ...
 
 class PackSpan(_message.Message):
     __slots__ = ("pointer", "first_line", "last_line", "author", "ref", "trust")

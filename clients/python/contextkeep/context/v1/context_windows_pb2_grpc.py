@@ -684,6 +684,11 @@ class PackingStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.FromString,
                 _registered_method=True)
+        self.PackBody = channel.unary_stream(
+                '/contextkeep.context.v1.Packing/PackBody',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackBodyRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackBodyResponse.FromString,
+                _registered_method=True)
         self.ExplainPack = channel.unary_unary(
                 '/contextkeep.context.v1.Packing/ExplainPack',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.SerializeToString,
@@ -732,9 +737,21 @@ class PackingServicer:
         their texts; metadata `least`, the limit with which they would fit, and `token_limit`), TOKENS_SPENT
         (RESOURCE_EXHAUSTED: with this pack, the packs of the window, or of the run that it is a fork of, would exceed
         `max_total_tokens`), PACK_VETOED (PERMISSION_DENIED: an extension of the operator refused the pack),
-        ANSWER_TOO_LARGE, ABORTED (too many concurrent packs of the window; retry), WINDOW_BEHIND (ABORTED: the window must
+        ANSWER_TOO_LARGE (over 4 MiB; because of its files, metadata `use`: ask for REFERENCES, or call PackBody),
+        ABORTED (too many concurrent packs of the window; retry), WINDOW_BEHIND (ABORTED: the window must
         read more of its log than the call had time for; its progress is kept, and the next call continues; metadata
         `reached_seq` and `last_seq`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PackBody(self, request, context):
+        """Return a pack as a stream, with the bytes of all its files, however large it is.
+
+        The first answer has the pack without its body. Each later one has the next bytes of the body.
+
+        Reasons: those of Pack.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -774,6 +791,11 @@ def add_PackingServicer_to_server(servicer, server):
                     servicer.Pack,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.SerializeToString,
+            ),
+            'PackBody': grpc.unary_stream_rpc_method_handler(
+                    servicer.PackBody,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackBodyRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackBodyResponse.SerializeToString,
             ),
             'ExplainPack': grpc.unary_unary_rpc_method_handler(
                     servicer.ExplainPack,
@@ -819,6 +841,33 @@ class Packing:
             '/contextkeep.context.v1.Packing/Pack',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PackBody(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/contextkeep.context.v1.Packing/PackBody',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackBodyRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackBodyResponse.FromString,
             options,
             channel_credentials,
             insecure,

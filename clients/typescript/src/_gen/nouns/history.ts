@@ -4,6 +4,7 @@ import * as chatHistoryPb from "../../gen/contextkeep/context/v1/chat_history_pb
 import type { CallOptions } from "../../client.js";
 import type { AppClient } from "../../context/app.js";
 import { type MessageFormat, formatInput } from "../../history.js";
+import { enumInput } from "../../messages.js";
 import { type NodeName, nameFields } from "../../names.js";
 import { Noun } from "../../noun.js";
 import { Rows, pages } from "../../rows.js";
@@ -35,6 +36,8 @@ export interface HistoryFormattedOptions {
    * format by OpenAI's o200k_base. Files to which a message points do not count.
    */
   tokensMax?: number;
+  /** With a `format`: how the bytes of files come. */
+  files?: "inline" | "references";
 }
 
 /** Options of `history.assemble`. */
@@ -61,8 +64,9 @@ export class GeneratedHistory extends Noun<AppClient> {
    * their calls.
    *
    * Throws NodeNotFound, MappingNotFound (metadata `apps`: visible apps that have the name), AnswerTooLarge
-   * (over 4 MiB: use history.stream; with a `format`, `maxMessages` or `tokensMax`), MappingFailed (`strict`,
-   * or no node has a value for `orderBy`; metadata `nodeId`, `rule`), Unavailable (metadata `dependency`).
+   * (over 4 MiB: use history.stream; with a `format`, `maxMessages` or `tokensMax`; with files, REFERENCES),
+   * MappingFailed (`strict`, or no node has a value for `orderBy`; metadata `nodeId`, `rule`), Unavailable (metadata
+   * `dependency`).
    *
    * @param nodeId The node of the conversation, at which the walk starts.
    * @param format Return `formattedJson` instead of `messages`.
@@ -80,6 +84,7 @@ export class GeneratedHistory extends Noun<AppClient> {
       strict: options.strict,
       format: formatInput(format, "format"),
       tokensMax: options.tokensMax,
+      files: enumInput("files", options.files, chatHistoryPb.FileDelivery),
     };
     const answer = await this.client.call(chatHistoryPb.ChatHistory.method.getChatHistory, request, options);
     return formattedHistoryOf(answer);

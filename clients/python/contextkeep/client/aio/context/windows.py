@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Concatenate, ParamSpec
 
 from contextkeep.client import _messages as messages
@@ -13,6 +13,8 @@ from contextkeep.client._handles import Bound, Handle
 from contextkeep.client._messages import Id
 from contextkeep.client._window_messages import pack_id_of, prefix_of
 from contextkeep.client.aio._gen import windows as gen
+from contextkeep.client.aio.body_files import contents_of
+from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import Unavailable
 from contextkeep.values import (
@@ -63,7 +65,8 @@ class Windows(gen.Windows):
     ) -> Pack:
         """Return what the model should see now: the last pack with more after it, until the window folds.
 
-        A window that lags a thousand messages takes a second or two.
+        A window that lags a thousand messages takes a second or two. The bytes of files are read once and kept, up to
+        64 MiB for all packs of the client.
 
         Args:
             window_id: Which.
@@ -78,15 +81,46 @@ class Windows(gen.Windows):
             WindowBehind: it has more to read than there was time for; the next call goes on.
             BudgetTooSmall: the fixed parts do not fit: `least` in the metadata.
             TokensSpent: with this pack the window has more tokens than its `max_total_tokens`.
-            AnswerTooLarge: what fits the model fits no answer.
+            AnswerTooLarge: what fits the model fits no answer, even without the bytes of files.
         """
         request = windows_pb.PackRequest(
             window_id=messages.to_id(window_id),
             without_recall=without_recall,
             subject_user_id=subject_user_id,
+            files=history_pb.FILE_DELIVERY_REFERENCES,
             **prefix_of(since),
         )
-        return pack_of(await self._call("Pack", request, timeout_s=timeout_s), since)
+        pack = pack_of(await self._call("Pack", request, timeout_s=timeout_s), since)
+        return await self._with_files(pack, subject_user_id)
+
+    async def pack_body(
+        self, window_id: Id, *, without_recall: bool = False, subject_user_id: str = ""
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the body of a pack as JSON, with the bytes of its files, without holding it. `pack` suits most callers.
+
+        Args:
+            window_id: The window.
+            without_recall: Append no recalled passages.
+            subject_user_id: The user for whom a key without one calls.
+
+        Raises:
+            ContextKeepError: those of `pack`.
+        """
+        request = windows_pb.PackBodyRequest(
+            window_id=messages.to_id(window_id), without_recall=without_recall, subject_user_id=subject_user_id
+        )
+        answers = self._stream("PackBody", request)
+        async with aclosing(answers):
+            async for answer in answers:
+                if answer.chunk:
+                    yield answer.chunk
+
+    async def _with_files(self, pack: Pack, subject_user_id: str) -> Pack:
+        """Return a pack with the bytes of its files."""
+        if not pack.files:
+            return pack
+        contents = await contents_of(pack.files, self._file_cache, self._stream, subject_user_id=subject_user_id)
+        return replace(pack, file_bytes=contents)
 
     async def report_response(
         self,
@@ -130,7 +164,10 @@ class Windows(gen.Windows):
             request_id=messages.new_request_id(request_id),
         )
         response: windows_pb.ReportResponseResponse = await self._call("ReportResponse", request, timeout_s=timeout_s)
-        return Recovered.from_proto(response) if response.HasField("pack") else None
+        if not response.HasField("pack"):
+            return None
+        recovered = Recovered.from_proto(response)
+        return replace(recovered, pack=await self._with_files(recovered.pack, subject_user_id))
 
     async def watch(
         self,
@@ -193,6 +230,7 @@ class WindowMethods(Handle):
     unpin = Bound(Windows.unpin)
     patch_state = Bound(Windows.patch_state)
     pack = Bound(Windows.pack)
+    pack_body = Bound(Windows.pack_body)
     fold = Bound(Windows.fold)
     prepare_fold = Bound(Windows.prepare_fold)
     commit_fold = Bound(Windows.commit_fold)

@@ -476,7 +476,8 @@ class Contexts(Noun):
             Unavailable: The service, or a dependency of it, does not answer.
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
             LimitExceeded: A value exceeds a limit.
-            AnswerTooLarge: over 4 MiB: use `history.stream`; with a `format`, `max_messages` or `tokens_max`.
+            AnswerTooLarge: over 4 MiB: use `history.stream`; with a `format`, `max_messages` or `tokens_max`; with
+                files, REFERENCES.
             MappingFailed: `strict`, or no node has a value for `order_by`; metadata `node_id`, `rule`.
         """
         request = contexts_pb.SyncHistoryRequest(

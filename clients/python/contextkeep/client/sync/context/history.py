@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from typing import Literal, Unpack
 
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.sync._gen import history as gen
+from contextkeep.client.sync.body_files import contents_of
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.values import ChatHistory, ChatMessage, FormattedHistory, MessageFormat
 
@@ -146,5 +148,7 @@ class History(gen.History):
             tokens_max=tokens_max,
             strict=strict,
             format=messages.choice_of("message_format", message_format, history_pb.MessageFormat),
+            files=history_pb.FILE_DELIVERY_REFERENCES,
         )
-        return FormattedHistory.from_proto(self._call("GetChatHistory", request, timeout_s=timeout_s))
+        history = FormattedHistory.from_proto(self._call("GetChatHistory", request, timeout_s=timeout_s))
+        return replace(history, file_bytes=contents_of(history.files, self._file_cache, self._stream))

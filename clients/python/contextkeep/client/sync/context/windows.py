@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Generator
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Concatenate, ParamSpec
 
 from contextkeep.client import _messages as messages
@@ -14,6 +14,8 @@ from contextkeep.client._handles import Bound, Handle
 from contextkeep.client._messages import Id
 from contextkeep.client._window_messages import pack_id_of, prefix_of
 from contextkeep.client.sync._gen import windows as gen
+from contextkeep.client.sync.body_files import contents_of
+from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import Unavailable
 from contextkeep.values import (
@@ -64,7 +66,8 @@ class Windows(gen.Windows):
     ) -> Pack:
         """Return what the model should see now: the last pack with more after it, until the window folds.
 
-        A window that lags a thousand messages takes a second or two.
+        A window that lags a thousand messages takes a second or two. The bytes of files are read once and kept, up to
+        64 MiB for all packs of the client.
 
         Args:
             window_id: Which.
@@ -79,15 +82,46 @@ class Windows(gen.Windows):
             WindowBehind: it has more to read than there was time for; the next call goes on.
             BudgetTooSmall: the fixed parts do not fit: `least` in the metadata.
             TokensSpent: with this pack the window has more tokens than its `max_total_tokens`.
-            AnswerTooLarge: what fits the model fits no answer.
+            AnswerTooLarge: what fits the model fits no answer, even without the bytes of files.
         """
         request = windows_pb.PackRequest(
             window_id=messages.to_id(window_id),
             without_recall=without_recall,
             subject_user_id=subject_user_id,
+            files=history_pb.FILE_DELIVERY_REFERENCES,
             **prefix_of(since),
         )
-        return pack_of(self._call("Pack", request, timeout_s=timeout_s), since)
+        pack = pack_of(self._call("Pack", request, timeout_s=timeout_s), since)
+        return self._with_files(pack, subject_user_id)
+
+    def pack_body(
+        self, window_id: Id, *, without_recall: bool = False, subject_user_id: str = ""
+    ) -> Generator[bytes, None, None]:
+        """Yield the body of a pack as JSON, with the bytes of its files, without holding it. `pack` suits most callers.
+
+        Args:
+            window_id: The window.
+            without_recall: Append no recalled passages.
+            subject_user_id: The user for whom a key without one calls.
+
+        Raises:
+            ContextKeepError: those of `pack`.
+        """
+        request = windows_pb.PackBodyRequest(
+            window_id=messages.to_id(window_id), without_recall=without_recall, subject_user_id=subject_user_id
+        )
+        answers = self._stream("PackBody", request)
+        with closing(answers):
+            for answer in answers:
+                if answer.chunk:
+                    yield answer.chunk
+
+    def _with_files(self, pack: Pack, subject_user_id: str) -> Pack:
+        """Return a pack with the bytes of its files."""
+        if not pack.files:
+            return pack
+        contents = contents_of(pack.files, self._file_cache, self._stream, subject_user_id=subject_user_id)
+        return replace(pack, file_bytes=contents)
 
     def report_response(
         self,
@@ -131,7 +165,10 @@ class Windows(gen.Windows):
             request_id=messages.new_request_id(request_id),
         )
         response: windows_pb.ReportResponseResponse = self._call("ReportResponse", request, timeout_s=timeout_s)
-        return Recovered.from_proto(response) if response.HasField("pack") else None
+        if not response.HasField("pack"):
+            return None
+        recovered = Recovered.from_proto(response)
+        return replace(recovered, pack=self._with_files(recovered.pack, subject_user_id))
 
     def watch(
         self,
@@ -194,6 +231,7 @@ class WindowMethods(Handle):
     unpin = Bound(Windows.unpin)
     patch_state = Bound(Windows.patch_state)
     pack = Bound(Windows.pack)
+    pack_body = Bound(Windows.pack_body)
     fold = Bound(Windows.fold)
     prepare_fold = Bound(Windows.prepare_fold)
     commit_fold = Bound(Windows.commit_fold)

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/chat_history.proto.
  */
 export const file_contextkeep_context_v1_chat_history: GenFile = /*@__PURE__*/
-  fileDesc("Ciljb250ZXh0a2VlcC9jb250ZXh0L3YxL2NoYXRfaGlzdG9yeS5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSLPAgoVR2V0Q2hhdEhpc3RvcnlSZXF1ZXN0EhcKB25vZGVfaWQYASABKAlCBsraGAIwARIkCgZhcHBfaWQYAiABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEioKDG1hcHBpbmdfbmFtZRgDIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSFAoMbWF4X21lc3NhZ2VzGAQgASgFEg4KBnN0cmljdBgFIAEoCBI1CgZmb3JtYXQYBiABKA4yJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VGb3JtYXQSMAoLZXh0ZXJuYWxfaWQYByABKAlCG8raGBcKFUVYVEVSTkFMX0lEX0JZVEVTX01BWBIoCgpncmFwaF9uYW1lGAggASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBISCgp0b2tlbnNfbWF4GAkgASgFIvIBChZHZXRDaGF0SGlzdG9yeVJlc3BvbnNlEjUKCG1lc3NhZ2VzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZRIUCgxub2Rlc19mYWlsZWQYAiABKAUSFQoNcm9sZXNfdW5rbm93bhgDIAEoBRIWCg5mb3JtYXR0ZWRfanNvbhgEIAEoCRIdChV0b29sX3Jlc3VsdHNfbGVmdF9vdXQYBSABKAUSHQoVdG9vbF9jYWxsc191bmFuc3dlcmVkGAYgASgFEg4KBnRva2VucxgHIAEoAxIOCgZpc19jdXQYCCABKAgimwIKGFN0cmVhbUNoYXRIaXN0b3J5UmVxdWVzdBIXCgdub2RlX2lkGAEgASgJQgbK2hgCMAESJAoGYXBwX2lkGAIgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBIqCgxtYXBwaW5nX25hbWUYAyABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEhQKDG1heF9tZXNzYWdlcxgEIAEoBRIOCgZzdHJpY3QYBSABKAgSMAoLZXh0ZXJuYWxfaWQYBiABKAlCG8raGBcKFUVYVEVSTkFMX0lEX0JZVEVTX01BWBIoCgpncmFwaF9uYW1lGAcgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBISCgp0b2tlbnNfbWF4GAggASgFIp8BChlTdHJlYW1DaGF0SGlzdG9yeVJlc3BvbnNlEjUKCG1lc3NhZ2VzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZRIUCgxub2Rlc19mYWlsZWQYAiABKAUSFQoNcm9sZXNfdW5rbm93bhgDIAEoBRIOCgZ0b2tlbnMYBCABKAMSDgoGaXNfY3V0GAUgASgIIs4CChZBc3NlbWJsZUNvbnRleHRSZXF1ZXN0EhcKB25vZGVfaWQYASABKAlCBsraGAIwARIkCgZhcHBfaWQYAiABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEioKDG1hcHBpbmdfbmFtZRgDIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSFAoMbWF4X21lc3NhZ2VzGAQgASgFEjAKCmRhdGFfcGF0aHMYBSADKAlCHMraGBgKFEVYUFJFU1NJT05fQ0hBUlNfTUFYICASEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkSMAoLZXh0ZXJuYWxfaWQYCCABKAlCG8raGBcKFUVYVEVSTkFMX0lEX0JZVEVTX01BWBIoCgpncmFwaF9uYW1lGAkgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWCJoChdBc3NlbWJsZUNvbnRleHRSZXNwb25zZRI0CgVub2RlcxgBIAMoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQXNzZW1ibGVkTm9kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilAMKDUFzc2VtYmxlZE5vZGUSDwoHbm9kZV9pZBgBIAEoCRITCgtleHRlcm5hbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEgwKBHR5cGUYBCABKAkSFAoMZ2VuZXJhbF90eXBlGAUgASgJEg0KBWRlcHRoGAYgASgFEg8KB2VkZ2VfaWQYByABKAkSEQoJZWRnZV90eXBlGAggASgJEhQKDGZyb21fbm9kZV9pZBgJIAEoCRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgttb2RpZmllZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLdmFsdWVzX2pzb24YDCABKAkSNgoIbWVzc2FnZXMYDSADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdpdmVuTWVzc2FnZRI0Cgdza2lwcGVkGA4gAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5Ta2lwcGVkUnVsZSJSCgxHaXZlbk1lc3NhZ2USNAoHbWVzc2FnZRgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USDAoEcnVsZRgCIAEoCSJwCgtTa2lwcGVkUnVsZRIyCgZyZWFzb24YASABKA4yIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNraXBSZWFzb24SDAoEcnVsZRgCIAEoCRINCgVlcnJvchgDIAEoCRIQCghlbGVtZW50cxgEIAEoBSLBBAoMTWFwcGluZ1J1bGVzEisKCmVkZ2VfdHlwZXMYASADKAlCF8raGBMKDlRZUEVfQ0hBUlNfTUFYIOgHEhEKCWRpcmVjdGlvbhgCIAEoCRIrCglkZXB0aF9tYXgYAyABKAVCGMraGBQKElRSQVZFUlNFX0RFUFRIX01BWBItCgxlbnRpdHlfdHlwZXMYBCADKAlCF8raGBMKDlRZUEVfQ0hBUlNfTUFYIOgHEhUKDWluY2x1ZGVfc3RhcnQYBSABKAgSGAoQaW5jbHVkZV9hcmNoaXZlZBgGIAEoCBIOCgZmaWx0ZXIYByABKAkSTgoIbWVzc2FnZXMYCCADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VSdWxlQhfK2hgTChFNQVBQSU5HX1JVTEVTX01BWBIQCghvcmRlcl9ieRgJIAEoCRINCgVvcmRlchgKIAEoCRISCgpyb2xlX2ZpZWxkGAsgASgJEhUKDWNvbnRlbnRfZmllbGQYDCABKAkSEwoLb3JkZXJfZmllbGQYDSABKAkSSwoMcm9sZV9tYXBwaW5nGA4gAygLMjUuY29udGV4dGtlZXAuY29udGV4dC52MS5NYXBwaW5nUnVsZXMuUm9sZU1hcHBpbmdFbnRyeRIQCghvcmRlcmluZxgPIAEoCRIQCghncm91cF9ieRgQIAEoCRoyChBSb2xlTWFwcGluZ0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEimQEKC01lc3NhZ2VSdWxlEhQKBHJvbGUYASABKAlCBsraGAJAARIXCgdjb250ZW50GAIgASgJQgbK2hgCQAESDAoEd2hlbhgDIAEoCRIQCghmb3JfZWFjaBgEIAEoCRIMCgRuYW1lGAUgASgJEg0KBXBhcnRzGAYgASgJEhAKCG1ldGFkYXRhGAcgASgJEgwKBHR1cm4YCCABKAkiwQIKB01hcHBpbmcSDgoGYXBwX2lkGAEgASgJEhQKDG1hcHBpbmdfbmFtZRgCIAEoCRIzCgVydWxlcxgDIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWFwcGluZ1J1bGVzEhUKDXJ1bGVzX3ZlcnNpb24YBCABKAMSDwoHdmVyc2lvbhgFIAEoAxIQCghidWlsdF9pbhgGIAEoCBINCgVlcnJvchgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCghpbXBvcnRlZBgKIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQiyQEKFlJlZ2lzdGVyTWFwcGluZ1JlcXVlc3QSJAoGYXBwX2lkGAEgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBIsCgxtYXBwaW5nX25hbWUYAiABKAlCFsraGBIKDlRZUEVfQ0hBUlNfTUFYQAESMwoFcnVsZXMYAyABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1hcHBpbmdSdWxlcxIVCg1ydWxlc192ZXJzaW9uGAQgASgDEg8KB3JlcGxhY2UYBSABKAgiXAoXUmVnaXN0ZXJNYXBwaW5nUmVzcG9uc2USMAoHbWFwcGluZxgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWFwcGluZxIPCgdjaGFuZ2VkGAIgASgIImUKEUdldE1hcHBpbmdSZXF1ZXN0EiQKBmFwcF9pZBgBIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSKgoMbWFwcGluZ19uYW1lGAIgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWCJGChJHZXRNYXBwaW5nUmVzcG9uc2USMAoHbWFwcGluZxgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWFwcGluZyJiChNMaXN0TWFwcGluZ3NSZXF1ZXN0EiQKBmFwcF9pZBgBIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiYgoUTGlzdE1hcHBpbmdzUmVzcG9uc2USMQoIbWFwcGluZ3MYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1hcHBpbmcSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImoKFERlbGV0ZU1hcHBpbmdSZXF1ZXN0EiQKBmFwcF9pZBgBIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSLAoMbWFwcGluZ19uYW1lGAIgASgJQhbK2hgSCg5UWVBFX0NIQVJTX01BWEABIkkKFURlbGV0ZU1hcHBpbmdSZXNwb25zZRIwCgdtYXBwaW5nGAEgASgLMh8uY29udGV4dGtlZXAuY29udGV4dC52MS5NYXBwaW5nIsoCChJUZXN0TWFwcGluZ1JlcXVlc3QSMwoFcnVsZXMYASABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1hcHBpbmdSdWxlcxIXCgdub2RlX2lkGAIgASgJQgbK2hgCMAESMQoFbm9kZXMYAyADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNhbXBsZU5vZGUSMAoEcm9vdBgEIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2FtcGxlTm9kZRIRCglwYWdlX3NpemUYBSABKAUSEgoKcGFnZV90b2tlbhgGIAEoCRIwCgtleHRlcm5hbF9pZBgHIAEoCUIbytoYFwoVRVhURVJOQUxfSURfQllURVNfTUFYEigKCmdyYXBoX25hbWUYCCABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYIu0CCgpTYW1wbGVOb2RlEgoKAmlkGAEgASgJEhMKC2V4dGVybmFsX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDAoEdHlwZRgEIAEoCRIUCgxnZW5lcmFsX3R5cGUYBSABKAkSDgoGc3RhdHVzGAYgASgJEhEKCWRhdGFfanNvbhgHIAEoCRISCgppbnB1dF9qc29uGAggASgJEhMKC291dHB1dF9qc29uGAkgASgJEi4KCmNyZWF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC21vZGlmaWVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgllZGdlX3R5cGUYDCABKAkSDQoFZGVwdGgYDSABKAUSFgoOZWRnZV9kYXRhX2pzb24YDiABKAkSEgoKZWRnZXNfanNvbhgPIAEoCRIRCglwYXRoX2pzb24YECABKAkiYAoTVGVzdE1hcHBpbmdSZXNwb25zZRIwCgVub2RlcxgBIAMoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTm9kZVRyaWFsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKcAgoJTm9kZVRyaWFsEg8KB25vZGVfaWQYASABKAkSEAoIaW5jbHVkZWQYAiABKAgSEgoKZGVjaWRlZF9ieRgDIAEoCRI2CghtZXNzYWdlcxgEIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2l2ZW5NZXNzYWdlEjQKB3NraXBwZWQYBSADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNraXBwZWRSdWxlEjcKC2V2YWx1YXRpb25zGAYgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FdmFsdWF0aW9uEhwKFGV2YWx1YXRpb25zX2xlZnRfb3V0GAcgASgFEhMKC2R1cmF0aW9uX3VzGAggASgDIowBCgpFdmFsdWF0aW9uEgwKBHJ1bGUYASABKAkSFAoHZWxlbWVudBgCIAEoBUgAiAEBEhIKCnZhbHVlX2pzb24YAyABKAkSFgoOdmFsdWVfbGVmdF9vdXQYBCABKAgSDQoFZXJyb3IYBSABKAkSEwoLZHVyYXRpb25fdXMYBiABKANCCgoIX2VsZW1lbnQiywEKGUZldGNoRW50aXR5SGlzdG9yeVJlcXVlc3QSFwoHbm9kZV9pZBgBIAEoCUIGytoYAjABEhIKCmRlc2NlbmRpbmcYAiABKAgSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkSMAoLZXh0ZXJuYWxfaWQYBSABKAlCG8raGBcKFUVYVEVSTkFMX0lEX0JZVEVTX01BWBIoCgpncmFwaF9uYW1lGAYgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWCJrChpGZXRjaEVudGl0eUhpc3RvcnlSZXNwb25zZRI0CgZldmVudHMYASADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkhpc3RvcnlFdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki6wEKDEhpc3RvcnlFdmVudBI2CgRraW5kGAEgASgOMiguY29udGV4dGtlZXAuY29udGV4dC52MS5IaXN0b3J5RXZlbnRLaW5kEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXByaW5jaXBhbBgDIAEoCRIPCgdub2RlX2lkGAQgASgJEg8KB2VkZ2VfaWQYBSABKAkSGQoRd29ya2luZ19tZW1vcnlfaWQYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCRIVCg1kb2N1bWVudF9qc29uGAggASgJKqgBCg1NZXNzYWdlRm9ybWF0Eh4KGk1FU1NBR0VfRk9STUFUX1VOU1BFQ0lGSUVEEAASGQoVTUVTU0FHRV9GT1JNQVRfT1BFTkFJEAESHAoYTUVTU0FHRV9GT1JNQVRfQU5USFJPUElDEAISGQoVTUVTU0FHRV9GT1JNQVRfR0VNSU5JEAMSIwofTUVTU0FHRV9GT1JNQVRfT1BFTkFJX1JFU1BPTlNFUxAEKqsBCgpTa2lwUmVhc29uEhsKF1NLSVBfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUU0tJUF9SRUFTT05fRklMVEVSRUQQARIZChVTS0lQX1JFQVNPTl9VTk1BVENIRUQQAhIVChFTS0lQX1JFQVNPTl9FTVBUWRADEhwKGFNLSVBfUkVBU09OX1JPTEVfVU5LTk9XThAEEhYKElNLSVBfUkVBU09OX0ZBSUxFRBAFKu0DChBIaXN0b3J5RXZlbnRLaW5kEiIKHkhJU1RPUllfRVZFTlRfS0lORF9VTlNQRUNJRklFRBAAEiMKH0hJU1RPUllfRVZFTlRfS0lORF9OT0RFX0NSRUFURUQQARIjCh9ISVNUT1JZX0VWRU5UX0tJTkRfTk9ERV9DSEFOR0VEEAISHQoZSElTVE9SWV9FVkVOVF9LSU5EX0lPX1NFVBADEh0KGUhJU1RPUllfRVZFTlRfS0lORF9TVEFUVVMQBBIfChtISVNUT1JZX0VWRU5UX0tJTkRfUFJPR1JFU1MQBRIjCh9ISVNUT1JZX0VWRU5UX0tJTkRfRURHRV9DUkVBVEVEEAYSJQohSElTVE9SWV9FVkVOVF9LSU5EX1JFQ09SRF9DUkVBVEVEEAcSJQohSElTVE9SWV9FVkVOVF9LSU5EX1JFQ09SRF9VUERBVEVEEAgSJgoiSElTVE9SWV9FVkVOVF9LSU5EX1JFQ09SRF9BUkNISVZFRBAJEiYKIkhJU1RPUllfRVZFTlRfS0lORF9SRUNPUkRfUkVTVE9SRUQQChIjCh9ISVNUT1JZX0VWRU5UX0tJTkRfUkVDT1JEX01PVkVEEAsSJAogSElTVE9SWV9FVkVOVF9LSU5EX1JFQ09SRF9QVVJHRUQQDDK1CgoLQ2hhdEhpc3RvcnkSjQEKDkdldENoYXRIaXN0b3J5Ei0uY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDaGF0SGlzdG9yeVJlcXVlc3QaLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENoYXRIaXN0b3J5UmVzcG9uc2UiHJACAcLaGAYIARADGAPS2hgLaGlzdG9yeS5nZXQSmwEKEVN0cmVhbUNoYXRIaXN0b3J5EjAuY29udGV4dGtlZXAuY29udGV4dC52MS5TdHJlYW1DaGF0SGlzdG9yeVJlcXVlc3QaMS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0cmVhbUNoYXRIaXN0b3J5UmVzcG9uc2UiH5ACAcLaGAYIARADGAPS2hgOaGlzdG9yeS5zdHJlYW0wARKVAQoPQXNzZW1ibGVDb250ZXh0Ei4uY29udGV4dGtlZXAuY29udGV4dC52MS5Bc3NlbWJsZUNvbnRleHRSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5Bc3NlbWJsZUNvbnRleHRSZXNwb25zZSIhkAIBwtoYBggBEAMYA9LaGBBoaXN0b3J5LmFzc2VtYmxlEqEBChJGZXRjaEVudGl0eUhpc3RvcnkSMS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZldGNoRW50aXR5SGlzdG9yeVJlcXVlc3QaMi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZldGNoRW50aXR5SGlzdG9yeVJlc3BvbnNlIiSQAgHC2hgGCAEQARgD0toYE2hpc3RvcnkubGlzdF9ldmVudHMSkwEKD1JlZ2lzdGVyTWFwcGluZxIuLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVnaXN0ZXJNYXBwaW5nUmVxdWVzdBovLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVnaXN0ZXJNYXBwaW5nUmVzcG9uc2UiH8LaGAYIAhAGGALS2hgRbWFwcGluZ3MucmVnaXN0ZXISggEKCkdldE1hcHBpbmcSKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldE1hcHBpbmdSZXF1ZXN0GiouY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRNYXBwaW5nUmVzcG9uc2UiHZACAcLaGAYIARABGALS2hgMbWFwcGluZ3MuZ2V0EokBCgxMaXN0TWFwcGluZ3MSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RNYXBwaW5nc1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RNYXBwaW5nc1Jlc3BvbnNlIh6QAgHC2hgGCAEQARgC0toYDW1hcHBpbmdzLmxpc3QShgEKC1Rlc3RNYXBwaW5nEiouY29udGV4dGtlZXAuY29udGV4dC52MS5UZXN0TWFwcGluZ1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRlc3RNYXBwaW5nUmVzcG9uc2UiHpACAcLaGAYIARADGAPS2hgNbWFwcGluZ3MudGVzdBKLAQoNRGVsZXRlTWFwcGluZxIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVsZXRlTWFwcGluZ1JlcXVlc3QaLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlbGV0ZU1hcHBpbmdSZXNwb25zZSIdwtoYBggCEAEYAtLaGA9tYXBwaW5ncy5kZWxldGViBnByb3RvMw", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("Ciljb250ZXh0a2VlcC9jb250ZXh0L3YxL2NoYXRfaGlzdG9yeS5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSKEAwoVR2V0Q2hhdEhpc3RvcnlSZXF1ZXN0EhcKB25vZGVfaWQYASABKAlCBsraGAIwARIkCgZhcHBfaWQYAiABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEioKDG1hcHBpbmdfbmFtZRgDIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSFAoMbWF4X21lc3NhZ2VzGAQgASgFEg4KBnN0cmljdBgFIAEoCBI1CgZmb3JtYXQYBiABKA4yJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VGb3JtYXQSMAoLZXh0ZXJuYWxfaWQYByABKAlCG8raGBcKFUVYVEVSTkFMX0lEX0JZVEVTX01BWBIoCgpncmFwaF9uYW1lGAggASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBISCgp0b2tlbnNfbWF4GAkgASgFEjMKBWZpbGVzGAogASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5GaWxlRGVsaXZlcnkihAEKCEJvZHlGaWxlEhQKDG9mZnNldF9ieXRlcxgBIAEoAxIPCgdwb2ludGVyGAIgASgJEhkKEXdvcmtpbmdfbWVtb3J5X2lkGAMgASgJEg4KBnNoYTI1NhgEIAEoCRISCgpzaXplX2J5dGVzGAUgASgDEhIKCm1lZGlhX3R5cGUYBiABKAkiowIKFkdldENoYXRIaXN0b3J5UmVzcG9uc2USNQoIbWVzc2FnZXMYASADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlEhQKDG5vZGVzX2ZhaWxlZBgCIAEoBRIVCg1yb2xlc191bmtub3duGAMgASgFEhYKDmZvcm1hdHRlZF9qc29uGAQgASgJEh0KFXRvb2xfcmVzdWx0c19sZWZ0X291dBgFIAEoBRIdChV0b29sX2NhbGxzX3VuYW5zd2VyZWQYBiABKAUSDgoGdG9rZW5zGAcgASgDEg4KBmlzX2N1dBgIIAEoCBIvCgVmaWxlcxgJIAMoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQm9keUZpbGUimwIKGFN0cmVhbUNoYXRIaXN0b3J5UmVxdWVzdBIXCgdub2RlX2lkGAEgASgJQgbK2hgCMAESJAoGYXBwX2lkGAIgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBIqCgxtYXBwaW5nX25hbWUYAyABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEhQKDG1heF9tZXNzYWdlcxgEIAEoBRIOCgZzdHJpY3QYBSABKAgSMAoLZXh0ZXJuYWxfaWQYBiABKAlCG8raGBcKFUVYVEVSTkFMX0lEX0JZVEVTX01BWBIoCgpncmFwaF9uYW1lGAcgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBISCgp0b2tlbnNfbWF4GAggASgFIp8BChlTdHJlYW1DaGF0SGlzdG9yeVJlc3BvbnNlEjUKCG1lc3NhZ2VzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZRIUCgxub2Rlc19mYWlsZWQYAiABKAUSFQoNcm9sZXNfdW5rbm93bhgDIAEoBRIOCgZ0b2tlbnMYBCABKAMSDgoGaXNfY3V0GAUgASgIIs4CChZBc3NlbWJsZUNvbnRleHRSZXF1ZXN0EhcKB25vZGVfaWQYASABKAlCBsraGAIwARIkCgZhcHBfaWQYAiABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYEioKDG1hcHBpbmdfbmFtZRgDIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSFAoMbWF4X21lc3NhZ2VzGAQgASgFEjAKCmRhdGFfcGF0aHMYBSADKAlCHMraGBgKFEVYUFJFU1NJT05fQ0hBUlNfTUFYICASEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkSMAoLZXh0ZXJuYWxfaWQYCCABKAlCG8raGBcKFUVYVEVSTkFMX0lEX0JZVEVTX01BWBIoCgpncmFwaF9uYW1lGAkgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWCJoChdBc3NlbWJsZUNvbnRleHRSZXNwb25zZRI0CgVub2RlcxgBIAMoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQXNzZW1ibGVkTm9kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilAMKDUFzc2VtYmxlZE5vZGUSDwoHbm9kZV9pZBgBIAEoCRITCgtleHRlcm5hbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEgwKBHR5cGUYBCABKAkSFAoMZ2VuZXJhbF90eXBlGAUgASgJEg0KBWRlcHRoGAYgASgFEg8KB2VkZ2VfaWQYByABKAkSEQoJZWRnZV90eXBlGAggASgJEhQKDGZyb21fbm9kZV9pZBgJIAEoCRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgttb2RpZmllZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLdmFsdWVzX2pzb24YDCABKAkSNgoIbWVzc2FnZXMYDSADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdpdmVuTWVzc2FnZRI0Cgdza2lwcGVkGA4gAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5Ta2lwcGVkUnVsZSJSCgxHaXZlbk1lc3NhZ2USNAoHbWVzc2FnZRgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USDAoEcnVsZRgCIAEoCSJwCgtTa2lwcGVkUnVsZRIyCgZyZWFzb24YASABKA4yIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNraXBSZWFzb24SDAoEcnVsZRgCIAEoCRINCgVlcnJvchgDIAEoCRIQCghlbGVtZW50cxgEIAEoBSLBBAoMTWFwcGluZ1J1bGVzEisKCmVkZ2VfdHlwZXMYASADKAlCF8raGBMKDlRZUEVfQ0hBUlNfTUFYIOgHEhEKCWRpcmVjdGlvbhgCIAEoCRIrCglkZXB0aF9tYXgYAyABKAVCGMraGBQKElRSQVZFUlNFX0RFUFRIX01BWBItCgxlbnRpdHlfdHlwZXMYBCADKAlCF8raGBMKDlRZUEVfQ0hBUlNfTUFYIOgHEhUKDWluY2x1ZGVfc3RhcnQYBSABKAgSGAoQaW5jbHVkZV9hcmNoaXZlZBgGIAEoCBIOCgZmaWx0ZXIYByABKAkSTgoIbWVzc2FnZXMYCCADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VSdWxlQhfK2hgTChFNQVBQSU5HX1JVTEVTX01BWBIQCghvcmRlcl9ieRgJIAEoCRINCgVvcmRlchgKIAEoCRISCgpyb2xlX2ZpZWxkGAsgASgJEhUKDWNvbnRlbnRfZmllbGQYDCABKAkSEwoLb3JkZXJfZmllbGQYDSABKAkSSwoMcm9sZV9tYXBwaW5nGA4gAygLMjUuY29udGV4dGtlZXAuY29udGV4dC52MS5NYXBwaW5nUnVsZXMuUm9sZU1hcHBpbmdFbnRyeRIQCghvcmRlcmluZxgPIAEoCRIQCghncm91cF9ieRgQIAEoCRoyChBSb2xlTWFwcGluZ0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEimQEKC01lc3NhZ2VSdWxlEhQKBHJvbGUYASABKAlCBsraGAJAARIXCgdjb250ZW50GAIgASgJQgbK2hgCQAESDAoEd2hlbhgDIAEoCRIQCghmb3JfZWFjaBgEIAEoCRIMCgRuYW1lGAUgASgJEg0KBXBhcnRzGAYgASgJEhAKCG1ldGFkYXRhGAcgASgJEgwKBHR1cm4YCCABKAkiwQIKB01hcHBpbmcSDgoGYXBwX2lkGAEgASgJEhQKDG1hcHBpbmdfbmFtZRgCIAEoCRIzCgVydWxlcxgDIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWFwcGluZ1J1bGVzEhUKDXJ1bGVzX3ZlcnNpb24YBCABKAMSDwoHdmVyc2lvbhgFIAEoAxIQCghidWlsdF9pbhgGIAEoCBINCgVlcnJvchgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCghpbXBvcnRlZBgKIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0ZWQiyQEKFlJlZ2lzdGVyTWFwcGluZ1JlcXVlc3QSJAoGYXBwX2lkGAEgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWBIsCgxtYXBwaW5nX25hbWUYAiABKAlCFsraGBIKDlRZUEVfQ0hBUlNfTUFYQAESMwoFcnVsZXMYAyABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1hcHBpbmdSdWxlcxIVCg1ydWxlc192ZXJzaW9uGAQgASgDEg8KB3JlcGxhY2UYBSABKAgiXAoXUmVnaXN0ZXJNYXBwaW5nUmVzcG9uc2USMAoHbWFwcGluZxgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWFwcGluZxIPCgdjaGFuZ2VkGAIgASgIImUKEUdldE1hcHBpbmdSZXF1ZXN0EiQKBmFwcF9pZBgBIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSKgoMbWFwcGluZ19uYW1lGAIgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWCJGChJHZXRNYXBwaW5nUmVzcG9uc2USMAoHbWFwcGluZxgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWFwcGluZyJiChNMaXN0TWFwcGluZ3NSZXF1ZXN0EiQKBmFwcF9pZBgBIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiYgoUTGlzdE1hcHBpbmdzUmVzcG9uc2USMQoIbWFwcGluZ3MYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1hcHBpbmcSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImoKFERlbGV0ZU1hcHBpbmdSZXF1ZXN0EiQKBmFwcF9pZBgBIAEoCUIUytoYEAoOVFlQRV9DSEFSU19NQVgSLAoMbWFwcGluZ19uYW1lGAIgASgJQhbK2hgSCg5UWVBFX0NIQVJTX01BWEABIkkKFURlbGV0ZU1hcHBpbmdSZXNwb25zZRIwCgdtYXBwaW5nGAEgASgLMh8uY29udGV4dGtlZXAuY29udGV4dC52MS5NYXBwaW5nIsoCChJUZXN0TWFwcGluZ1JlcXVlc3QSMwoFcnVsZXMYASABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1hcHBpbmdSdWxlcxIXCgdub2RlX2lkGAIgASgJQgbK2hgCMAESMQoFbm9kZXMYAyADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNhbXBsZU5vZGUSMAoEcm9vdBgEIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2FtcGxlTm9kZRIRCglwYWdlX3NpemUYBSABKAUSEgoKcGFnZV90b2tlbhgGIAEoCRIwCgtleHRlcm5hbF9pZBgHIAEoCUIbytoYFwoVRVhURVJOQUxfSURfQllURVNfTUFYEigKCmdyYXBoX25hbWUYCCABKAlCFMraGBAKDlRZUEVfQ0hBUlNfTUFYIu0CCgpTYW1wbGVOb2RlEgoKAmlkGAEgASgJEhMKC2V4dGVybmFsX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDAoEdHlwZRgEIAEoCRIUCgxnZW5lcmFsX3R5cGUYBSABKAkSDgoGc3RhdHVzGAYgASgJEhEKCWRhdGFfanNvbhgHIAEoCRISCgppbnB1dF9qc29uGAggASgJEhMKC291dHB1dF9qc29uGAkgASgJEi4KCmNyZWF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC21vZGlmaWVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCgllZGdlX3R5cGUYDCABKAkSDQoFZGVwdGgYDSABKAUSFgoOZWRnZV9kYXRhX2pzb24YDiABKAkSEgoKZWRnZXNfanNvbhgPIAEoCRIRCglwYXRoX2pzb24YECABKAkiYAoTVGVzdE1hcHBpbmdSZXNwb25zZRIwCgVub2RlcxgBIAMoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTm9kZVRyaWFsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKcAgoJTm9kZVRyaWFsEg8KB25vZGVfaWQYASABKAkSEAoIaW5jbHVkZWQYAiABKAgSEgoKZGVjaWRlZF9ieRgDIAEoCRI2CghtZXNzYWdlcxgEIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2l2ZW5NZXNzYWdlEjQKB3NraXBwZWQYBSADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNraXBwZWRSdWxlEjcKC2V2YWx1YXRpb25zGAYgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FdmFsdWF0aW9uEhwKFGV2YWx1YXRpb25zX2xlZnRfb3V0GAcgASgFEhMKC2R1cmF0aW9uX3VzGAggASgDIowBCgpFdmFsdWF0aW9uEgwKBHJ1bGUYASABKAkSFAoHZWxlbWVudBgCIAEoBUgAiAEBEhIKCnZhbHVlX2pzb24YAyABKAkSFgoOdmFsdWVfbGVmdF9vdXQYBCABKAgSDQoFZXJyb3IYBSABKAkSEwoLZHVyYXRpb25fdXMYBiABKANCCgoIX2VsZW1lbnQiywEKGUZldGNoRW50aXR5SGlzdG9yeVJlcXVlc3QSFwoHbm9kZV9pZBgBIAEoCUIGytoYAjABEhIKCmRlc2NlbmRpbmcYAiABKAgSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkSMAoLZXh0ZXJuYWxfaWQYBSABKAlCG8raGBcKFUVYVEVSTkFMX0lEX0JZVEVTX01BWBIoCgpncmFwaF9uYW1lGAYgASgJQhTK2hgQCg5UWVBFX0NIQVJTX01BWCJrChpGZXRjaEVudGl0eUhpc3RvcnlSZXNwb25zZRI0CgZldmVudHMYASADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkhpc3RvcnlFdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki6wEKDEhpc3RvcnlFdmVudBI2CgRraW5kGAEgASgOMiguY29udGV4dGtlZXAuY29udGV4dC52MS5IaXN0b3J5RXZlbnRLaW5kEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXByaW5jaXBhbBgDIAEoCRIPCgdub2RlX2lkGAQgASgJEg8KB2VkZ2VfaWQYBSABKAkSGQoRd29ya2luZ19tZW1vcnlfaWQYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCRIVCg1kb2N1bWVudF9qc29uGAggASgJKmUKDEZpbGVEZWxpdmVyeRIdChlGSUxFX0RFTElWRVJZX1VOU1BFQ0lGSUVEEAASGAoURklMRV9ERUxJVkVSWV9JTkxJTkUQARIcChhGSUxFX0RFTElWRVJZX1JFRkVSRU5DRVMQAiqoAQoNTWVzc2FnZUZvcm1hdBIeChpNRVNTQUdFX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhkKFU1FU1NBR0VfRk9STUFUX09QRU5BSRABEhwKGE1FU1NBR0VfRk9STUFUX0FOVEhST1BJQxACEhkKFU1FU1NBR0VfRk9STUFUX0dFTUlOSRADEiMKH01FU1NBR0VfRk9STUFUX09QRU5BSV9SRVNQT05TRVMQBCqrAQoKU2tpcFJlYXNvbhIbChdTS0lQX1JFQVNPTl9VTlNQRUNJRklFRBAAEhgKFFNLSVBfUkVBU09OX0ZJTFRFUkVEEAESGQoVU0tJUF9SRUFTT05fVU5NQVRDSEVEEAISFQoRU0tJUF9SRUFTT05fRU1QVFkQAxIcChhTS0lQX1JFQVNPTl9ST0xFX1VOS05PV04QBBIWChJTS0lQX1JFQVNPTl9GQUlMRUQQBSrtAwoQSGlzdG9yeUV2ZW50S2luZBIiCh5ISVNUT1JZX0VWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIjCh9ISVNUT1JZX0VWRU5UX0tJTkRfTk9ERV9DUkVBVEVEEAESIwofSElTVE9SWV9FVkVOVF9LSU5EX05PREVfQ0hBTkdFRBACEh0KGUhJU1RPUllfRVZFTlRfS0lORF9JT19TRVQQAxIdChlISVNUT1JZX0VWRU5UX0tJTkRfU1RBVFVTEAQSHwobSElTVE9SWV9FVkVOVF9LSU5EX1BST0dSRVNTEAUSIwofSElTVE9SWV9FVkVOVF9LSU5EX0VER0VfQ1JFQVRFRBAGEiUKIUhJU1RPUllfRVZFTlRfS0lORF9SRUNPUkRfQ1JFQVRFRBAHEiUKIUhJU1RPUllfRVZFTlRfS0lORF9SRUNPUkRfVVBEQVRFRBAIEiYKIkhJU1RPUllfRVZFTlRfS0lORF9SRUNPUkRfQVJDSElWRUQQCRImCiJISVNUT1JZX0VWRU5UX0tJTkRfUkVDT1JEX1JFU1RPUkVEEAoSIwofSElTVE9SWV9FVkVOVF9LSU5EX1JFQ09SRF9NT1ZFRBALEiQKIEhJU1RPUllfRVZFTlRfS0lORF9SRUNPUkRfUFVSR0VEEAwytQoKC0NoYXRIaXN0b3J5Eo0BCg5HZXRDaGF0SGlzdG9yeRItLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0Q2hhdEhpc3RvcnlSZXF1ZXN0Gi4uY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDaGF0SGlzdG9yeVJlc3BvbnNlIhyQAgHC2hgGCAEQAxgD0toYC2hpc3RvcnkuZ2V0EpsBChFTdHJlYW1DaGF0SGlzdG9yeRIwLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RyZWFtQ2hhdEhpc3RvcnlSZXF1ZXN0GjEuY29udGV4dGtlZXAuY29udGV4dC52MS5TdHJlYW1DaGF0SGlzdG9yeVJlc3BvbnNlIh+QAgHC2hgGCAEQAxgD0toYDmhpc3Rvcnkuc3RyZWFtMAESlQEKD0Fzc2VtYmxlQ29udGV4dBIuLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQXNzZW1ibGVDb250ZXh0UmVxdWVzdBovLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQXNzZW1ibGVDb250ZXh0UmVzcG9uc2UiIZACAcLaGAYIARADGAPS2hgQaGlzdG9yeS5hc3NlbWJsZRKhAQoSRmV0Y2hFbnRpdHlIaXN0b3J5EjEuY29udGV4dGtlZXAuY29udGV4dC52MS5GZXRjaEVudGl0eUhpc3RvcnlSZXF1ZXN0GjIuY29udGV4dGtlZXAuY29udGV4dC52MS5GZXRjaEVudGl0eUhpc3RvcnlSZXNwb25zZSIkkAIBwtoYBggBEAEYA9LaGBNoaXN0b3J5Lmxpc3RfZXZlbnRzEpMBCg9SZWdpc3Rlck1hcHBpbmcSLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlZ2lzdGVyTWFwcGluZ1JlcXVlc3QaLy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlZ2lzdGVyTWFwcGluZ1Jlc3BvbnNlIh/C2hgGCAIQBhgC0toYEW1hcHBpbmdzLnJlZ2lzdGVyEoIBCgpHZXRNYXBwaW5nEikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRNYXBwaW5nUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TWFwcGluZ1Jlc3BvbnNlIh2QAgHC2hgGCAEQARgC0toYDG1hcHBpbmdzLmdldBKJAQoMTGlzdE1hcHBpbmdzEisuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0TWFwcGluZ3NSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0TWFwcGluZ3NSZXNwb25zZSIekAIBwtoYBggBEAEYAtLaGA1tYXBwaW5ncy5saXN0EoYBCgtUZXN0TWFwcGluZxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGVzdE1hcHBpbmdSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5UZXN0TWFwcGluZ1Jlc3BvbnNlIh6QAgHC2hgGCAEQAxgD0toYDW1hcHBpbmdzLnRlc3QSiwEKDURlbGV0ZU1hcHBpbmcSLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlbGV0ZU1hcHBpbmdSZXF1ZXN0Gi0uY29udGV4dGtlZXAuY29udGV4dC52MS5EZWxldGVNYXBwaW5nUmVzcG9uc2UiHcLaGAYIAhABGALS2hgPbWFwcGluZ3MuZGVsZXRlYgZwcm90bzM", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message contextkeep.context.v1.GetChatHistoryRequest
@@ -86,6 +86,13 @@ export type GetChatHistoryRequest = Message<"contextkeep.context.v1.GetChatHisto
    * @generated from field: int32 tokens_max = 9;
    */
   tokensMax: number;
+
+  /**
+   * With a `format`: how the bytes of files come.
+   *
+   * @generated from field: contextkeep.context.v1.FileDelivery files = 10;
+   */
+  files: FileDelivery;
 };
 
 /**
@@ -94,6 +101,60 @@ export type GetChatHistoryRequest = Message<"contextkeep.context.v1.GetChatHisto
  */
 export const GetChatHistoryRequestSchema: GenMessage<GetChatHistoryRequest> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_chat_history, 0);
+
+/**
+ * A file of a body whose base64 is empty.
+ *
+ * @generated from message contextkeep.context.v1.BodyFile
+ */
+export type BodyFile = Message<"contextkeep.context.v1.BodyFile"> & {
+  /**
+   * The position in the whole body, in bytes, at which to insert the base64. Positions count in the body as it came,
+   * without other files; insert the last file first. Never search the text for the place: texts of a conversation may
+   * look like it.
+   *
+   * @generated from field: int64 offset_bytes = 1;
+   */
+  offsetBytes: bigint;
+
+  /**
+   * The same place for callers who parse the body: append the base64 to the string at this JSON Pointer.
+   *
+   * @generated from field: string pointer = 2;
+   */
+  pointer: string;
+
+  /**
+   * The record with the bytes, for GetBlob.
+   *
+   * @generated from field: string working_memory_id = 3;
+   */
+  workingMemoryId: string;
+
+  /**
+   * Hash of the bytes in hexadecimal.
+   *
+   * @generated from field: string sha256 = 4;
+   */
+  sha256: string;
+
+  /**
+   * @generated from field: int64 size_bytes = 5;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * @generated from field: string media_type = 6;
+   */
+  mediaType: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.BodyFile.
+ * Use `create(BodyFileSchema)` to create a new message.
+ */
+export const BodyFileSchema: GenMessage<BodyFile> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_chat_history, 1);
 
 /**
  * @generated from message contextkeep.context.v1.GetChatHistoryResponse
@@ -126,8 +187,9 @@ export type GetChatHistoryResponse = Message<"contextkeep.context.v1.GetChatHist
    *
    * The results of the calls of an assistant's turn follow the calls directly, one for each call, even if other
    * messages came between them. An id or a name that the vendor would refuse is replaced, in the call and in its
-   * result. Images by URL are images for all vendors. PDFs are documents for Anthropic and Gemini. Audio and video are
-   * such parts for Gemini. Working memory records and other parts are text. Calls of the last turn may have no results.
+   * result. Images, PDFs, audio and video are the vendor's blocks of files, where the vendor has such blocks: in their
+   * place, or in a turn of the user after it. Other files are a line of text with the name, the type and the id. Calls
+   * of the last turn may have no results.
    *
    * @generated from field: string formatted_json = 4;
    */
@@ -161,6 +223,13 @@ export type GetChatHistoryResponse = Message<"contextkeep.context.v1.GetChatHist
    * @generated from field: bool is_cut = 8;
    */
   isCut: boolean;
+
+  /**
+   * With REFERENCES: the files of the body, in their order.
+   *
+   * @generated from field: repeated contextkeep.context.v1.BodyFile files = 9;
+   */
+  files: BodyFile[];
 };
 
 /**
@@ -168,7 +237,7 @@ export type GetChatHistoryResponse = Message<"contextkeep.context.v1.GetChatHist
  * Use `create(GetChatHistoryResponseSchema)` to create a new message.
  */
 export const GetChatHistoryResponseSchema: GenMessage<GetChatHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 1);
+  messageDesc(file_contextkeep_context_v1_chat_history, 2);
 
 /**
  * @generated from message contextkeep.context.v1.StreamChatHistoryRequest
@@ -225,7 +294,7 @@ export type StreamChatHistoryRequest = Message<"contextkeep.context.v1.StreamCha
  * Use `create(StreamChatHistoryRequestSchema)` to create a new message.
  */
 export const StreamChatHistoryRequestSchema: GenMessage<StreamChatHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 2);
+  messageDesc(file_contextkeep_context_v1_chat_history, 3);
 
 /**
  * @generated from message contextkeep.context.v1.StreamChatHistoryResponse
@@ -266,7 +335,7 @@ export type StreamChatHistoryResponse = Message<"contextkeep.context.v1.StreamCh
  * Use `create(StreamChatHistoryResponseSchema)` to create a new message.
  */
 export const StreamChatHistoryResponseSchema: GenMessage<StreamChatHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 3);
+  messageDesc(file_contextkeep_context_v1_chat_history, 4);
 
 /**
  * @generated from message contextkeep.context.v1.AssembleContextRequest
@@ -338,7 +407,7 @@ export type AssembleContextRequest = Message<"contextkeep.context.v1.AssembleCon
  * Use `create(AssembleContextRequestSchema)` to create a new message.
  */
 export const AssembleContextRequestSchema: GenMessage<AssembleContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 4);
+  messageDesc(file_contextkeep_context_v1_chat_history, 5);
 
 /**
  * @generated from message contextkeep.context.v1.AssembleContextResponse
@@ -364,7 +433,7 @@ export type AssembleContextResponse = Message<"contextkeep.context.v1.AssembleCo
  * Use `create(AssembleContextResponseSchema)` to create a new message.
  */
 export const AssembleContextResponseSchema: GenMessage<AssembleContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 5);
+  messageDesc(file_contextkeep_context_v1_chat_history, 6);
 
 /**
  * A node that a mapping read, and its messages.
@@ -460,7 +529,7 @@ export type AssembledNode = Message<"contextkeep.context.v1.AssembledNode"> & {
  * Use `create(AssembledNodeSchema)` to create a new message.
  */
 export const AssembledNodeSchema: GenMessage<AssembledNode> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 6);
+  messageDesc(file_contextkeep_context_v1_chat_history, 7);
 
 /**
  * A message, and the rule that gave it.
@@ -486,7 +555,7 @@ export type GivenMessage = Message<"contextkeep.context.v1.GivenMessage"> & {
  * Use `create(GivenMessageSchema)` to create a new message.
  */
 export const GivenMessageSchema: GenMessage<GivenMessage> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 7);
+  messageDesc(file_contextkeep_context_v1_chat_history, 8);
 
 /**
  * A rule that gave no message.
@@ -526,7 +595,7 @@ export type SkippedRule = Message<"contextkeep.context.v1.SkippedRule"> & {
  * Use `create(SkippedRuleSchema)` to create a new message.
  */
 export const SkippedRuleSchema: GenMessage<SkippedRule> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 8);
+  messageDesc(file_contextkeep_context_v1_chat_history, 9);
 
 /**
  * How a mapping walks the graph: which nodes it uses, which messages they give, and in which order.
@@ -663,7 +732,7 @@ export type MappingRules = Message<"contextkeep.context.v1.MappingRules"> & {
  * Use `create(MappingRulesSchema)` to create a new message.
  */
 export const MappingRulesSchema: GenMessage<MappingRules> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 9);
+  messageDesc(file_contextkeep_context_v1_chat_history, 10);
 
 /**
  * How a node gives a message. Every field is a CEL expression.
@@ -740,7 +809,7 @@ export type MessageRule = Message<"contextkeep.context.v1.MessageRule"> & {
  * Use `create(MessageRuleSchema)` to create a new message.
  */
 export const MessageRuleSchema: GenMessage<MessageRule> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 10);
+  messageDesc(file_contextkeep_context_v1_chat_history, 11);
 
 /**
  * A registered or built-in mapping.
@@ -818,7 +887,7 @@ export type Mapping = Message<"contextkeep.context.v1.Mapping"> & {
  * Use `create(MappingSchema)` to create a new message.
  */
 export const MappingSchema: GenMessage<Mapping> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 11);
+  messageDesc(file_contextkeep_context_v1_chat_history, 12);
 
 /**
  * @generated from message contextkeep.context.v1.RegisterMappingRequest
@@ -866,7 +935,7 @@ export type RegisterMappingRequest = Message<"contextkeep.context.v1.RegisterMap
  * Use `create(RegisterMappingRequestSchema)` to create a new message.
  */
 export const RegisterMappingRequestSchema: GenMessage<RegisterMappingRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 12);
+  messageDesc(file_contextkeep_context_v1_chat_history, 13);
 
 /**
  * @generated from message contextkeep.context.v1.RegisterMappingResponse
@@ -890,7 +959,7 @@ export type RegisterMappingResponse = Message<"contextkeep.context.v1.RegisterMa
  * Use `create(RegisterMappingResponseSchema)` to create a new message.
  */
 export const RegisterMappingResponseSchema: GenMessage<RegisterMappingResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 13);
+  messageDesc(file_contextkeep_context_v1_chat_history, 14);
 
 /**
  * @generated from message contextkeep.context.v1.GetMappingRequest
@@ -912,7 +981,7 @@ export type GetMappingRequest = Message<"contextkeep.context.v1.GetMappingReques
  * Use `create(GetMappingRequestSchema)` to create a new message.
  */
 export const GetMappingRequestSchema: GenMessage<GetMappingRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 14);
+  messageDesc(file_contextkeep_context_v1_chat_history, 15);
 
 /**
  * @generated from message contextkeep.context.v1.GetMappingResponse
@@ -929,7 +998,7 @@ export type GetMappingResponse = Message<"contextkeep.context.v1.GetMappingRespo
  * Use `create(GetMappingResponseSchema)` to create a new message.
  */
 export const GetMappingResponseSchema: GenMessage<GetMappingResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 15);
+  messageDesc(file_contextkeep_context_v1_chat_history, 16);
 
 /**
  * @generated from message contextkeep.context.v1.ListMappingsRequest
@@ -960,7 +1029,7 @@ export type ListMappingsRequest = Message<"contextkeep.context.v1.ListMappingsRe
  * Use `create(ListMappingsRequestSchema)` to create a new message.
  */
 export const ListMappingsRequestSchema: GenMessage<ListMappingsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 16);
+  messageDesc(file_contextkeep_context_v1_chat_history, 17);
 
 /**
  * @generated from message contextkeep.context.v1.ListMappingsResponse
@@ -982,7 +1051,7 @@ export type ListMappingsResponse = Message<"contextkeep.context.v1.ListMappingsR
  * Use `create(ListMappingsResponseSchema)` to create a new message.
  */
 export const ListMappingsResponseSchema: GenMessage<ListMappingsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 17);
+  messageDesc(file_contextkeep_context_v1_chat_history, 18);
 
 /**
  * @generated from message contextkeep.context.v1.DeleteMappingRequest
@@ -1009,7 +1078,7 @@ export type DeleteMappingRequest = Message<"contextkeep.context.v1.DeleteMapping
  * Use `create(DeleteMappingRequestSchema)` to create a new message.
  */
 export const DeleteMappingRequestSchema: GenMessage<DeleteMappingRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 18);
+  messageDesc(file_contextkeep_context_v1_chat_history, 19);
 
 /**
  * @generated from message contextkeep.context.v1.DeleteMappingResponse
@@ -1028,7 +1097,7 @@ export type DeleteMappingResponse = Message<"contextkeep.context.v1.DeleteMappin
  * Use `create(DeleteMappingResponseSchema)` to create a new message.
  */
 export const DeleteMappingResponseSchema: GenMessage<DeleteMappingResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 19);
+  messageDesc(file_contextkeep_context_v1_chat_history, 20);
 
 /**
  * @generated from message contextkeep.context.v1.TestMappingRequest
@@ -1093,7 +1162,7 @@ export type TestMappingRequest = Message<"contextkeep.context.v1.TestMappingRequ
  * Use `create(TestMappingRequestSchema)` to create a new message.
  */
 export const TestMappingRequestSchema: GenMessage<TestMappingRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 20);
+  messageDesc(file_contextkeep_context_v1_chat_history, 21);
 
 /**
  * A node on which to test rules. Expressions see it as `entity` and `edge`.
@@ -1205,7 +1274,7 @@ export type SampleNode = Message<"contextkeep.context.v1.SampleNode"> & {
  * Use `create(SampleNodeSchema)` to create a new message.
  */
 export const SampleNodeSchema: GenMessage<SampleNode> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 21);
+  messageDesc(file_contextkeep_context_v1_chat_history, 22);
 
 /**
  * @generated from message contextkeep.context.v1.TestMappingResponse
@@ -1229,7 +1298,7 @@ export type TestMappingResponse = Message<"contextkeep.context.v1.TestMappingRes
  * Use `create(TestMappingResponseSchema)` to create a new message.
  */
 export const TestMappingResponseSchema: GenMessage<TestMappingResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 22);
+  messageDesc(file_contextkeep_context_v1_chat_history, 23);
 
 /**
  * A node, and the result of the rules on it.
@@ -1296,7 +1365,7 @@ export type NodeTrial = Message<"contextkeep.context.v1.NodeTrial"> & {
  * Use `create(NodeTrialSchema)` to create a new message.
  */
 export const NodeTrialSchema: GenMessage<NodeTrial> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 23);
+  messageDesc(file_contextkeep_context_v1_chat_history, 24);
 
 /**
  * One run of one expression.
@@ -1350,7 +1419,7 @@ export type Evaluation = Message<"contextkeep.context.v1.Evaluation"> & {
  * Use `create(EvaluationSchema)` to create a new message.
  */
 export const EvaluationSchema: GenMessage<Evaluation> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 24);
+  messageDesc(file_contextkeep_context_v1_chat_history, 25);
 
 /**
  * @generated from message contextkeep.context.v1.FetchEntityHistoryRequest
@@ -1401,7 +1470,7 @@ export type FetchEntityHistoryRequest = Message<"contextkeep.context.v1.FetchEnt
  * Use `create(FetchEntityHistoryRequestSchema)` to create a new message.
  */
 export const FetchEntityHistoryRequestSchema: GenMessage<FetchEntityHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 25);
+  messageDesc(file_contextkeep_context_v1_chat_history, 26);
 
 /**
  * @generated from message contextkeep.context.v1.FetchEntityHistoryResponse
@@ -1425,7 +1494,7 @@ export type FetchEntityHistoryResponse = Message<"contextkeep.context.v1.FetchEn
  * Use `create(FetchEntityHistoryResponseSchema)` to create a new message.
  */
 export const FetchEntityHistoryResponseSchema: GenMessage<FetchEntityHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 26);
+  messageDesc(file_contextkeep_context_v1_chat_history, 27);
 
 /**
  * An event of an entity.
@@ -1491,7 +1560,42 @@ export type HistoryEvent = Message<"contextkeep.context.v1.HistoryEvent"> & {
  * Use `create(HistoryEventSchema)` to create a new message.
  */
 export const HistoryEventSchema: GenMessage<HistoryEvent> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_chat_history, 27);
+  messageDesc(file_contextkeep_context_v1_chat_history, 28);
+
+/**
+ * How the bytes of files come in the body of a request to a model.
+ *
+ * @generated from enum contextkeep.context.v1.FileDelivery
+ */
+export enum FileDelivery {
+  /**
+   * As INLINE.
+   *
+   * @generated from enum value: FILE_DELIVERY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The body has the bytes of its files as base64. It can be sent to the vendor as it is.
+   *
+   * @generated from enum value: FILE_DELIVERY_INLINE = 1;
+   */
+  INLINE = 1,
+
+  /**
+   * The body has an empty base64 for each file, and `files` says where to insert it. The clients of this service do so,
+   * and keep the bytes, so that each file is read once.
+   *
+   * @generated from enum value: FILE_DELIVERY_REFERENCES = 2;
+   */
+  REFERENCES = 2,
+}
+
+/**
+ * Describes the enum contextkeep.context.v1.FileDelivery.
+ */
+export const FileDeliverySchema: GenEnum<FileDelivery> = /*@__PURE__*/
+  enumDesc(file_contextkeep_context_v1_chat_history, 0);
 
 /**
  * The API for which messages are formatted.
@@ -1539,7 +1643,7 @@ export enum MessageFormat {
  * Describes the enum contextkeep.context.v1.MessageFormat.
  */
 export const MessageFormatSchema: GenEnum<MessageFormat> = /*@__PURE__*/
-  enumDesc(file_contextkeep_context_v1_chat_history, 0);
+  enumDesc(file_contextkeep_context_v1_chat_history, 1);
 
 /**
  * Why a rule gave no message.
@@ -1592,7 +1696,7 @@ export enum SkipReason {
  * Describes the enum contextkeep.context.v1.SkipReason.
  */
 export const SkipReasonSchema: GenEnum<SkipReason> = /*@__PURE__*/
-  enumDesc(file_contextkeep_context_v1_chat_history, 1);
+  enumDesc(file_contextkeep_context_v1_chat_history, 2);
 
 /**
  * Kind of an event, and the content of its document.
@@ -1684,7 +1788,7 @@ export enum HistoryEventKind {
  * Describes the enum contextkeep.context.v1.HistoryEventKind.
  */
 export const HistoryEventKindSchema: GenEnum<HistoryEventKind> = /*@__PURE__*/
-  enumDesc(file_contextkeep_context_v1_chat_history, 2);
+  enumDesc(file_contextkeep_context_v1_chat_history, 3);
 
 /**
  * Conversations of the entity graph. A mapping reads them from the graph at each call; no copy is stored.
@@ -1703,8 +1807,9 @@ export const ChatHistory: GenService<{
    * their calls.
    *
    * Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name), ANSWER_TOO_LARGE
-   * (over 4 MiB: use StreamChatHistory; with a `format`, `max_messages` or `tokens_max`), MAPPING_FAILED (`strict`,
-   * or no node has a value for `order_by`; metadata `node_id`, `rule`), UNAVAILABLE (metadata `dependency`).
+   * (over 4 MiB: use StreamChatHistory; with a `format`, `max_messages` or `tokens_max`; with files, REFERENCES),
+   * MAPPING_FAILED (`strict`, or no node has a value for `order_by`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
+   * `dependency`).
    *
    * @generated from rpc contextkeep.context.v1.ChatHistory.GetChatHistory
    */
