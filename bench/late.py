@@ -12,14 +12,13 @@ import random
 import sys
 from itertools import chain
 
-from bench.packs import LIMIT, Calls, disk_bytes, step
+from bench.packs import LIMIT, Calls, caught_up, disk_bytes, step
 from bench.stack import Beside, beside, running
 from bench.table import Processes
 from context_service.commands import dev
-from contextkeep import AsyncContextClient, Pack, Window
+from contextkeep import AsyncContextClient, Window
 
 MESSAGES = 100_000
-ASKED_EVERY_S = 5.0
 STEPS_AT_ONCE = 200  # of an append
 STEPS_BEHIND = 10
 
@@ -39,8 +38,8 @@ async def run(stack: dev.Stack, context: AsyncContextClient, floor: Beside, mess
     processes = Processes({"service": stack.processes["context-service"].pid, "postgres": stack.postgres.pid})
     calls = Calls(processes, floor)
     window = await calls.measured("open", _opened(context, context_id))
-    pack = await calls.measured("first pack", context.windows.pack(window.window_id, without_recall=True))
-    pack = await calls.measured("read the log", _caught_up(context, window, pack))
+    await calls.measured("first pack", context.windows.pack(window.window_id, without_recall=True))
+    pack = await calls.measured("read the log", caught_up(context, window))
     for number in range(numbers[-1] + 1, numbers[-1] + 1 + STEPS_BEHIND):
         await calls.measured("append", context.contexts.append(step(number, randomly), context_id))
         await calls.measured("pack", context.windows.pack(window.window_id, without_recall=True))
@@ -61,13 +60,6 @@ async def _opened(context: AsyncContextClient, context_id: str) -> Window:
         output_reservation=1,
         compression_profile="coding",
     )
-
-
-async def _caught_up(context: AsyncContextClient, window: Window, pack: Pack) -> Pack:
-    while pack.is_catching_up:
-        await asyncio.sleep(ASKED_EVERY_S)
-        pack = await context.windows.pack(window.window_id, without_recall=True)
-    return pack
 
 
 async def bench(stack: dev.Stack, message_count: int) -> None:

@@ -173,6 +173,12 @@ class Settings(ServiceSettings):
     )
     llm_api_key: SecretStr = Field(SecretStr(""), description="its key; empty: none is sent")
     llm_timeout_s: float = Field(20.0, gt=0, description="seconds that one text of it may take")
+    llm_tokens_per_day_max: int = Field(
+        0,
+        ge=0,
+        description="tokens that a tenant may spend on segments of windows in a day (UTC), as each replica counts "
+        "them; then rules write the segments; 0: no limit",
+    )
     embedding_interval_s: float = Field(2.0, gt=0, description="seconds between two looks for texts to embed")
     document_parser_memory_bytes_max: int = Field(
         512 * MIB, ge=128 * MIB, description="memory of a process that reads one file of a record; each replica has two"

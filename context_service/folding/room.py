@@ -15,6 +15,7 @@ from context_service.folding.rules.prepare_ahead import TOPIC as FOLDS
 from context_service.folding.rules.prepare_ahead import PreparingAhead, queue_fold
 from context_service.folding.rules.write_fold import FoldWriting
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
+from context_service.kernel.llm.budget import TokenBudget
 from context_service.packing.room import StepReading, scoring, summarizer, validating
 from contextkeep.context.v1.context_windows_pb2_grpc import add_FoldingServicer_to_server
 from service_runtime.background_work import background
@@ -98,6 +99,7 @@ def segment_writing_of(
         profiles=profiles,
         telemetry=telemetry,
         settings=settings,
+        budget=TokenBudget(deps.settings.llm_tokens_per_day_max),
         validating=validating(),
     )
 

@@ -29,6 +29,7 @@ from context_service.folding.pure.model_segments import (
 )
 from context_service.folding.pure.prepare import Prepared, committed
 from context_service.folding.pure.summaries import BY_RULES, SEGMENT, SEGMENT_TOKENS_MAX, Summary
+from context_service.kernel.llm.budget import TokenBudget
 from context_service.kernel.llm.texts import Chat, ChatFailed
 from context_service.kernel.parts import texts_of
 from context_service.kernel.tokens import TokenCounter
@@ -78,6 +79,7 @@ class Writing:
         profiles: The compression profiles of windows.
         telemetry: Counts the verdicts for the metrics.
         settings: Says whether text of a context may be sent to a model.
+        budget: Counts the tokens of each tenant, and says when those of the day are spent.
         validating: An extension that may refuse a text after all our checks; None if there is none.
     """
 
@@ -90,9 +92,11 @@ class Writing:
         profiles: OwnProfiles,
         telemetry: Telemetry,
         settings: ContextSettings,
+        budget: TokenBudget,
         validating: Validating | None = None,
     ) -> None:
         self._settings = settings
+        self._budget = budget
         self._validating = validating
         self._telemetry = telemetry
         self._chat = chat
@@ -152,13 +156,13 @@ class Writing:
         return better if is_kept else None
 
     async def may_ask(self, window: Window, *, principal: Principal) -> bool:
-        """Return whether a model may be asked now: it is not switched off, and has not failed too often.
+        """Return whether a model may be asked now: it is not switched off, too dear, or failing.
 
         Args:
             window: The window.
             principal: The caller; it must be allowed to see the window.
         """
-        if window.config.summarization_model == NO_MODEL:
+        if window.config.summarization_model == NO_MODEL or not self._budget.has_room(principal.tenant_id):
             return False
         if not await self._settings.may_use_models(window.context_id, principal=principal):
             return False
@@ -206,18 +210,18 @@ class Writing:
             tokens_max=min(SEGMENT_TOKENS_MAX, tokens // 2, limits.segments // 2),
             profile=profile,
         )
-        count = TokenCounter(window.tokens_family).count
+        counter = TokenCounter(window.tokens_family)
+        count = counter.count
 
         def cost(text: str) -> int:
             return tokens_of(text_pieces(text, window.format), window.format, count)
 
+        system = instructions(window.config.summarization_prompt, window.config.summarization_style, wish)
+        user = user_prompt(what)
+        await self._count_tokens("asked", [system, user], counter, principal)
         try:
-            answer = await self._chat.text(
-                system=instructions(window.config.summarization_prompt, window.config.summarization_style, wish),
-                user=user_prompt(what),
-                tokens_max=ANSWER_TOKENS_MAX,
-                model=model,
-            )
+            answer = await self._chat.text(system=system, user=user, tokens_max=ANSWER_TOKENS_MAX, model=model)
+            await self._count_tokens("answered", [answer], counter, principal)
         except ChatFailed as error:
             return _Answer(replace(of, verdict=f"model: {error}"[:VERDICT_CHARS_MAX]))
 
@@ -232,6 +236,12 @@ class Writing:
         except NotUsed as error:
             return _Answer(replace(of, verdict=str(error)))
         return summary
+
+    async def _count_tokens(self, part: str, texts: Sequence[str], counter: TokenCounter, principal: Principal) -> None:
+        """Count tokens that a model was asked or answered, for the metrics and the budget of the tenant."""
+        tokens = sum(await counter.counts(texts))
+        self._telemetry.count_model_tokens(part, tokens)
+        self._budget.spend(principal.tenant_id, tokens)
 
     async def _messages(self, window: Window, of: Summary, principal: Principal) -> Sequence[Message]:
         """Return the messages of the steps that a segment replaces, without those that the window leaves out."""

@@ -86,6 +86,11 @@ class Telemetry:
             "Segments that a model was asked for: accepted, or which check they failed",
             verdict=VERDICTS,
         )
+        self._model_tokens = metrics.counter(
+            "contextkeep_window_model_tokens",
+            "Tokens that a model was asked and answered for segments, as this service counts them",
+            part=("asked", "answered"),
+        )
         self._lookups = metrics.counter(
             "contextkeep_window_lookups", "Looks at what is out of view", how=("expand", "search")
         )
@@ -172,6 +177,10 @@ class Telemetry:
     def count_written_segment(self, verdict: str) -> None:
         """Count a segment that a model wrote or failed to write."""
         self._asked(verdict=verdict.partition(":")[0])
+
+    def count_model_tokens(self, part: str, tokens: int) -> None:
+        """Count tokens of a model that writes segments: those it was "asked", and those it "answered"."""
+        self._model_tokens(tokens, part=part)
 
     def looked_up(self, how: str) -> None:
         """Count a lookup of text that the pack does not show: `expand` or `search`."""

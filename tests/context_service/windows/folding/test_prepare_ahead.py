@@ -6,8 +6,10 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import date
 from itertools import chain
 from typing import Any
+from uuid import UUID
 
 import grpc
 import psycopg
@@ -16,6 +18,7 @@ from aiohttp import web
 
 from context_service.folding.rules import prepare_ahead
 from context_service.kernel.llm import endpoint
+from context_service.kernel.llm.budget import TokenBudget
 from contextkeep.context.v1 import context_settings_pb2 as settings_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
@@ -197,3 +200,32 @@ async def test_no_pack_waits_for_a_model_that_never_answers_and_no_tenant_for_an
 async def test_a_window_without_a_model_queues_nothing(world: World):
     await world.near(world.caller, summarization_model="none")
     assert not world.queued()
+
+
+async def test_a_tenant_that_has_spent_its_tokens_of_the_day_is_folded_by_rules(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    spent: list[int] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(TokenBudget, "spend", lambda self, tenant_id, tokens: spent.append(tokens))
+        await world.near(world.caller)
+        await world.done()
+    assert len(spent) == 2 * len(world.server.requests) and spent[0] > 100 > spent[1] > 0
+    world.server.requests.clear()
+    monkeypatch.setattr(TokenBudget, "has_room", lambda self, tenant_id: False)
+    _, window = await world.near(world.caller)
+    await world.done()
+    await world.caller.call("PrepareFold", window_id=window.window_id)
+    assert not world.server.requests
+
+
+def test_a_budget_is_of_a_tenant_and_of_a_day():
+    days = [date(2030, 12, 31)]
+    budget = TokenBudget(100, today=lambda: days[-1])
+    budget.spend(UUID(int=1), 60)
+    assert budget.has_room(UUID(int=1))
+    budget.spend(UUID(int=1), 60)
+    assert not budget.has_room(UUID(int=1)) and budget.has_room(UUID(int=2))
+    days.append(date(2031, 1, 1))
+    assert budget.has_room(UUID(int=1)) and budget.spent(UUID(int=1)) == 0
+    assert TokenBudget(0).has_room(UUID(int=1))
