@@ -494,7 +494,7 @@ def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None
     title(f"Windows: {WINDOW_STEPS:,} steps of an agent through a window of {WINDOW_TOKENS:,} tokens")
     with step("read, grep, edit and test the Python library's own files; a prompt after each step"):
         done = worked(context, WINDOW_STEPS)
-    print("".join(f"    {line}\n" for line in report(done)), end="")
+    print("".join(f"    {line}\n" for line in (*done.first_fold, "", *report(done))), end="")
     with step("ask at the end"):
         answers = list(asked(context, done))
     print("".join(f"    {line}\n" for line in answers), end="")

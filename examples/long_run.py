@@ -15,13 +15,13 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from long_run_chart import chart
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from scripted_agent import CONSTRAINT, GOAL, VALUE, VALUES, ScriptedAgent, Step
+from scripted_agent import CONSTRAINT, VALUE, VALUES, ScriptedAgent, Step
 
 from contextkeep import ContextClient, ContextInput, MessageInput, Pack, StateEntryInput, Window
 from contextkeep.values.conversions import ZONES
@@ -32,6 +32,7 @@ WORTH = {"user": 1.0, "error": 0.8, "edit": 0.5, "test": 0.3}  # to who ranks
 HALF_LIFE, RECENT_STEPS = 30, 360
 
 SHOWN_AT = (1, 10, 50, 100, 250, 500, 1_000, 1_500, 2_000, 5_000, 10_000)  # steps
+SIDE_LINES = 24  # lines of the packs that are shown next to each other
 ERROR, ERROR_QUESTION = "SyntaxError: ", "Which SyntaxError did textwrap.py have?"
 REF = re.compile(r"\bm(\d+)/\d+\b")
 
@@ -210,6 +211,7 @@ class Run:
     zones: list[Mapping[str, int]] = field(default_factory=list)  # of each pack
     folded_at: list[int] = field(default_factory=list)  # after which steps
     files: dict[int, Path] = field(default_factory=dict)  # by the `seq` of a result that is a whole file
+    first_fold: list[str] = field(default_factory=list)  # the packs before and after it, side by side
 
     @property
     def bills(self) -> list[Bill]:
@@ -236,7 +238,6 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
         result.context_id,
         "gpt-5",
         system_prompt="You are a careful engineer.",
-        goal=GOAL,
         compression_profile="coding",
         context_tokens=WINDOW_TOKENS + ANSWER_TOKENS,
         token_budget=1.0,
@@ -258,6 +259,8 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
         before, run.pack = run.pack, context.windows.pack(window.window_id)
         if run.pack.tokens > window.token_limit or begins(run.pack, before) != (run.pack.epoch == before.epoch):
             raise SystemExit("a pack is over its limit, or does not begin as it says")
+        if not run.first_fold and run.pack.epoch > before.epoch:
+            run.first_fold = side_by_side(before, run.pack)
         for rival in rivals:
             rival.see(step, tokens)
             rival.show()
@@ -273,6 +276,21 @@ def worked(context: ContextClient, step_count: int, *, behind_each: Callable[[in
         if not is_hit:
             run.folded_at.append(step_number)
     return run
+
+
+def side_by_side(before: Pack, after: Pack) -> list[str]:
+    """Return the messages of two packs next to each other, a line each, with their sizes."""
+    columns = [list(map(_line_of, pack.body["messages"])) for pack in (before, after)]
+    lines = [f"{left:56} | {right}" for left, right in zip_longest(*columns, fillvalue="")]
+    titles = [f"before the first fold: {before.tokens:,} tokens", f"after it: {after.tokens:,} tokens"]
+    lines = [f"{titles[0]:56} | {titles[1]}", *lines]
+    return [*lines[:SIDE_LINES], f"... and {len(lines) - SIDE_LINES} lines more"] if len(lines) > SIDE_LINES else lines
+
+
+def _line_of(message: Mapping[str, Any]) -> str:
+    """Return the role, the number of characters and the beginning of a message."""
+    text = text_of(message.get("content")) or text_of(message.get("tool_calls"))
+    return f"{message['role']:9} {len(text):6,} {' '.join(text.split())[:39]}"
 
 
 def begins(pack: Pack, before: Pack) -> bool:
@@ -398,7 +416,7 @@ def main() -> None:
         with Progress(*shown) as progress:
             bar = progress.add_task("steps", total=result.steps)
             run = worked(context, result.steps, behind_each=lambda done: progress.update(bar, completed=done))
-        for line in (*report(run), "", *asked(context, run), "", *taken_back(context, run)):
+        for line in (*run.first_fold, "", *report(run), "", *asked(context, run), "", *taken_back(context, run)):
             print(line)
     drawn = chart(
         packed_at=run.packed_at,
