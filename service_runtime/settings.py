@@ -251,7 +251,7 @@ class ServiceSettings(BaseSettings):
         """The URL of the services' role.
 
         Raises:
-            SystemExit: it is not set.
+            SystemExit: the setting is not set.
         """
         return _required("DATABASE_URL", self.database_url)
 
@@ -277,7 +277,7 @@ class ServiceSettings(BaseSettings):
         """The URL of the tables' owner.
 
         Raises:
-            SystemExit: it is not set.
+            SystemExit: the setting is not set.
         """
         return _required("DATABASE_ADMIN_URL", self.database_admin_url)
 

@@ -249,6 +249,7 @@ class _Part:
             rest = memoryview(block)
             while rest and self._file is not None:
                 rest = rest[os.write(self._file, rest) :]
+            # Start the writing to disk now and then, so that the final sync does not wait for the whole file.
             begun_bytes = self._size_bytes % WRITE_OUT_BYTES + len(block)
             self._size_bytes += len(block)
             if self._file is not None and begun_bytes >= WRITE_OUT_BYTES:

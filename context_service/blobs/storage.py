@@ -317,7 +317,7 @@ class BlobStorage:
         Raises:
             NoDownloadUrl: the provider, or its credentials, cannot sign URLs.
             ProviderNotConfigured: it is not configured here.
-            Unavailable: it does not answer.
+            Unavailable: the backend does not answer.
         """
         backend = self._backend(blob.provider)
         return await backend.retries.call(lambda: backend.download_url(blob.key, download))
@@ -326,7 +326,7 @@ class BlobStorage:
         """Check the health of a provider, by default of the current one.
 
         Raises:
-            Unavailable: it does not answer.
+            Unavailable: the backend does not answer.
             ProviderNotConfigured: its settings are missing or wrong.
         """
         await self._backend(provider or self.provider).check()

@@ -248,7 +248,7 @@ async def _check_message(text: bytes | bytearray, watch: Watch) -> None:
     """Refuse a message with more lists, values, blocks or tools than the library parses in some milliseconds.
 
     Raises:
-        NotToBeRead: the message has more.
+        NotToBeRead: the message has more bytes.
     """
     if len(text) <= _SMALL_BYTES:
         return

@@ -123,7 +123,7 @@ def _check_id(field: str, specialist_id: str) -> None:
 
     Raises:
         InvalidArgument: it is empty, or has other characters than lowercase letters, digits and hyphens.
-        LimitExceeded: it is too long.
+        LimitExceeded: the text is too long.
     """
     check_text(field, specialist_id, chars_max=ID_CHARS_MAX, required=True)
     if not _ID.fullmatch(specialist_id):

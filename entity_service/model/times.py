@@ -18,6 +18,6 @@ def iso(time_micros: int) -> str:
     """Return a time as Postgres reads it.
 
     Raises:
-        OverflowError: no calendar has it.
+        OverflowError: the time is outside the years 1 to 9999.
     """
     return (_EPOCH + timedelta(microseconds=time_micros)).isoformat()

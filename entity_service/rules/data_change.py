@@ -12,7 +12,7 @@ async def changed_data(data_json: str, change: DataChange, *, size_bytes_max: in
     """Return a document after a change.
 
     Raises:
-        LimitExceeded: it is too large then.
+        LimitExceeded: the changed data are too large.
     """
     if change.replace:
         return change.data_json

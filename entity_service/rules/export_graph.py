@@ -126,7 +126,7 @@ def _check_key(kind: int, key: list[Any]) -> None:
     """Refuse a key that no export made.
 
     Raises:
-        ValueError, IndexError, InvalidPageToken: it is malformed.
+        ValueError, IndexError, InvalidPageToken: the token is malformed.
     """
     name = _KINDS[kind]
     if name in ("node", "envelope"):

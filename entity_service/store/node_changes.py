@@ -23,7 +23,7 @@ async def lock_node_for_removal(transaction: Transaction, node_id: str) -> Node:
     """Lock a node and return it; no other call can add rows about it until the transaction ends.
 
     Raises:
-        NodeNotFound: the tenant has none of this id.
+        NodeNotFound: the tenant has no node with this id.
     """
     return await locked_node(transaction, node_id, _LOCK_FOR_REMOVAL)
 

@@ -50,7 +50,7 @@ class GraphStore:
         """Return a node.
 
         Raises:
-            NodeNotFound: the tenant has none of this id.
+            NodeNotFound: the tenant has no node with this id.
         """
         tenant = self._database.of(principal)
         rows = await tenant.query(NODE, {"id": node_id}, named=False)
@@ -75,7 +75,7 @@ class GraphStore:
         """Return the node with the caller's own id.
 
         Raises:
-            NodeNotFound: the graph has none.
+            NodeNotFound: the graph has no such node.
         """
         tenant = self._database.of(principal)
         parameters = {"graph_name": graph_name, "external_id": external_id}
@@ -90,7 +90,7 @@ class GraphStore:
         """Return the newest node of a name that is not archived, and how many there are.
 
         Raises:
-            NodeNotFound: the graph has none.
+            NodeNotFound: the graph has no such node.
         """
         tenant = self._database.of(principal)
         parameters = {"graph_name": graph_name, "name": name}

@@ -30,7 +30,7 @@ def id_of(field: str, text: str) -> str:
     """Return an id in its canonical spelling.
 
     Raises:
-        InvalidArgument: it is not a UUID.
+        InvalidArgument: the text is not a UUID.
     """
     return text if CANONICAL_ID(text) else str(parse_id(field, text))
 
@@ -40,7 +40,7 @@ def ids_of(field: str, texts: Sequence[str], *, count_max: int) -> list[str]:
 
     Raises:
         InvalidArgument: the list is empty, or an id is not a UUID.
-        LimitExceeded: they are too many.
+        LimitExceeded: there are too many.
     """
     if not texts:
         raise InvalidArgument(f"{field} must not be empty", field=field)
@@ -125,6 +125,6 @@ def check_external_id(field: str, text: str, limits: Limits) -> str:
 
     Raises:
         InvalidArgument: it is empty, or holds a NUL.
-        LimitExceeded: it is too long.
+        LimitExceeded: the text is too long.
     """
     return check_long_text(field, text, size_bytes_max=limits.external_id_bytes_max, required=True)

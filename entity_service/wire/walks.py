@@ -60,7 +60,7 @@ def _columns(values: Sequence[int]) -> tuple[Column, ...]:
     """Return the columns that a caller wants.
 
     Raises:
-        InvalidArgument: one is unknown, or there twice.
+        InvalidArgument: a name is unknown, or is there twice.
     """
     for position, value in enumerate(values):
         if value not in _COLUMNS:

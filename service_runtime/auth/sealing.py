@@ -60,7 +60,7 @@ class KeyRing:
         """Return the secret that `seal` encrypted.
 
         Raises:
-            SecretUnreadable: none of the keys sealed it, or not for this.
+            SecretUnreadable: no configured key sealed the secret, or it was sealed for another row.
         """
         from cryptography.exceptions import InvalidTag
 

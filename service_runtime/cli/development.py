@@ -63,7 +63,7 @@ def key_kept(key: str, addresses: Sequence[str]) -> Iterator[None]:
 
     Args:
         key: The key of the stack, with all scopes.
-        addresses: Where it can be called, as `127.0.0.1:port`.
+        addresses: The addresses at which it can be called, as `127.0.0.1:port`.
 
     Raises:
         OSError: the file cannot be written.

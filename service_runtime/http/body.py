@@ -24,10 +24,10 @@ async def read_whole(receive: Receive, *, bytes_max: int, held: CallBytes, hint:
         hint: Advice for the error about a body that is too large.
 
     Raises:
-        Cancelled: its sender hung up.
-        DeadlineExceeded: it came too slowly.
+        Cancelled: the sender hung up.
+        DeadlineExceeded: the body came too slowly.
         HeldBytesExceeded: too much is held for its sender.
-        LimitExceeded: it is larger.
+        LimitExceeded: the body is larger.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()

@@ -387,7 +387,7 @@ def _check_pattern(value: object, at: str) -> None:
 
     Raises:
         InvalidArgument: it ends in a backslash that escapes nothing.
-        LimitExceeded: it is too long.
+        LimitExceeded: the text is too long.
     """
     pattern = _text(value, at)
     check_count(at, len(pattern), PATTERN_CHARS_MAX)

@@ -165,7 +165,7 @@ def parse_object(field: str, text: str, *, size_bytes_max: int, nesting_max: int
 
     Raises:
         InvalidArgument: as `parse_json`, or it is JSON of another type.
-        LimitExceeded: it is too long.
+        LimitExceeded: the text is too long.
     """
     value = parse_json(field, text or "{}", size_bytes_max=size_bytes_max, nesting_max=nesting_max)
     if not isinstance(value, dict):
@@ -177,7 +177,7 @@ def check_containers(field: str, text: str, *, containers_max: int = CONTAINERS_
     """Refuse a JSON text with too many lists and objects; text that is not JSON may pass.
 
     Raises:
-        LimitExceeded: it holds more.
+        LimitExceeded: the document has more.
     """
     if _brackets(text) <= containers_max:
         return
@@ -241,7 +241,7 @@ def _parse_nested(text: str, nesting_max: int) -> Any:
 
     Raises:
         orjson.JSONDecodeError: it is not JSON.
-        RecursionError: it nests deeper.
+        RecursionError: the document nests deeper.
     """
     levels = _PARSER_NESTING_MAX - nesting_max
     try:

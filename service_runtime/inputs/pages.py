@@ -42,7 +42,7 @@ def page_size(requested: int) -> int:
     """Return the rows of a page: 0 asks for the default, more than the most is coerced.
 
     Raises:
-        InvalidArgument: it is negative.
+        InvalidArgument: the size is negative.
     """
     if requested < 0:
         raise InvalidArgument(f"page_size must be 0 or more (got {requested})", field="page_size")

@@ -90,7 +90,7 @@ class Destinations:
         """Return an address if the service may connect to it.
 
         Raises:
-            AddressRefused: it may not.
+            AddressRefused: the address may not be called.
         """
         ip = ipaddress.ip_address(address.partition("%")[0])
         meant = _with_embedded(ip)

@@ -18,7 +18,7 @@ def free_port() -> int:
     A port of that range would be free as well, but any new connection may get it a moment later.
 
     Raises:
-        OSError: none is free.
+        OSError: no port is free.
     """
     for port in [*_in_random_order(), 0]:  # 0: any port of the kernel
         with socket.socket() as listener:

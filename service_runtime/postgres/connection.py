@@ -36,7 +36,7 @@ class CancelledOnce(psycopg.AsyncConnection[Any]):
 
     Attributes:
         is_home: It leads to the home database, where the keys are.
-        answered_at: When Postgres last answered on it (`time.monotonic`).
+        answered_at: The time when Postgres last answered on it (`time.monotonic`).
     """
 
     is_home = True

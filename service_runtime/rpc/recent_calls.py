@@ -64,7 +64,7 @@ class RecentCalls:
         Args:
             tenant_id: Id of the tenant that called.
             status: Name of the gRPC status code that the call had.
-            duration_s: How long it took, or None for a stream, which lasts as long as its caller wants.
+            duration_s: The time that the call took, or None for a stream, which lasts as long as its caller wants.
         """
         numbers = self._of_tenants.get(tenant_id)
         if numbers is None:

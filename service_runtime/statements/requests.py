@@ -324,7 +324,7 @@ def _answer_of(request: Request, rows: list[Row]) -> Any:
 
     Raises:
         AnsweredBefore: the call had nothing more to do, and `Replays` can make its response.
-        RequestIdReused, Erased: as for `_stored`.
+        RequestIdReused, Erased: as for `_stored_answer`.
     """
     answer = _stored_answer(request, rows)
     if (request.response or request.replay) and not is_begun(answer):

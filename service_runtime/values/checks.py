@@ -51,7 +51,7 @@ def check_no_nul(field: str, text: str) -> None:
     """Refuse a text with a NUL, which Postgres does not store.
 
     Raises:
-        InvalidArgument: it holds one.
+        InvalidArgument: the text has such a character.
     """
     if "\0" in text:
         raise InvalidArgument(f"{field} must not have a NUL character", field=field)
@@ -61,7 +61,7 @@ def check_size(field: str, text: str, *, size_bytes_max: int) -> None:
     """Refuse a text of more than `size_bytes_max` bytes of UTF-8.
 
     Raises:
-        LimitExceeded: it is too long.
+        LimitExceeded: the text is too long.
     """
     if len(text) * 4 > size_bytes_max:  # no character takes more than four bytes
         check_bytes(field, utf8_bytes(text), size_bytes_max)
@@ -71,7 +71,7 @@ def check_bytes(field: str, size_bytes: int, size_bytes_max: int) -> None:
     """Refuse a value of more than `size_bytes_max` bytes.
 
     Raises:
-        LimitExceeded: it is larger.
+        LimitExceeded: the body is larger.
     """
     if size_bytes > size_bytes_max:
         raise limit_exceeded(field, size_bytes, size_bytes_max, "bytes")
@@ -81,7 +81,7 @@ def check_count(field: str, count: int, count_max: int) -> None:
     """Refuse a list of more than `count_max` items.
 
     Raises:
-        LimitExceeded: it is longer.
+        LimitExceeded: the text is longer.
     """
     if count > count_max:
         raise limit_exceeded(field, count, count_max, "items")

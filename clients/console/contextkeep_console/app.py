@@ -128,7 +128,7 @@ def console(settings: Settings, sessions: Sessions | None = None) -> ASGIApp:
     """Return the console, as an ASGI application.
 
     Args:
-        settings: Where it listens, and what it shows.
+        settings: The address to listen at, and the services to show.
         sessions: The sessions of visitors. Default: none yet.
     """
     sessions = Sessions() if sessions is None else sessions

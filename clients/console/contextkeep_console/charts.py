@@ -151,12 +151,12 @@ def line(
     Args:
         title: Title of the chart.
         points: x and y, by x; two of one x are a fall.
-        x_name: Of the axis.
-        y_name: Of the axis.
+        x_name: The name of the horizontal axis.
+        y_name: The name of the vertical axis.
         description: What to see in it.
         marks: x, y and what happened there.
-        limit: Where a line is drawn across; 0: nowhere.
-        limit_text: What it is.
+        limit: The value at which a line is drawn across the chart; 0 draws none.
+        limit_text: The label of this line.
     """
     x_most = max((x for x, _ in points), default=1) or 1
     y_ticks = ticks(max([limit, *(y for _, y in points)], default=1) or 1)

@@ -64,7 +64,7 @@ def drawing(middle: Node, around: Iterable[tuple[Node, int, str]], edges: Iterab
     Args:
         middle: The node that it is of.
         around: Other nodes, each with its distance (1 or 2) and the node from which it was reached.
-        edges: Of all of them; those to nodes that are not drawn are left out.
+        edges: The edges of all these nodes. Edges to nodes that are not drawn are left out.
     """
     items = list(around)
     shown, left_out = items[:NODES_MAX], max(0, len(items) - NODES_MAX)

@@ -61,7 +61,7 @@ class Sessions:
     """All of them, by the hash of their cookie.
 
     Args:
-        idle_s: How long one lives without a request.
+        idle_s: Seconds after which a session ends if it has no request.
         clock: Seconds.
     """
 

@@ -93,7 +93,7 @@ class Visit:
         """Return a JSON object from the address, or None if there is none.
 
         Raises:
-            InvalidArgument: it is none.
+            InvalidArgument: the text is malformed.
         """
         return document(self.query_value(name), name)
 
@@ -101,7 +101,7 @@ class Visit:
         """Return a time from the address, or None. Without a zone it is in UTC.
 
         Raises:
-            InvalidArgument: it is none.
+            InvalidArgument: the text is malformed.
         """
         result = self.query_value(name)
         if not result:
@@ -137,8 +137,8 @@ class Visit:
         Args:
             template: Its file.
             here: The part of the navigation that it is in.
-            title: Of the browser's tab.
-            status: Of HTTP.
+            title: The title of the browser's tab.
+            status: The HTTP status.
             **values: What it shows.
         """
         if kind := self.query_value("export"):
@@ -195,7 +195,7 @@ def document(text: str, name: str) -> dict[str, Any] | None:
     """Return a JSON object from a form, or None if the field is empty.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: the text is malformed.
     """
     if not text.strip():
         return None

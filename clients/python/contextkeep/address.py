@@ -45,7 +45,7 @@ def parse_address(text: str, *, default_port: int | None = None, field: str = "a
     """Return the address that `text` spells.
 
     Args:
-        text: In one of the three forms.
+        text: The address, in one of the three forms.
         default_port: The port where the text has none, also for a bare host. Without it `https://` means 443,
             `http://` 80, and a bare host is refused.
         field: What to call the text in an error: the argument or the variable that it came from.

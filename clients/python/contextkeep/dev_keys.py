@@ -42,7 +42,7 @@ def find(address: Address) -> tuple[Address, str]:
     """Return the key of a stack in development, and the address to send it to.
 
     Args:
-        address: Where the service is. `localhost` becomes `127.0.0.1` if there is a key.
+        address: The address of the service. `localhost` becomes `127.0.0.1` if there is a key.
 
     Returns:
         The address as it is and an empty key, if no stack of this account runs there.

@@ -45,7 +45,7 @@ class ContextKeepError(Exception):
         message: For people: the problem, and how to fix it. Programs read `reason` and `metadata`.
         field: Path of the request field that is at fault, if one is.
         violations: Several of them.
-        retry_after_s: When to try again, where the server knows.
+        retry_after_s: Seconds to wait before another attempt; None if the server does not say.
         metadata: The variables of the message.
     """
 
@@ -134,7 +134,7 @@ class ArchiveRefused(InvalidArgument):
 
     Metadata:
         piece: Number of the piece that was refused.
-        offset_bytes: Where an archive that ends too early must be continued.
+        offset_bytes: The byte at which an archive that ends too early must be continued.
         table: The table whose row was refused.
     """
 
@@ -646,7 +646,7 @@ class UploadPartExists(AlreadyExists):
     Do: Continue with the part at `offset_bytes`.
 
     Metadata:
-        offset_bytes: Where the next part begins.
+        offset_bytes: The byte at which the next part begins.
     """
 
     reason = "UPLOAD_PART_EXISTS"
@@ -790,7 +790,7 @@ class ImportMoved(Aborted):
 
     Metadata:
         import_id: The import.
-        offset_bytes: Where the import stands.
+        offset_bytes: The byte that the import has reached.
         state: Whether it runs or has ended.
         context_id: The context that another call created meanwhile: start the import again.
     """
@@ -1114,7 +1114,7 @@ class UploadGap(OutOfRange):
     Do: Send the part at `offset_bytes` first.
 
     Metadata:
-        offset_bytes: Where the next part begins.
+        offset_bytes: The byte at which the next part begins.
     """
 
     reason = "UPLOAD_GAP"
@@ -1438,7 +1438,7 @@ class StreamIdle(DeadlineExceeded):
     Do: Read and send without long pauses. Start a list again from its last page token.
 
     Metadata:
-        stream_idle_s: How long a stream may be idle.
+        stream_idle_s: Seconds that a stream may be idle.
     """
 
     reason = "STREAM_IDLE"
@@ -1472,7 +1472,7 @@ class BlobCorrupted(DataLoss):
     Metadata:
         provider: The provider of the blob.
         working_memory_id: The record.
-        position_bytes: Where the fault was found.
+        position_bytes: The byte at which the fault was found.
         size_bytes, sha256: The size and checksum of the blob.
         size_bytes_sent, sha256_sent: The size and checksum that the server sent.
         size_bytes_received, sha256_received: The size and checksum that the client received.

@@ -54,7 +54,7 @@ class Attempts:
     Args:
         budget: The budget of the client. By default only `timeout_s` limits retries.
         retries: Attempts after the first; 0 for a call that must not happen twice.
-        timeout_s: Of all attempts together; None or infinity: no deadline.
+        timeout_s: The deadline of all attempts together, in seconds; None or infinity means no deadline.
     """
 
     def __init__(self, budget: RetryBudget | None, *, retries: int, timeout_s: float | None) -> None:

@@ -201,7 +201,7 @@ def check_references(field: str, task_ids: Sequence[UUID]) -> None:
     """Refuse too many references to tasks.
 
     Raises:
-        LimitExceeded: there are too many.
+        LimitExceeded: the list has too many items.
     """
     check_count(field, len(task_ids), _REFERENCES_MAX)
 

@@ -72,7 +72,7 @@ class Folding:
             principal: The caller; it must be allowed to see the window.
             dry_run: Return the receipt, and write nothing.
             reason: The reason for the receipt.
-            instructions: What the fold must keep first; empty if nothing special.
+            instructions: Words that say what the fold must keep first; empty if there is nothing special.
 
         Raises:
             WindowNotFound: the window does not exist, or the caller may not see it.
@@ -121,7 +121,7 @@ class Folding:
             window_id: The window to fold.
             principal: The caller; it must be allowed to see the window.
             expected_epoch: Refuse the call if the window has another epoch; None accepts any.
-            instructions: What the fold must keep first; empty if nothing special.
+            instructions: Words that say what the fold must keep first; empty if there is nothing special.
 
         Returns:
             The receipt that the fold would have now, and the epoch in which it can be committed.

@@ -224,7 +224,7 @@ def _check_order(place: str, text: str) -> None:
     """Refuse an order that has a direction in it, or that misspells a field of nodes.
 
     Raises:
-        InvalidArgument: it says what to write instead.
+        InvalidArgument: the order has a direction or a misspelled field; the error says what to write instead.
     """
     sign_path = text.lstrip("+- ").split(".", maxsplit=1)[0]
     if _DIRECTED.fullmatch(text) and sign_path not in _VARIABLES:

@@ -202,8 +202,8 @@ class MappingRegistry:
         Raises:
             InvalidArgument: `app_id` or `name` is malformed.
             LimitExceeded: `app_id` or `name` is too long.
-            MappingNotFound: there is none in this scope; the error names the apps that have the name.
-            MappingBuiltIn: it cannot be removed.
+            MappingNotFound: this scope has no such mapping; the error names the apps that have the name.
+            MappingBuiltIn: the mapping is built in, and cannot be removed.
             PermissionDenied: the key is bound to other apps.
         """
         scope = self._own_scope(principal, app_id, name)

@@ -109,7 +109,7 @@ class Compiler:
         variables: The names of the variables that it may read.
         budget: The budget that compiling is charged to, and that may stop it.
         checked: Whether an expression that is evidently wrong is refused.
-        fields: For variables that always have the same fields, their names.
+        fields: The names of the fields, for variables that always have the same fields.
     """
 
     def __init__(

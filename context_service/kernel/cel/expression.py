@@ -65,7 +65,7 @@ def compile_expression(
         variables: The names of the variables that it may read.
         result: The type that every evaluation must give.
         budget: The budget of all expressions that are compiled together; None makes one for this expression.
-        fields: For variables that always have the same fields, their names.
+        fields: The names of the fields, for variables that always have the same fields.
 
     Raises:
         ExpressionTooLarge: `source` exceeds the budget.
@@ -93,7 +93,7 @@ def compile_unchecked(source: str, *, variables: frozenset[str]) -> Expression:
     error where it is evaluated, which `||` may absorb. Its test vectors need that.
 
     Raises:
-        CelError: a syntax error.
+        CelError: the expression has a syntax error.
     """
     budget = CompileBudget()
     compiler = Compiler(variables, budget, checked=False)

@@ -290,7 +290,7 @@ class _Builder:
         """Return the token of a name that must not be in backticks.
 
         Raises:
-            CelError: it is in backticks.
+            CelError: the name is in backticks.
         """
         token: Token = self._tokens[name.start_pos]
         if token.kind == "quoted":
@@ -301,7 +301,7 @@ class _Builder:
         """Return the token of a name that must not be a reserved word.
 
         Raises:
-            CelError: it is a reserved word, or is in backticks.
+            CelError: the name is a reserved word, or is in backticks.
         """
         token = self._unquoted(name)
         if token.text in _RESERVED:

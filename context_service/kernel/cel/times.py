@@ -66,7 +66,7 @@ class Timestamp:
         """Return the timestamp of an RFC 3339 text, cut to nanoseconds.
 
         Raises:
-            EvaluationError: not RFC 3339, no such date or time, or outside the range.
+            EvaluationError: the text is not a time of RFC 3339, or the time is outside the range.
         """
         match = _RFC3339.fullmatch(text)
         if match is None:
@@ -90,7 +90,7 @@ class Timestamp:
         """Return the local date and time in `zone`, cut off at the microsecond; None is UTC.
 
         Raises:
-            EvaluationError: no such zone, or the local date is outside the years 1 to 9999.
+            EvaluationError: the zone is unknown, or the local date is outside the years 1 to 9999.
         """
         moment = _EPOCH + timedelta(microseconds=self.ns // 1000)
         if zone is None:

@@ -29,7 +29,10 @@ _BASES = Owners(
 
 
 def document_source(count_tokens: Callable[[str], int]) -> PassageFeed:
-    """Return the feed that gives the index the passages of documents; of one being read, those written so far."""
+    """Return the feed that gives the index the passages of documents.
+
+    While a document is being read, these are the passages that were written so far.
+    """
 
     async def origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
         """Make the passages of a document again from its text; each document has one row."""

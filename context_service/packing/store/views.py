@@ -767,7 +767,7 @@ def _unit(row: Sequence[Any]) -> Unit:
 
 
 def _scored_row(scored: Scored) -> tuple[Any, ...]:
-    """Return a line of a summary as a JSON array, in which it is stored; `_kept` parses it."""
+    """Return a line of a summary as a JSON array, in which it is stored; `_scored` parses it."""
     return *_unit_row(scored.unit), scored.step, scored.is_error
 
 

@@ -70,7 +70,7 @@ def path_of(text: str) -> tuple[list[int], str]:
 
 def parse_ref(text: str) -> Ref | None:
     """Return the place that a ref names, or None if the text is not a ref. The text must not name a fork."""
-    if match := _MADE.fullmatch(text):
+    if match := _MADE.fullmatch(text):  # a passage of an artifact; a negative place tells it from a message
         return Ref(-int(match["place"]), -int(match["place"]), passage=int(match["passage"]))
     match = _FORM.fullmatch(text)
     if match is None:

@@ -304,7 +304,7 @@ def _check_grouped(field: str, columns: Sequence[_Column], groups: Sequence[_Col
     """Refuse a column of a grouped query that is neither an aggregate nor one of the groups.
 
     Raises:
-        InvalidArgument: there is such a column.
+        InvalidArgument: a column with this name exists.
     """
     names = {group.name for group in groups}
     for place, column in enumerate(columns):

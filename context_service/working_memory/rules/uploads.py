@@ -259,7 +259,7 @@ class ResumableUploads:
 
         Raises:
             UploadNotFound: no such upload was finished.
-            SizeMismatch, ChecksumMismatch: it has other content.
+            SizeMismatch, ChecksumMismatch: the finished upload has other content.
         """
         record = await self._memory.answered(principal, request)
         if record is None:

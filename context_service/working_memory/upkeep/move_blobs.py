@@ -147,7 +147,7 @@ class ProviderCopy:
 
         Raises:
             InvalidArgument: source and target are the same.
-            ProviderNotConfigured: one of them is not configured.
+            ProviderNotConfigured: one of the providers is not configured.
             StorageFull, Unavailable: the copy stopped; a new run continues where it stopped.
         """
         if source == target:

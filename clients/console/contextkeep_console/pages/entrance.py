@@ -30,7 +30,7 @@ class Entrance:
 
     Args:
         sessions: All of them.
-        templates: Of the page.
+        templates: The templates of the pages.
         context: The client of the Context Service, without a key.
         graph: The client of the Entity Service, without a key.
         settings: Whether browsers come by TLS.
@@ -172,7 +172,7 @@ async def _try(session: Session) -> None:
     """Find out whether the services take a key, and whom it stands for; what it may do does not matter here.
 
     Raises:
-        Unauthenticated: they do not.
+        Unauthenticated: they do not match.
         Unavailable: neither of them answers.
         ContextKeepError: it may not call for the user that was named.
     """

@@ -267,7 +267,7 @@ class _Memory:
         """Check that no file stands where a path needs a folder.
 
         Raises:
-            ToolError: there is such a file.
+            ToolError: the file already exists.
         """
         above = yield from self._files.file_above(path)
         if above is not None:

@@ -246,7 +246,7 @@ def _existing(path: str) -> Path:
     """Return the path of a file.
 
     Raises:
-        FileNotFoundError: there is none, which SQLite would make.
+        FileNotFoundError: the file does not exist; SQLite would create it.
     """
     file = Path(path)
     if not file.is_file():
@@ -260,7 +260,7 @@ def move(
     """Move all that a source has; yield what became of each. One that fails leaves the others as they are.
 
     Args:
-        source: Where it is.
+        source: The data to move.
         dry_run: Write nothing.
         on_progress: Called with how many are done, and how many there are.
     """

@@ -56,8 +56,8 @@ class ContextSession(SessionABC):
         Args:
             session_id: The caller's own, up to 400 characters. Each tenant, and each user of it, has its own.
             client: Client of the Context Service; the caller closes it.
-            session_settings: Of the SDK: `limit` is how many of the newest items a run sees.
-            subject_user_id: For which user a key without one calls; it needs the scope `delegate`.
+            session_settings: Settings of the SDK. `limit` is the number of the newest items that a run sees.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
         """
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()

@@ -63,7 +63,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         """Begin a session; see Strands.
 
         Raises:
-            SessionException: it is there.
+            SessionException: it already exists.
         """
         result = session.to_dict() | {"session_type": SessionType(session.session_type).value}
         try:
@@ -81,7 +81,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         """Delete a session with the messages and states of its agents.
 
         Raises:
-            SessionException: there is none.
+            SessionException: the session, agent or message does not exist.
         """
         if self._fetched(session_id, "session") is None:
             raise SessionException(f"Session {session_id} does not exist")
@@ -104,7 +104,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         """Replace the stored state of an agent.
 
         Raises:
-            SessionException: there is none.
+            SessionException: the session, agent or message does not exist.
         """
         before = self.read_agent(session_id, session_agent.agent_id)
         if before is None:
@@ -125,7 +125,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         """Replace a message, as a guardrail does; the old message is no longer read or found.
 
         Raises:
-            SessionException: there is none.
+            SessionException: the session, agent or message does not exist.
         """
         before = self._find(session_id, agent_id, session_message.message_id)
         context_id = self._context_id(session_id, agent_id)
@@ -174,7 +174,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         """Replace the stored state of a graph or swarm.
 
         Raises:
-            SessionException: there is none.
+            SessionException: the session, agent or message does not exist.
         """
         if self.read_multi_agent(session_id, multi_agent.id) is None:
             raise SessionException(f"MultiAgent state {multi_agent.id} in session {session_id} does not exist")

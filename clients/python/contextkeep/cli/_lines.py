@@ -53,7 +53,7 @@ def time_of(text: str) -> datetime:
     """Return a time with a zone, such as 2026-01-31T12:00:00Z.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is malformed.
     """
     time = datetime.fromisoformat(text)
     if time.tzinfo is None:

@@ -54,7 +54,7 @@ class Connection:
     """The channels to one service. The first call opens the first one.
 
     Args:
-        address: Where the service is.
+        address: The address of the service.
         service: Names it in errors.
         stubs: The generated stub classes of its proto services.
         root_certificates: PEM, instead of grpc's own, for TLS.
@@ -226,7 +226,7 @@ async def source_of(source: UploadSource) -> UploadInput:
     """Return what an upload reads.
 
     Raises:
-        InvalidArgument: it is none of the kinds that can be read.
+        InvalidArgument: the source is of a kind that cannot be read.
         OSError: the path cannot be read.
     """
     if isinstance(source, bytes | bytearray | memoryview):

@@ -148,7 +148,7 @@ def error_from(raised: Any, *, service: str, address: Address, closed: bool) -> 
     Args:
         raised: A `grpc.RpcError` with a status: `AioRpcError`, or what a sync call raises.
         service: Names the service where the status is the transport's own, e.g. "entity-service".
-        address: Where the service was looked for.
+        address: The address at which the service was called.
         closed: The client was closed.
     """
     code: grpc.StatusCode = raised.code() or grpc.StatusCode.UNKNOWN

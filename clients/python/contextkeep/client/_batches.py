@@ -21,7 +21,7 @@ def batches(request: M, rows: Sequence[str], *, count_max: int) -> Iterator[M]:
     again repeats the same requests. A row that is too large alone is a request of its own, which the service refuses.
 
     Args:
-        request: With all rows.
+        request: The request with all rows.
         rows: Names of its fields that are lists of rows.
         count_max: Rows that a request may have.
     """

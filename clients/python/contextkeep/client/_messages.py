@@ -441,7 +441,7 @@ def choice(field: str, value: str, choices: Mapping[str, Any]) -> Any:
     """Return the value of a name in `choices`; the name may be in upper or lower case.
 
     Raises:
-        InvalidArgument: the name is none of `choices`.
+        InvalidArgument: the name is not one of `choices`.
     """
     try:
         return choices[value.lower()]
@@ -484,7 +484,7 @@ def given(field: str, value: _T | None) -> _T:
     """Return an argument that must be given.
 
     Raises:
-        InvalidArgument: It is None.
+        InvalidArgument: the argument is None.
     """
     if value is None:
         raise InvalidArgument(f"{field} is required", field=field)

@@ -68,7 +68,7 @@ def question_request(
     """Return the request of a question.
 
     Raises:
-        InvalidArgument: an argument is none; it is named.
+        InvalidArgument: an argument is malformed; the error names it.
     """
     selection = None
     if provider_ids is not None or families is not None:

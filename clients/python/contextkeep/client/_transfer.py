@@ -41,7 +41,7 @@ class Chunks:
         """Yield the chunks that `piece` completes.
 
         Raises:
-            InvalidArgument: it is not bytes.
+            InvalidArgument: the value is not bytes.
         """
         if not isinstance(piece, bytes | bytearray | memoryview):
             raise InvalidArgument(f"the source gave a {type(piece).__name__}, not bytes", field="chunk")
@@ -116,7 +116,7 @@ class Segments:
         """Yield the segments that `piece` completes.
 
         Raises:
-            InvalidArgument: it is not bytes.
+            InvalidArgument: the value is not bytes.
         """
         if not isinstance(piece, bytes | bytearray | memoryview):
             raise InvalidArgument(f"the source gave a {type(piece).__name__}, not bytes", field="lines")
@@ -178,7 +178,7 @@ def check_upload(answer: memory_pb.UploadBlobResponse | memory_pb.FinishUploadRe
     """Compare the stored bytes with those that were sent.
 
     Raises:
-        BlobCorrupted: they differ.
+        BlobCorrupted: the size or the hash differs.
     """
     if (answer.size_bytes, answer.sha256.lower()) != (tally.size_bytes, tally.sha256):
         raise BlobCorrupted(

@@ -38,7 +38,7 @@ def tools_json(items: Sequence[Any]) -> str:
     """Return tools as JSON; none: empty.
 
     Raises:
-        InvalidArgument: they are no list, such as one tool alone, or a value cannot travel.
+        InvalidArgument: the tools are not a list, or a value cannot be sent.
     """
     if isinstance(items, str) or not isinstance(items, Sequence):
         raise InvalidArgument(f"tools is a {type(items).__name__}; a list of tools is wanted", field="tools")
@@ -49,7 +49,7 @@ def prefix_of(since: Pack | None) -> dict[str, Any]:
     """Return what a request says of the pack before.
 
     Raises:
-        InvalidArgument: it is something else.
+        InvalidArgument: the value has another type.
     """
     if since is None:
         return {}
@@ -62,7 +62,7 @@ def pack_id_of(pack: Pack) -> str:
     """Return what a pack is known by.
 
     Raises:
-        InvalidArgument: it is something else.
+        InvalidArgument: the value has another type.
     """
     if not isinstance(pack, Pack):
         raise InvalidArgument(f"pack is a {type(pack).__name__}; a Pack is wanted", field="pack")

@@ -29,7 +29,7 @@ class Artifacts(gen.Artifacts):
         """Return a version of an artifact with its parts; 0 is the newest.
 
         Raises:
-            TaskNotFound: the context has none.
+            TaskNotFound: the context has no such task.
             ArtifactNotFound: the task has none, or not this version.
         """
         request = artifacts_pb.GetArtifactRequest(
@@ -49,8 +49,8 @@ class Artifacts(gen.Artifacts):
 
         Raises:
             ContextNotFound: there is no such context.
-            ArtifactNotFound: it has none there.
-            InvalidArgument: the ref is none of an artifact.
+            ArtifactNotFound: the task has no such artifact.
+            InvalidArgument: the ref does not name an artifact.
         """
         request = artifacts_pb.GetArtifactRequest(
             context_id=messages.to_id(context_id), ref=ref, subject_user_id=subject_user_id

@@ -82,9 +82,9 @@ class Contexts(gen.Contexts):
         Args:
             new_messages: The messages, oldest first; a text is a user's.
             context_id: The context to write to. Default: a new context.
-            context: What to say of a new context.
+            context: The fields of the context, if it is a new one.
             get_or_create: As in `send`.
-            subject_user_id: For which user a key without one calls.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             request_id: As in `send`.
             timeout_s: Deadline of one call in seconds. None means the client's.
 
@@ -123,15 +123,15 @@ class Contexts(gen.Contexts):
         """Change the given fields of a context, each as a whole, and return it. Metadata is replaced, not merged.
 
         Args:
-            context_id: Which.
-            subject_user_id: For which user a key without one calls.
+            context_id: The context.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             request_id: As in `send`.
             timeout_s: Deadline in seconds. None means the client's.
             **changes: The fields of `ContextChanges` and their new values. None empties a field.
 
         Raises:
-            ContextNotFound: there is none.
-            ContextClosed: it is closed.
+            ContextNotFound: the context does not exist.
+            ContextClosed: the context is closed.
             InvalidArgument: nothing is named, or something cannot be so.
         """
         context, paths = contexts.context_changes(changes)
@@ -161,14 +161,14 @@ class Contexts(gen.Contexts):
         `error` says why.
 
         Args:
-            context_id: Which.
-            seq: Up to which message. 0: all that are written now.
+            context_id: The context.
+            seq: The last message that must be indexed. 0: the newest message of now.
             wait_s: Seconds to wait, 1 to 300.
-            subject_user_id: For which user a key without one calls.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             timeout_s: Deadline. Default: a little more than `wait_s`.
 
         Raises:
-            ContextNotFound: there is none, or it was deleted meanwhile.
+            ContextNotFound: the context does not exist, or was deleted meanwhile.
             LimitExceeded: it is to wait for longer than it may, or too many wait.
         """
         request = contexts_pb.WaitForIndexRequest(
@@ -195,14 +195,14 @@ class Contexts(gen.Contexts):
         It goes on from where it was when a replica stops, and ends when the context is closed.
 
         Args:
-            context_id: Which.
+            context_id: The context.
             seq_from: The first message; 0: from the first. A `ContextEvent` says from where on there is more.
             change_after: Only changes after this number; all changes but messages have one. 0 means all.
             until_now: Stop after the events that exist now.
-            subject_user_id: For which user a key without one calls.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
 
         Raises:
-            ContextNotFound: there is none, or none any more.
+            ContextNotFound: the context does not exist, or was deleted meanwhile.
             Unauthenticated: the key is revoked, or over.
             TooManyCalls: there are as many watches as there may be.
             Unavailable: no replica answers.

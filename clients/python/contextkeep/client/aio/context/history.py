@@ -33,8 +33,8 @@ class History(gen.History):
 
         Args:
             node_id: The conversation's node; or name it by `external_id`.
-            mapping_name: How its nodes become messages. Empty: "simple_chat".
-            app_id: Where the mapping is looked up. Default: the client's app.
+            mapping_name: The mapping that turns nodes into messages. Empty: "simple_chat".
+            app_id: The app whose mapping is used. Default: the client's app.
             max_messages: 0: all; else the newest.
             tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
@@ -84,8 +84,8 @@ class History(gen.History):
 
         Args:
             node_id: The conversation's node; or name it by `external_id`.
-            mapping_name: How its nodes become messages. Empty: "simple_chat".
-            app_id: Where the mapping is looked up. Default: the client's app.
+            mapping_name: The mapping that turns nodes into messages. Empty: "simple_chat".
+            app_id: The app whose mapping is used. Default: the client's app.
             max_messages: 0: all; else the newest.
             tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
@@ -93,8 +93,8 @@ class History(gen.History):
             **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
-            AnswerTooLarge: it is over 4 MiB.
-            ContextKeepError: those of `stream`.
+            AnswerTooLarge: the answer has more than 4 MiB.
+            ContextKeepError: the same errors as `stream`.
         """
         request = history_pb.GetChatHistoryRequest(
             node_id=messages.given_node_id(node_id, **named),
@@ -126,8 +126,8 @@ class History(gen.History):
         Args:
             node_id: The conversation's node; or name it by `external_id`.
             message_format: Required. Whose: "openai" (Chat Completions), "openai_responses", "anthropic" or "gemini".
-            mapping_name: How its nodes become messages. Empty: "simple_chat".
-            app_id: Where the mapping is looked up. Default: the client's app.
+            mapping_name: The mapping that turns nodes into messages. Empty: "simple_chat".
+            app_id: The app whose mapping is used. Default: the client's app.
             max_messages: 0: all; else the newest.
             tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
@@ -135,8 +135,8 @@ class History(gen.History):
             **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
-            AnswerTooLarge: it is over 4 MiB.
-            ContextKeepError: those of `stream`.
+            AnswerTooLarge: the answer has more than 4 MiB.
+            ContextKeepError: the same errors as `stream`.
         """
         request = history_pb.GetChatHistoryRequest(
             node_id=messages.given_node_id(node_id, **named),

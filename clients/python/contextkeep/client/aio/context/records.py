@@ -72,15 +72,15 @@ class Records(gen.Records):
         """Change the given fields of a record and return it. Metadata is replaced, not merged.
 
         Args:
-            working_memory_id: Which.
+            working_memory_id: The record.
             expected_version: Change only this version.
             request_id: As in `insert`.
             timeout_s: Deadline in seconds. None means the client's.
             **changes: The fields of `RecordChanges` and their new values. None empties a field.
 
         Raises:
-            RecordNotFound: there is none.
-            RecordArchived: it is archived.
+            RecordNotFound: the record does not exist.
+            RecordArchived: the record is archived.
             RecordHasBlob: new content for a record whose content is a blob.
             VersionConflict: it has another version: `version` in the metadata.
         """
@@ -123,8 +123,8 @@ class Records(gen.Records):
             entity_node_ids: Records of one of these.
             memory_types: One of these.
             graph_name: Empty: all; so are the next two. Unlike in other methods, the client's `app_id` filters nothing.
-            agent_bundle_id: Of this bundle.
-            app_id: Of this app.
+            agent_bundle_id: Return only records of this bundle.
+            app_id: Return only records of this app.
             where: A condition tree, as of `query`.
             include_archived: Archived and expired records too.
             limit: Records; 0: 10, at most 100.
@@ -132,7 +132,7 @@ class Records(gen.Records):
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
-            InvalidArgument: the vector has another dimension, or the condition is none.
+            InvalidArgument: the vector has another dimension, or the condition is malformed.
             SliceTooLarge: there are more than 50,000 vectors to compare with; add a filter.
         """
         request = memory_pb.SearchWMRecordsRequest(

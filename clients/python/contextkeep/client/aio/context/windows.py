@@ -69,15 +69,15 @@ class Windows(gen.Windows):
         64 MiB for all packs of the client.
 
         Args:
-            window_id: Which.
+            window_id: The window.
             since: The previous pack: as long as this one begins with it, only the new part is sent.
             without_recall: Append nothing that is recalled.
-            subject_user_id: For which user a key without one calls.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
-            WindowNotFound: there is none.
-            WindowClosed: it packs no more.
+            WindowNotFound: the window does not exist.
+            WindowClosed: the window is closed.
             WindowBehind: it has more to read than there was time for; the next call goes on.
             BudgetTooSmall: the fixed parts do not fit: `least` in the metadata.
             TokensSpent: with this pack the window has more tokens than its `max_total_tokens`.
@@ -140,18 +140,18 @@ class Windows(gen.Windows):
         leave out.
 
         Args:
-            window_id: Which.
+            window_id: The window.
             pack: The pack that was sent to the model.
             invalid: Its response is of no use.
             expected_last_seq: The newest message of the log that you know, such as the response, if it was appended;
                 None: the last of the pack.
-            subject_user_id: For which user a key without one calls.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             request_id: A UUID. The same one again rolls back no more. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
-            WindowNotFound: there is none.
-            WindowClosed: it is closed.
+            WindowNotFound: the window does not exist.
+            WindowClosed: the window is closed.
             InvalidArgument: the window has had no such pack.
             LogMoved: the log has messages after the one that you know; nothing was done.
         """
@@ -183,14 +183,14 @@ class Windows(gen.Windows):
         It goes on from where it was when a replica stops, and ends when the window is closed.
 
         Args:
-            window_id: Which.
+            window_id: The window.
             epoch_after: Breaks after this epoch, such as that of the last pack. 0: all.
             entry_from: The first entry of the state. 0: all that hold. A `WindowEvent` has both for the next call.
             until_now: Stop after the events that exist now.
-            subject_user_id: For which user a key without one calls.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
 
         Raises:
-            WindowNotFound: there is none, or none any more.
+            WindowNotFound: the window does not exist, or was deleted meanwhile.
             Unauthenticated: the key is revoked, or over.
             TooManyCalls: there are as many watches as there may be.
             Unavailable: no replica answers.

@@ -35,8 +35,8 @@ class Edges(NamedNodes):
         """Write one edge between two nodes of its graph and return it.
 
         Args:
-            from_node_id: Where it starts; or name that by `from_external_id`.
-            to_node_id: Where it ends; or name that by `to_external_id`.
+            from_node_id: The start node of the edge, unless `from_external_id` names it.
+            to_node_id: The end node of the edge, unless `to_external_id` names it.
             edge_type: Required. E.g. "Contains", "Calls" or "InResponseTo"; any name is allowed.
             from_external_id: Your own id of where it starts, looked up in a call of its own.
             to_external_id: The same of where it ends.
@@ -82,17 +82,17 @@ class Edges(NamedNodes):
 
         Args:
             edge_id: Which; or name it by its ends and its type.
-            from_node_id: Where it starts.
-            to_node_id: Where it ends.
+            from_node_id: The start node of the edge.
+            to_node_id: The end node of the edge.
             edge_type: Its type.
             from_external_id: Your own id of where it starts, looked up in a call of its own.
             to_external_id: The same of where it ends.
-            graph_name: Where external ids are looked up. Empty: "default".
+            graph_name: The graph of external ids. Empty: "default".
             expected_version: Delete only this version.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
-            EdgeNotFound: there is none; also when the first attempt of this call did it and its answer was lost.
+            EdgeNotFound: the edge does not exist, or the answer of an earlier attempt that deleted it was lost.
             VersionConflict: it has another version: `version` in the metadata.
             InvalidArgument: it is named twice, or not at all.
         """

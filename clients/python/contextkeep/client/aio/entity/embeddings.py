@@ -34,10 +34,10 @@ class Embeddings(gen.Embeddings):
         """Return the nodes whose vectors are most like one, the most similar first. No similar node is missed.
 
         Args:
-            vector: To compare with; or name a node.
+            vector: The vector to compare with, unless a node is named.
             node_id: The node whose vector to compare with. It is left out itself.
             external_id: Your own id of that node instead, looked up in a call of its own.
-            name: Of the vectors. Empty: "default".
+            name: The name of the embeddings. Empty: "default".
             graph_name: Of a search by vector, or of the external id. Empty: "default". A search by a node looks in the
                 node's graph.
             similarity_min: The least cosine, -1 to 1. Default: any.

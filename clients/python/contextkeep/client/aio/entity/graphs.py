@@ -43,7 +43,7 @@ class WholeGraphs(Noun):
         each all or none; with the same `request_id` the whole can be sent again.
 
         Args:
-            nodes: What there is to write.
+            nodes: The nodes to write.
             edges: Each end is a node of this call or one that exists.
             on_existing: "skip" leaves rows that exist as they are and answers them as `existed`.
             request_id: As in `create_node`.

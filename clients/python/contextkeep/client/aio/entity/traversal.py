@@ -40,9 +40,9 @@ class Traversal(NamedNodes):
         Args:
             start: One node id, or up to 1,000 of one graph; or name one node by `external_id`.
             external_id: Your own id of the node, looked up in a call of its own.
-            graph_name: Where the external id is looked up. Empty: "default".
+            graph_name: The graph of the external id. Empty: "default".
             edge_types: Empty: all.
-            direction: Which way edges are followed.
+            direction: The direction to follow edges.
             depth_max: 1 to 100; 0: 3.
             node_types: Nodes of other types are passed through, not yielded. Empty: all.
             include_archived: Yield archived nodes too, which else are passed through.

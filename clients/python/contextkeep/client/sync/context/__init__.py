@@ -81,7 +81,7 @@ class ContextClient(Client):
             sent.
         app_id: The app to write records for and to look up mappings in. Default: `CONTEXT_SERVICE_APP_ID`.
         timeout_s: Deadline of a unary call, its retries included.
-        idle_timeout_s: How long nothing may move on a stream.
+        idle_timeout_s: Seconds after which a stream fails if no data arrive.
         retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
         root_certificates: PEM of the authorities to trust for `https://`. Default: grpc's own list.
         client_certificate: Certificate chain and private key, PEM, for servers that ask for one.

@@ -149,7 +149,7 @@ class Blobs(gen.Blobs):
         Raises:
             BlobCorrupted: the bytes that arrived are not those of the blob.
             OSError: the file cannot be written.
-            ContextKeepError: those of `get`.
+            ContextKeepError: the same errors as `get`.
         """
         request = memory_pb.GetBlobRequest(**messages.blob_name(blob), include_archived=include_archived)
         attempts = self._attempts(None)
@@ -181,7 +181,7 @@ class Blobs(gen.Blobs):
 
         Raises:
             AnswerTooLarge: it is larger: use `get`.
-            ContextKeepError: those of `get`.
+            ContextKeepError: the same errors as `get`.
         """
         request = memory_pb.GetContentRequest(
             **messages.blob_name(blob), include_archived=include_archived, subject_user_id=subject_user_id

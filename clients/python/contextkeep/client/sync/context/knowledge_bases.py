@@ -32,15 +32,15 @@ class KnowledgeBases(gen.KnowledgeBases):
             knowledge_base: The name of a base.
             data: Up to 3,000,000 bytes. Leave it out for a record.
             name: Its title, such as the name of a file, whose ending tells what it is. Empty: the record's.
-            uri: Where it is from, for who follows a hit.
+            uri: The address of the original, which hits show.
             content_type: Such as "application/pdf"; of bytes.
             working_memory_id: A record of working memory that the document follows.
             request_id: A UUID. The same one again adds nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
-            KnowledgeBaseNotFound: there is none that you may see.
-            RecordNotFound: there is none.
+            KnowledgeBaseNotFound: the knowledge base does not exist, or the caller may not see it.
+            RecordNotFound: the record does not exist.
             InvalidArgument: it is neither bytes nor a record, or both, or the record is not open to the base.
             LimitExceeded: it is too large, or the base has no room.
         """

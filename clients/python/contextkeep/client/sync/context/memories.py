@@ -33,13 +33,13 @@ class Memories(gen.Memories):
         Args:
             plan: The `plan` that a call for the same runs returned. Empty: nothing is changed.
             run_context_ids: Runs whose lessons are promoted, up to 20.
-            subject_user_id: For which user a key without one calls.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             request_id: A UUID. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             PlanOutdated: memories changed since.
-            SubjectRequired: there is no user.
+            SubjectRequired: the call acts for no user.
         """
         request = memories_pb.ConsolidateMemoriesRequest(
             run_context_ids=messages.texts("run_context_ids", run_context_ids),

@@ -34,7 +34,7 @@ class Operations(gen.Operations, Observed):
                 again, and those that are not named stay.
 
         Raises:
-            TenantNotFound: there is none of this name.
+            TenantNotFound: no tenant has this name.
             Unavailable: the database where it lives does not answer.
             InvalidArgument: none is named, or one can be no limit.
         """

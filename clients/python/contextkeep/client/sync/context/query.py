@@ -51,31 +51,31 @@ class Query(gen.Query):
         A source that fails says so in its status; the others answer as ever.
 
         Args:
-            query: Not blank, up to 8,000 characters.
+            query: The question: not blank, up to 8,000 characters.
             mode: "results", or "answer": also quotations of the best hits.
             scope: "auto", "personal": the user's data; "team": data without an owner.
             depth: "quick", or "deep": more time, more hits, and a second pass.
             limit: Hits, 1 to 50.
             provider_ids: The providers to search, in addition to those of `families`. By default the default providers.
-            families: Of each, all providers.
-            node_ids: For the provider workspace: nodes whose files are searched, up to 20. Default: all.
-            memory_mode: For the provider memory: "recall": a hit for each; "reflect": one statement.
-            context_ids: For the provider context: which ones are searched, up to 16.
+            families: Families whose providers are all searched, such as "mcp".
+            node_ids: The nodes whose files the provider `workspace` searches, up to 20. Default: all.
+            memory_mode: The provider `memory` returns a hit for each memory ("recall"), or one statement ("reflect").
+            context_ids: The contexts that the provider `context` searches, up to 16.
             tokens_max: Also return `prompt_text` with at most this many tokens. 0: none.
-            time_from: Only hits from this time on, with its zone.
-            time_to: Only hits before this time.
-            explain: Also return what each provider gave.
-            expand_refs: Also return the whole text of these hits of earlier answers, up to 20.
+            time_from: Return only hits from this time on. It must have a time zone.
+            time_to: Return only hits from before this time.
+            explain: Also return the hits of each provider, as they were before merging.
+            expand_refs: Refs of hits of earlier answers, up to 20, whose whole texts are returned, too.
             agent_id: For which agent: its policy holds, and its files are searched. Empty: the key's, if there is one.
-            subject_user_id: For which user a key without one calls.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             timeout_s: Deadline in seconds; the answer has the hits that arrive by then. None means the client's.
 
         Raises:
             InvalidArgument: the question is blank, or something in it is unknown; the field is named.
-            LimitExceeded: too much is named.
-            AgentNotFound: there is no such agent that you may name.
-            ProviderNotAllowed: The agent may not use a provider that is named.
-            PermissionDenied: the user is another one's.
+            LimitExceeded: a list has too many items.
+            AgentNotFound: the agent does not exist, or the caller may not name it.
+            ProviderNotAllowed: the agent may not use a named provider.
+            PermissionDenied: the key may not act for this user.
         """
         request = question_request(
             query,
@@ -106,16 +106,16 @@ class Query(gen.Query):
         Leave it early, and the sources that have not answered are cancelled.
 
         Args:
-            query: Not blank, up to 8,000 characters.
+            query: The question: not blank, up to 8,000 characters.
             timeout_s: Deadline in seconds; the answer has the hits that arrive by then. None means the client's.
             **options: As of `ask`.
 
         Raises:
             InvalidArgument: the question is blank, or something in it is unknown; the field is named.
-            LimitExceeded: too much is named.
-            AgentNotFound: there is no such agent that you may name.
-            ProviderNotAllowed: The agent may not use a provider that is named.
-            PermissionDenied: the user is another one's.
+            LimitExceeded: a list has too many items.
+            AgentNotFound: the agent does not exist, or the caller may not name it.
+            ProviderNotAllowed: the agent may not use a named provider.
+            PermissionDenied: the key may not act for this user.
         """
         within_s = self._options.timeout_s if timeout_s is None else timeout_s
         answers = self._stream("StreamQueryContext", question_request(query, **options), timeout_s=within_s)

@@ -42,24 +42,24 @@ class SourceTests(gen.SourceTests):
         """Ask a question as `query.ask` does, keep all that comes back, and return it; needs the scope admin.
 
         Args:
-            query: As of `query.ask`, as all below.
-            label: What the test is called.
+            query: The question. It and the arguments below are those of `query.ask`.
+            label: The name of the test.
             mode: "results" or "answer".
             scope: "auto", "personal" or "team".
             depth: "quick" or "deep".
             limit: Hits, 1 to 50.
             provider_ids: Whom to ask.
-            families: Of each, all providers.
-            node_ids: Whose files are searched.
+            families: Families whose providers are all searched, such as "mcp".
+            node_ids: The nodes whose files are searched.
             memory_mode: "recall" or "reflect".
-            context_ids: Which contexts are searched.
-            agent_id: For which agent.
-            subject_user_id: For which user; the key needs the scope delegate, too.
+            context_ids: The contexts that are searched.
+            agent_id: The agent to act for.
+            subject_user_id: The user to act for; the key needs the scope `delegate`, too.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             AgentNotFound: there is no such agent.
-            ProviderNotAllowed: The agent may not use a provider that is named.
+            ProviderNotAllowed: the agent may not use a named provider.
             PermissionDenied: the key lacks the scope, or is bound.
         """
         question = question_request(

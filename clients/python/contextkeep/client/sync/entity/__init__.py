@@ -27,7 +27,7 @@ class EntityClient(Client):
         api_key: None: `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: none is
             sent.
         timeout_s: Deadline of a unary call, its retries included.
-        idle_timeout_s: How long nothing may move on a stream.
+        idle_timeout_s: Seconds after which a stream fails if no data arrive.
         retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
         root_certificates: PEM of the authorities to trust for `https://`. Default: grpc's own list.
         client_certificate: Certificate chain and private key, PEM, for servers that ask for one.

@@ -51,7 +51,7 @@ class Messages(NamedNodes):
 
         Raises:
             NodeNotFound: there is no such session.
-            InvalidArgument: the role is none, the content is empty, or the session is in another graph.
+            InvalidArgument: the role is unknown, the content is empty, or the session is in another graph.
             LimitExceeded: the content with the data is over 1 MiB.
         """
         session_id = messages.given_node_id(session, external_id, field="session")

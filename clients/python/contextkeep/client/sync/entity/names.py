@@ -21,7 +21,7 @@ class NamedNodes(Noun):
         Args:
             node_id: It is known already.
             external_id: The caller's own id of it; empty: `node_id` is given.
-            graph_name: Where the external id is looked up. Empty: "default".
+            graph_name: The graph of the external id. Empty: "default".
 
         Raises:
             InvalidArgument: it is named twice, or not at all.

@@ -38,7 +38,7 @@ class Nodes(NamedNodes):
         """Write one node and return it.
 
         Args:
-            general_type_name: What it is, e.g. "Session" or "Turn".
+            general_type_name: The type of the node, such as "Session" or "Turn".
             name: A label.
             data: Its JSON object, up to 1 MiB.
             external_id: Your own id of it, unique in the graph; up to 512 bytes.

@@ -38,7 +38,7 @@ class NodeSearch(NamedNodes):
             condition: A tree over the node's fields, `type` (either type name) and paths into its data, such as
                 `{"type": "Task", "data.score": {"$gte": 0.5}}`. Operators: $eq $ne $gt $gte $lt $lte $in $nin $like
                 $ilike $exists $and $or $not. Times are texts with a zone.
-            contains: What the node's data contain.
+            contains: A JSON document that the node's data must contain.
             json_path: An SQL/JSON path over the data: a predicate must be true, a path must select something.
             connected_to: Only nodes that a walk from this one reaches.
             agent_bundle_id: Empty: any.
