@@ -25,7 +25,6 @@ from context_service.retrieval.rules.verify import Verified, Verifying
 from context_service.retrieval.store.passages import Passages
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
-from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.context.v1.message_pb2 import MessageInput
 from contextkeep.errors import LimitExceeded, Unavailable
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
@@ -249,9 +248,7 @@ async def test_a_purged_record_takes_along_what_it_said(stack: Stack):
     context_id = str((await stack.caller.append("", MessageInput(parts=parts))).context_id)
     await stack.read(context_id)
     assert "love a narwhal" in await stack.texts(context_id, "narwhal")
-    await stack.memory.call(
-        "DeleteWMRecord", memory_pb.DeleteWMRecordRequest(working_memory_id=record.working_memory_id, purge=True)
-    )
+    await stack.memory.DeleteWMRecord(working_memory_id=record.working_memory_id, purge=True)
 
     async def is_gone() -> bool:
         return stack.rows(context_id) == []
@@ -322,9 +319,7 @@ async def test_a_record_that_an_artifact_points_at_takes_what_it_said_along(stac
     context_id, _ = await stack.make(record.working_memory_id)
     await stack.read(context_id)
     assert await found(stack.caller, context_id, "quokka")
-    await stack.memory.call(
-        "DeleteWMRecord", memory_pb.DeleteWMRecordRequest(working_memory_id=record.working_memory_id, purge=True)
-    )
+    await stack.memory.DeleteWMRecord(working_memory_id=record.working_memory_id, purge=True)
 
     async def is_gone() -> bool:
         return stack.rows(context_id) == []

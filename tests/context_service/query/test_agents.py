@@ -7,14 +7,9 @@ from typing import Any
 import grpc
 import pytest
 
-from contextkeep.context.v1 import agent_templates_pb2, agents_pb2
 from contextkeep.context.v1 import context_query_pb2 as pb
-from contextkeep.context.v1 import source_tests_pb2 as source_tests_pb
-from contextkeep.context.v1.agent_templates_pb2_grpc import AgentTemplatesStub
-from contextkeep.context.v1.agents_pb2_grpc import AgentsStub
 from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from contextkeep.context.v1.source_tests_pb2_grpc import SourceTestsStub
-from contextkeep.errors import ContextKeepError
+from contextkeep.errors import AgentNotFound, ContextKeepError
 from service_runtime.values.ids import new_id
 from tests.context_service.contexts.callers import an_id
 from tests.context_service.query.conftest import Asker, Refused, World, connected, over_mcp
@@ -165,9 +160,7 @@ async def test_what_is_put_holds_at_once(world: World, ask: Asker):
     await put(world, agent, template_id=its_template, policy=narrow)
     assert states(await ask.query(query=RENEWAL, agent=agent)) == {"fast": "ok"}
     await put(world, agent, template_id=its_template)
-    stub = AgentTemplatesStub(world.opened.caller.channel)
-    request = agent_templates_pb2.PutAgentTemplateRequest(template={"template_id": its_template, "policy": narrow})
-    await stub.PutAgentTemplate(request, metadata=ADMIN)
+    await world.opened.caller.of("admin").PutAgentTemplate(template={"template_id": its_template, "policy": narrow})
     assert states(await ask.query(query=RENEWAL, agent=agent)) == {"fast": "ok"}
 
 
@@ -213,8 +206,7 @@ async def test_the_credentials_agent_is_meant_and_held_to_and_names_no_other_tha
         await put(world, wide, callers={"agent_ids": ["reviewer"]})
         assert set(states(await ask.query("reviewer", query=RENEWAL, agent=wide))) == DEFAULTS
     finally:
-        request = agents_pb2.DeleteAgentRequest(agent_id="reviewer")
-        await AgentsStub(world.opened.caller.channel).DeleteAgent(request, metadata=ADMIN)
+        await world.opened.caller.of("admin").DeleteAgent(agent_id="reviewer")
 
 
 async def test_no_argument_of_a_model_names_an_agent(world: World):
@@ -301,25 +293,18 @@ async def test_a_stream_is_held_to_the_agents_policy_and_refused_before_its_firs
 
 
 async def test_a_test_of_sources_keeps_its_agent_and_asks_for_it_again(world: World):
-    stub = SourceTestsStub(world.opened.caller.channel)
+    caller = world.opened.caller.of("admin")
     agent = await put(world, policy={"allowed": {"ids": ["fast"]}})
-    question = pb.QueryContextRequest(query=RENEWAL, agent_id=agent)
-    first = (await stub.RunSourceTest(source_tests_pb.RunSourceTestRequest(question=question), metadata=ADMIN)).test
+    first = (await caller.RunSourceTest(question={"query": RENEWAL, "agent_id": agent})).test
     assert (first.question.agent_id, first.answer.asked.agent_id) == (agent, agent)
     assert [one.provider_id for one in first.answer.providers] == ["fast"]
 
     await put(world, agent, policy={"allowed": {"ids": ["empty"]}, "defaults": {"ids": ["empty"]}})
-    again = (
-        await stub.RunSourceTest(source_tests_pb.RunSourceTestRequest(replay_of=first.test_id), metadata=ADMIN)
-    ).test
+    again = (await caller.RunSourceTest(replay_of=first.test_id)).test
     assert (again.question.agent_id, again.answer.asked.agent_id) == (agent, agent)
     assert [one.provider_id for one in again.answer.providers] == ["empty"]
-    kept = (await stub.GetSourceTest(source_tests_pb.GetSourceTestRequest(test_id=first.test_id), metadata=ADMIN)).test
-    assert kept == first
+    assert (await caller.GetSourceTest(test_id=first.test_id)).test == first
 
-    await AgentsStub(world.opened.caller.channel).DeleteAgent(
-        agents_pb2.DeleteAgentRequest(agent_id=agent), metadata=ADMIN
-    )
-    with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await stub.RunSourceTest(source_tests_pb.RunSourceTestRequest(replay_of=first.test_id), metadata=ADMIN)
-    assert raised(refused.value).reason == "AGENT_NOT_FOUND"
+    await caller.DeleteAgent(agent_id=agent)
+    with pytest.raises(AgentNotFound):
+        await caller.RunSourceTest(replay_of=first.test_id)

@@ -5,12 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from context_service.query.pure.expand import BYTES_MAX, NOT_FOUND
-from contextkeep.context.v1 import memories_pb2 as memories_pb
-from contextkeep.context.v1 import pages_pb2 as pages_pb
-from contextkeep.context.v1 import working_memory_pb2 as memory_pb
-from contextkeep.context.v1.memories_pb2_grpc import MemoriesStub
-from contextkeep.context.v1.pages_pb2_grpc import PagesStub
-from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from service_runtime.values.ids import new_id
 from tests.context_service.query.conftest import Asker, World, over_mcp
 from tests.context_service.query.test_query import only, refs, states, written
@@ -48,17 +42,11 @@ async def test_a_ref_is_of_what_is_there_now_and_of_nothing_once_that_is_gone(as
     record_id = await written(world, "The dirigible is red.")
     (one,) = await expanded(ask, f"workspace:{record_id}")
     assert one["text"] == "The dirigible is red."
-    stub, metadata = WorkingMemoryStub(world.opened.caller.channel), (("authorization", "Bearer plain"),)
-    update = memory_pb.UpdateWMRecordRequest(
-        record=memory_pb.WMRecordInput(working_memory_id=record_id, content_text="The dirigible is blue."),
-        update_mask={"paths": ["content_text"]},  # type: ignore[arg-type]
-    )
-    await stub.UpdateWMRecord(update, metadata=metadata, timeout=30)
+    changed = {"working_memory_id": record_id, "content_text": "The dirigible is blue."}
+    await world.opened.caller.UpdateWMRecord(record=changed, update_mask={"paths": ["content_text"]})
     (one,) = await expanded(ask, f"workspace:{record_id}")
     assert one["text"] == "The dirigible is blue."
-    await stub.DeleteWMRecord(
-        memory_pb.DeleteWMRecordRequest(working_memory_id=record_id), metadata=metadata, timeout=30
-    )
+    await world.opened.caller.DeleteWMRecord(working_memory_id=record_id)
     (one,) = await expanded(ask, f"workspace:{record_id}")
     assert not_found(one)
 
@@ -75,9 +63,7 @@ async def test_a_hit_of_a_context_brings_back_the_message_and_the_provider_is_no
 
 
 async def test_a_memory_is_brought_back_to_its_user_alone(ask: Asker, world: World):
-    stub = MemoriesStub(world.opened.caller.channel)
-    request = memories_pb.RetainMemoryRequest(memory=memories_pb.MemoryInput(text="Ada sails a sloop on Sundays."))
-    kept = await stub.RetainMemory(request, metadata=(("authorization", "Bearer ada"),), timeout=30)
+    kept = await world.opened.caller.of("ada").RetainMemory(memory={"text": "Ada sails a sloop on Sundays."})
     named = f"memory:{kept.memory.memory_id}"
     (one,) = await expanded(ask, named, key="ada")
     assert (one["text"], one["scope"]) == ("Ada sails a sloop on Sundays.", "personal")
@@ -86,11 +72,9 @@ async def test_a_memory_is_brought_back_to_its_user_alone(ask: Asker, world: Wor
 
 
 async def test_a_page_is_brought_back_whole_to_its_user_alone(ask: Asker, world: World):
-    stub = PagesStub(world.opened.caller.channel)
     markdown = "# Sloops\n\n" + "A sloop has one mast.\n\n" * 200 + "Ada's is the Petrel."
-    page = pages_pb.PageInput(slug=f"boats/{new_id()}", title="Sloops", markdown=markdown)
-    request = pages_pb.PutPageRequest(page=page)
-    put = await stub.PutPage(request, metadata=(("authorization", "Bearer ada"),), timeout=30)
+    page = {"slug": f"boats/{new_id()}", "title": "Sloops", "markdown": markdown}
+    put = await world.opened.caller.of("ada").PutPage(page=page)
     for named in (f"wiki:{put.page.page_id}.0", f"memory:{put.page.page_id}.3"):
         (one,) = await expanded(ask, named, key="ada")
         assert (one["text"], one["title"]) == (markdown, "Sloops")

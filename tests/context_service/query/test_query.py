@@ -12,9 +12,6 @@ import httpx2
 import pytest
 
 from contextkeep.context.v1 import context_query_pb2 as pb
-from contextkeep.context.v1 import working_memory_pb2 as memory_pb
-from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
-from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from service_runtime.grpc_server import interceptors
 from service_runtime.values.ids import new_id
 from tests.context_service.contexts.callers import an_id
@@ -43,14 +40,8 @@ async def only(ask: Asker, *ids: str, query: str = RENEWAL, key: str = "plain", 
 
 
 async def written(world: World, text: str, *, name: str = "notes.md", key: str = "plain", node: str = "") -> str:
-    stub = WorkingMemoryStub(world.opened.caller.channel)
-    request = memory_pb.InsertWMRecordRequest(
-        record=memory_pb.WMRecordInput(
-            entity_node_id=node or str(new_id()), name=name, content_text=text, memory_type="file"
-        )
-    )
-    answer = await stub.InsertWMRecord(request, metadata=(("authorization", f"Bearer {key}"),), timeout=30)
-    return str(answer.record.working_memory_id)
+    record = {"entity_node_id": node or str(new_id()), "name": name, "content_text": text, "memory_type": "file"}
+    return str((await world.opened.caller.of(key).InsertWMRecord(record=record)).record.working_memory_id)
 
 
 @pytest.mark.parametrize(
@@ -542,12 +533,9 @@ async def test_a_busy_pool_is_overloaded_and_no_timeout(postgres, tmp_path):
 
     with stubs.installed(tmp_path / "p", [stubs.Fast]):
         async with opened(postgres, tmp_path / "b", database_pool_max=1) as made:
-            stub = ContextQueryStub(made.caller.channel)
 
             async def asked() -> pb.QueryContextResponse:
-                return await stub.QueryContext(
-                    pb.QueryContextRequest(query=RENEWAL), metadata=made.caller.metadata, timeout=30
-                )
+                return await made.caller.QueryContext(query=RENEWAL)
 
             await asked()
             import psycopg

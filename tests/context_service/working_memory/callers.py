@@ -17,6 +17,7 @@ from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import ContextKeepError
 from service_runtime.postgres import Database
 from service_runtime.values.ids import new_id
+from tests.calling import AnyRpc
 from tests.conftest import KEY, PRINCIPAL
 from tests.errors import raised
 
@@ -26,14 +27,13 @@ MIB = 1024 * KIB
 Start = Callable[..., Any]  # of the fixture `start`
 
 
-class Caller:
-    """Calls the generated stub with one key; failed calls raise what they mean."""
+class Caller(AnyRpc):
+    """Calls with one key; failed calls raise what they mean."""
 
     def __init__(self, address: str, channel: grpc.aio.Channel, key: str = KEY) -> None:
+        super().__init__(channel, key=key)
         self.address = address
-        self.channel = channel
         self.stub = WorkingMemoryStub(channel)
-        self.metadata = (("authorization", f"Bearer {key}"),)
 
     async def call(self, name: str, request: Any) -> Any:
         try:
@@ -42,22 +42,15 @@ class Caller:
             raise raised(error) from None
 
     async def insert(self, request_id: str = "", **fields: Any) -> pb.WMRecord:
-        record = record_input(**fields)
-        return (
-            await self.call("InsertWMRecord", pb.InsertWMRecordRequest(record=record, request_id=request_id))
-        ).record
+        return (await self.InsertWMRecord(record=record_input(**fields), request_id=request_id)).record
 
     async def fetch(self, working_memory_id: str, **options: Any) -> pb.WMRecord:
-        request = pb.FetchWMRecordRequest(working_memory_id=working_memory_id, **options)
-        return (await self.call("FetchWMRecord", request)).record
+        return (await self.FetchWMRecord(working_memory_id=working_memory_id, **options)).record
 
     async def update(self, working_memory_id: str, *paths: str, **values: Any) -> pb.WMRecord:
         options = {name: values.pop(name) for name in ("expected_version", "request_id") if name in values}
-        request = pb.UpdateWMRecordRequest(
-            record=pb.WMRecordInput(working_memory_id=working_memory_id, **values), **options
-        )
-        request.update_mask.paths.extend(paths or values)
-        return (await self.call("UpdateWMRecord", request)).record
+        record = {"working_memory_id": working_memory_id, **values}
+        return (await self.UpdateWMRecord(record=record, update_mask={"paths": paths or [*values]}, **options)).record
 
     async def upload(
         self, content: bytes | Iterable[bytes] = b"", *, header: dict[str, Any] | None = None, **fields: Any
@@ -87,8 +80,7 @@ class Caller:
                 raise raised(error) from None
 
     async def start_upload(self, *, header: dict[str, Any] | None = None, **fields: Any) -> str:
-        request = pb.StartUploadRequest(record=record_input(**fields), **(header or {}))
-        return (await self.call("StartUpload", request)).upload.upload_id
+        return (await self.StartUpload(record=record_input(**fields), **(header or {}))).upload.upload_id
 
     async def append(self, upload_id: str, offset_bytes: int, content: bytes | Iterable[bytes]) -> pb.Upload:
         """Send one part; bytes are cut into chunks of 1 MiB, anything else is sent as it is."""
@@ -98,10 +90,10 @@ class Caller:
         return (await asyncio.to_thread(self._send, "AppendUpload", iter(messages))).upload
 
     async def get_upload(self, upload_id: str) -> pb.Upload:
-        return (await self.call("GetUpload", pb.GetUploadRequest(upload_id=upload_id))).upload
+        return (await self.GetUpload(upload_id=upload_id)).upload
 
     async def finish_upload(self, upload_id: str, **declared: Any) -> pb.FinishUploadResponse:
-        return await self.call("FinishUpload", pb.FinishUploadRequest(upload_id=upload_id, **declared))
+        return await self.FinishUpload(upload_id=upload_id, **declared)
 
     async def download(self, **request: Any) -> tuple[pb.WMRecord, bytes]:
         record, content = pb.WMRecord(), b""

@@ -167,11 +167,11 @@ async def test_blobs_are_listed_newest_first_in_pages(caller: Caller):
     stored = [await caller.upload(b"%d" % number, entity_node_id=entity, name=f"{number}.txt") for number in range(5)]
     await caller.insert(entity_node_id=entity, content_json="1")
     await caller.upload(b"other", entity_node_id=an_id())
-    await caller.call("DeleteBlob", pb.DeleteBlobRequest(blob_key=stored[2].blob_key))
+    await caller.DeleteBlob(blob_key=stored[2].blob_key)
 
     listed, token = [], ""
     while True:
-        page = await caller.call("ListBlobs", pb.ListBlobsRequest(entity_node_id=entity, page_size=2, page_token=token))
+        page = await caller.ListBlobs(entity_node_id=entity, page_size=2, page_token=token)
         listed += page.blobs
         token = page.next_page_token
         if not token:
@@ -181,7 +181,7 @@ async def test_blobs_are_listed_newest_first_in_pages(caller: Caller):
     assert [entry.blob_key for entry in listed] == [stored[number].blob_key for number in (4, 3, 1, 0)]
     assert listed[0].sha256 == stored[4].sha256
     assert listed[0].content_type == "text/plain"
-    every = await caller.call("ListBlobs", pb.ListBlobsRequest(entity_node_id=entity, include_archived=True))
+    every = await caller.ListBlobs(entity_node_id=entity, include_archived=True)
     assert len(every.blobs) == 5
 
 
@@ -189,7 +189,7 @@ async def test_a_token_of_another_list_is_refused(caller: Caller, stranger: Call
     entity = an_id()
     for number in range(3):
         await caller.upload(b"%d" % number, entity_node_id=entity)
-    page = await caller.call("ListBlobs", pb.ListBlobsRequest(entity_node_id=entity, page_size=1))
+    page = await caller.ListBlobs(entity_node_id=entity, page_size=1)
     token = page.next_page_token
 
     for who, request in (

@@ -71,7 +71,7 @@ async def test_every_blob_is_read_from_its_new_provider(both: Settings, callers:
         stored = [await caller.upload(content, name=f"{number}") for number, content in enumerate(CONTENTS)]
         twin = await caller.upload(CONTENTS[1])
         archived = await caller.upload(b"archived")
-        await caller.call("DeleteBlob", pb.DeleteBlobRequest(blob_key=archived.blob_key))
+        await caller.DeleteBlob(blob_key=archived.blob_key)
         before = await caller.fetch(stored[2].working_memory_id)
 
         sizes = sum(map(len, CONTENTS)) + len(b"archived")
@@ -84,9 +84,7 @@ async def test_every_blob_is_read_from_its_new_provider(both: Settings, callers:
             assert (back, record.provider) == (content, "azure")
         moved = await caller.fetch(stored[2].working_memory_id)
         assert (moved.version, moved.updated_at) == (before.version, before.updated_at)  # nothing that a caller said
-        listed = await caller.call(
-            "ListWMRecordActions", pb.ListWMRecordActionsRequest(working_memory_id=stored[2].working_memory_id)
-        )
+        listed = await caller.ListWMRecordActions(working_memory_id=stored[2].working_memory_id)
         _, move = listed.actions
         assert (move.kind, move.principal) == (pb.RECORD_ACTION_KIND_MOVED, "operator")
         assert json.loads(move.details_json) == {"from": "local", "to": "azure"}

@@ -73,7 +73,7 @@ async def on_azure(azurite: Azurite, context_settings: Settings, callers: ApiKey
 async def test_a_url_gives_the_blob_without_a_key(on_azure: Caller):
     stored = await on_azure.upload(CONTENT, name="Bericht “März”.pdf")
 
-    answer = await on_azure.call("CreateDownloadUrl", pb.CreateDownloadUrlRequest(blob_key=stored.blob_key))
+    answer = await on_azure.CreateDownloadUrl(blob_key=stored.blob_key)
     content, headers = await asyncio.to_thread(fetched, answer.url)
 
     assert content == CONTENT
@@ -180,7 +180,7 @@ async def test_who_may_not_read_gets_no_url(caller: Caller, stranger: Caller):
     stored = await caller.upload(CONTENT)
     inline = await caller.insert(content_json="1")
     archived = await caller.upload(b"x")
-    await caller.call("DeleteBlob", pb.DeleteBlobRequest(blob_key=archived.blob_key))
+    await caller.DeleteBlob(blob_key=archived.blob_key)
 
     for who, request, expected in (
         (stranger, {"blob_key": stored.blob_key}, BlobNotFound),

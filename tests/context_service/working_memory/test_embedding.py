@@ -432,7 +432,7 @@ async def test_a_record_that_is_purged_meanwhile_leaves_nothing(
     record_id = (await caller.insert(name="a")).working_memory_id
 
     await asked(embedder)
-    await caller.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=record_id, purge=True))
+    await caller.DeleteWMRecord(working_memory_id=record_id, purge=True)
     assert await owed(database) == []
     embedder.gate.set()
     after = (await caller.insert(name="b")).working_memory_id
@@ -445,7 +445,7 @@ async def test_a_record_that_is_purged_meanwhile_leaves_nothing(
 
 
 async def searched(caller: Caller, **question: Any) -> list[str]:
-    hits = (await caller.call("SearchWMRecords", pb.SearchWMRecordsRequest(**question))).hits
+    hits = (await caller.SearchWMRecords(**question)).hits
     return [hit.record.working_memory_id for hit in hits if not hit.similarity or hit.similarity > 0.99]
 
 
@@ -656,7 +656,7 @@ async def test_a_backfill_owes_what_lacks_a_vector_and_nothing_else(
     before = await start()
     old = (await before.insert(name="old")).working_memory_id
     archived = (await before.insert(name="archived")).working_memory_id
-    await before.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=archived))
+    await before.DeleteWMRecord(working_memory_id=archived)
     theirs = pb.Embedding(values=vector_of("theirs"), model="theirs")
     given = (await before.insert(name="given", embedding=theirs)).working_memory_id
     caller = await embedding_start()

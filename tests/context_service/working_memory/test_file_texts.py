@@ -145,9 +145,7 @@ async def test_what_may_have_failed_by_chance_is_tried_again(
 
 async def test_a_purged_record_owes_nothing(quiet: None, caller: Caller, database: Database):
     uploaded = (await caller.upload(files.pdf(["a"]), name="a.pdf")).record
-    await caller.call(
-        "DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=uploaded.working_memory_id, purge=True)
-    )
+    await caller.DeleteWMRecord(working_memory_id=uploaded.working_memory_id, purge=True)
     await worker_of(database).read_due()
 
 
@@ -254,7 +252,7 @@ async def test_what_is_found_far_behind_is_filtered_and_ranked_with_the_rest(cal
     assert await hits(memory_types=["data/json"]) == ["short"]
     assert await hits(where_json=json.dumps({"name": "long"})) == ["long"]
     assert "long" not in await hits(app_id="another")
-    await caller.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=long.working_memory_id))
+    await caller.DeleteWMRecord(working_memory_id=long.working_memory_id)
     assert "long" not in await hits()
     assert "long" in await hits(include_archived=True)
     assert {short.name, named.name} <= set(await hits())
@@ -289,9 +287,7 @@ async def test_a_record_that_is_purged_takes_its_passages_along(caller: Caller, 
         record = await caller.insert(name="long", entity_node_id=entity, content_text=LONG)
         await read(caller, record.working_memory_id)
         assert await counted(database) > before
-        await caller.call(
-            "DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=record.working_memory_id, purge=purge)
-        )
+        await caller.DeleteWMRecord(working_memory_id=record.working_memory_id, purge=purge)
         if not purge:
             purges = Purges(
                 database,

@@ -54,7 +54,7 @@ async def test_what_is_as_it_should_be_is_clean(caller: Caller, context_settings
     for content in (b"", b"x", CONTENT, CONTENT):
         await caller.upload(content)
     archived = await caller.upload(b"archived")
-    await caller.call("DeleteBlob", pb.DeleteBlobRequest(blob_key=archived.blob_key))
+    await caller.DeleteBlob(blob_key=archived.blob_key)
 
     for quick in (False, True):
         report = await checked(context_settings, quick=quick)
@@ -89,9 +89,7 @@ async def test_damage_is_found_and_healed_by_uploading_again(
     assert kinds(await checked(context_settings, repair=True)) == [("damaged", True)]
     assert (await caller.download(blob_key=stored.blob_key))[1] == CONTENT
     assert (await checked(context_settings)).problems == []
-    listed = await caller.call(
-        "ListWMRecordActions", pb.ListWMRecordActionsRequest(working_memory_id=stored.working_memory_id)
-    )
+    listed = await caller.ListWMRecordActions(working_memory_id=stored.working_memory_id)
     assert [action.kind for action in listed.actions][1:] == [pb.RECORD_ACTION_KIND_MOVED]
 
 

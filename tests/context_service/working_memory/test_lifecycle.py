@@ -30,7 +30,7 @@ async def delete(caller: Caller, working_memory_id: str, *, purge: bool = False)
 
 
 async def restore(caller: Caller, working_memory_id: str) -> pb.WMRecord:
-    return (await caller.call("RestoreWMRecord", pb.RestoreWMRecordRequest(working_memory_id=working_memory_id))).record
+    return (await caller.RestoreWMRecord(working_memory_id=working_memory_id)).record
 
 
 async def log_of(caller: Caller, working_memory_id: str) -> list[pb.WMRecordAction]:

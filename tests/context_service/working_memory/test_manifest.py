@@ -116,7 +116,7 @@ async def test_archived_nodes_are_left_out_and_what_hangs_below_them_is_not(worl
     await world.tree("root>a a>b", archived="a")
     await world.records("a b")
     archived = await world.caller.insert(entity_node_id=world.ids["b"], memory_type="image/png")
-    await world.caller.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=archived.working_memory_id))
+    await world.caller.DeleteWMRecord(working_memory_id=archived.working_memory_id)
 
     assert await world.manifest("root") == ["root/a/b: 1 file"]
     assert await world.manifest("root", include_archived=True) == ["root/a: 1 file", "root/a/b: 1 file, 1 image/png"]

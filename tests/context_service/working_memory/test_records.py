@@ -141,7 +141,7 @@ async def test_records_are_listed_newest_first(caller: Caller):
 
     for page_size in (0, 1, 3, 7, 1000, 10**9):
         assert await names(caller, entity, page_size=page_size) == list("6543210")
-    page = await caller.call("FetchWMRecordsByEntity", pb.FetchWMRecordsByEntityRequest(entity_node_id=entity))
+    page = await caller.FetchWMRecordsByEntity(entity_node_id=entity)
     assert {record.content_json for record in page.records} == {""}
     assert await names(caller, an_id()) == []
 
@@ -159,15 +159,10 @@ async def test_rows_that_come_while_paging_move_nothing(caller: Caller):
     entity = an_id()
     for number in range(4):
         await caller.insert(entity_node_id=entity, name=str(number))
-    first = await caller.call(
-        "FetchWMRecordsByEntity", pb.FetchWMRecordsByEntityRequest(entity_node_id=entity, page_size=2)
-    )
+    first = await caller.FetchWMRecordsByEntity(entity_node_id=entity, page_size=2)
 
     await caller.insert(entity_node_id=entity, name="new")
-    second = await caller.call(
-        "FetchWMRecordsByEntity",
-        pb.FetchWMRecordsByEntityRequest(entity_node_id=entity, page_size=2, page_token=first.next_page_token),
-    )
+    second = await caller.FetchWMRecordsByEntity(entity_node_id=entity, page_size=2, page_token=first.next_page_token)
 
     assert [record.name for record in (*first.records, *second.records)] == list("3210")
     assert second.next_page_token == ""
@@ -185,7 +180,7 @@ async def test_a_page_of_large_contents_ends_at_two_megabytes(caller: Caller):
     assert [record.name for record in page.records] == ["4", "3"]
     assert all(record.content_json == large for record in page.records)
     assert await names(caller, entity, with_content=True) == list("43210")
-    without = await caller.call("FetchWMRecordsByEntity", pb.FetchWMRecordsByEntityRequest(entity_node_id=entity))
+    without = await caller.FetchWMRecordsByEntity(entity_node_id=entity)
     assert len(without.records) == 5
 
 
@@ -194,7 +189,7 @@ async def test_a_page_of_large_metadata_ends_at_two_megabytes(caller: Caller):
     for number in range(45):
         await caller.insert(entity_node_id=entity, name=str(number), metadata_json=large, description="d" * 1000)
 
-    page = await caller.call("FetchWMRecordsByEntity", pb.FetchWMRecordsByEntityRequest(entity_node_id=entity))
+    page = await caller.FetchWMRecordsByEntity(entity_node_id=entity)
 
     assert 30 < len(page.records) < 36
     assert page.ByteSize() < 2.1 * MIB

@@ -68,7 +68,7 @@ async def test_a_sweep_during_an_upload_does_not_touch_it(caller: Caller, contex
 
 async def test_a_sweep_leaves_what_is_live(caller: Caller, context_settings: Settings):
     stored = await caller.upload(b"abc")
-    await caller.call("DeleteBlob", pb.DeleteBlobRequest(blob_key=stored.blob_key))
+    await caller.DeleteBlob(blob_key=stored.blob_key)
 
     assert await maintenance.sweep(context_settings) == Swept()
 

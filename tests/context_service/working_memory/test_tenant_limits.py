@@ -53,7 +53,7 @@ def refused(error: pytest.ExceptionInfo[LimitExceeded], limit: str, limit_max: i
 
 
 async def purge(caller: Caller, working_memory_id: str) -> None:
-    await caller.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=working_memory_id, purge=True))
+    await caller.DeleteWMRecord(working_memory_id=working_memory_id, purge=True)
 
 
 async def test_a_record_over_the_limit_is_refused_until_one_is_purged(start: Start, database: Database):
@@ -67,7 +67,7 @@ async def test_a_record_over_the_limit_is_refused_until_one_is_purged(start: Sta
             await attempt
         refused(error, "tenant_records", 3, 4)
     assert await records(database) == 3
-    await caller.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=kept[0]))
+    await caller.DeleteWMRecord(working_memory_id=kept[0])
     with pytest.raises(LimitExceeded):  # archived ones count
         await caller.insert()
 
@@ -322,7 +322,7 @@ async def test_what_is_counted_is_what_there_is(
                 case "update":
                     await caller.update(record_id, content_json=json.dumps("y" * size_bytes))
                 case "archive":
-                    await caller.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=record_id))
+                    await caller.DeleteWMRecord(working_memory_id=record_id)
                 case "purge":
                     await purge(caller, record_id)
                 case "sweep":

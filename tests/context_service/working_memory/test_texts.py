@@ -45,7 +45,7 @@ async def test_inline_text_is_given_back_as_it_was_given(caller: Caller, text: s
     fetched = await caller.fetch(inserted.working_memory_id)
     listing = pb.FetchWMRecordsByEntityRequest(entity_node_id=entity, with_content=True)
     (listed,) = (await caller.call("FetchWMRecordsByEntity", listing)).records
-    content = await caller.call("GetContent", pb.GetContentRequest(working_memory_id=inserted.working_memory_id))
+    content = await caller.GetContent(working_memory_id=inserted.working_memory_id)
 
     assert inserted == fetched == listed
     assert (fetched.content_text, fetched.content_json, fetched.content_type) == (text, "", "text/plain")

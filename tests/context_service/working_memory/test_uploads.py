@@ -289,7 +289,7 @@ async def test_two_concurrent_uploads_of_the_same_bytes_share_them(
 async def test_deleting_one_of_two_records_leaves_the_other_its_bytes(caller: Caller, context_settings: Settings):
     first, second = await caller.upload(CONTENT), await caller.upload(CONTENT)
 
-    await caller.call("DeleteBlob", pb.DeleteBlobRequest(blob_key=first.blob_key))
+    await caller.DeleteBlob(blob_key=first.blob_key)
     await maintenance.sweep(context_settings)
 
     assert (await caller.download(blob_key=second.blob_key))[1] == CONTENT
