@@ -16,8 +16,8 @@ from aiohttp import web
 from context_service.contexts.rules import index_state as index_state_module
 from context_service.kernel.embedding import Embedding
 from context_service.kernel.llm.embeddings import Embedder
+from context_service.retrieval import vector_worker
 from context_service.retrieval.model import CONTEXT, Backfilled
-from context_service.retrieval.rules import vectors as vectors_module
 from context_service.retrieval.rules.passage_backfill import PassageBackfill
 from context_service.retrieval.store import passage_vectors as passage_vectors_module
 from context_service.retrieval.store.passage_vectors import PassageVectorMaking
@@ -88,7 +88,7 @@ def world(shared: World) -> Iterator[World]:
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (vectors_module, passage_vectors_module):
+    for module in (passage_vectors_module, vector_worker):
         monkeypatch.setattr(module, "DELAY_S", 0.01)
         monkeypatch.setattr(module, "PAUSE_S_MAX", 0.05)
     monkeypatch.setattr(index_state_module, "POLL_S", 0.02)

@@ -20,6 +20,7 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
+from context_service.retrieval import vector_worker
 from context_service.retrieval.model import Backfilled
 from context_service.retrieval.rules import vectors as vectors_module
 from context_service.settings import Settings
@@ -49,8 +50,9 @@ async def embedder() -> AsyncIterator[EmbeddingServer]:
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors_module, "DELAY_S", 0.01)
-    monkeypatch.setattr(vectors_module, "PAUSE_S_MAX", 0.05)
+    for module in (vectors_module, vector_worker):
+        monkeypatch.setattr(module, "DELAY_S", 0.01)
+    monkeypatch.setattr(vector_worker, "PAUSE_S_MAX", 0.05)
 
 
 @pytest.fixture
@@ -297,8 +299,9 @@ async def test_an_embedder_that_is_away_is_not_asked_for_every_record(
     embedding_start: Started, embedder: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ):
     """A batch is a probe; the worker pauses, whatever else is due."""
-    monkeypatch.setattr(vectors_module, "PAUSE_S_MAX", 30)
-    monkeypatch.setattr(vectors_module, "DELAY_S", 10)
+    monkeypatch.setattr(vector_worker, "PAUSE_S_MAX", 30)
+    for module in (vectors_module, vector_worker):
+        monkeypatch.setattr(module, "DELAY_S", 10)
     embedder.answer = status(503)
     caller = await embedding_start(embedding_interval_s=0.5)
     await asyncio.gather(*(caller.insert(name=str(number)) for number in range(50)))

@@ -272,7 +272,7 @@ def kept_plan(urls: Urls, statement: str) -> str:
     return "\n".join(row[0] for row in rows)
 
 
-@pytest.mark.parametrize("statement", [records._FIND_RECORD, records._LOCK_RECORD], ids=["read", "lock"])
+@pytest.mark.parametrize("statement", [records._FIND_RECORD.sql, records._LOCK_RECORD], ids=["read", "lock"])
 async def test_one_record_is_looked_up_in_an_index_below_row_level_security(many: Urls, statement: str):
     """By its id or by its key: it costs the same among any number of records."""
     plan = kept_plan(many, statement)
