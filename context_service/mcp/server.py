@@ -6,9 +6,10 @@ endpoint of the service calls them in its own process.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import Any, Protocol
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import urlsplit
 
 import mcp_types as types
 import orjson
@@ -19,9 +20,12 @@ from mcp.shared.exceptions import MCPError
 
 from context_service.mcp.answers import ARGUMENTS
 from contextkeep.context.v1 import tools_pb2 as pb
-from contextkeep.errors import ContextKeepError, InvalidArgument, NotFound
+from contextkeep.errors import AnswerTooLarge, ContextKeepError, InvalidArgument, NotFound
 from contextkeep.version import __version__
 
+_READ = "wm_read"  # the tool that reads a record in parts
+_RESOURCE_BYTES_MAX = 10 * 2**20
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # which all vendors show to models
 _RESOURCES_OF_A_PAGE = 50
 _INSTRUCTIONS = (
     "Context Service keeps the state of agents: files and JSON documents of an entity (wm_*), messages and events of "
@@ -84,11 +88,19 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Call a tool; an error becomes an answer that is marked as an error, so that the model can read it."""
         try:
-            text = await _execute(session_of(context), params.name, params.arguments or {})
+            session = session_of(context)
+            text = await _execute(session, params.name, params.arguments or {})
+            document = orjson.loads(text)
+            picture = await _picture_in(session, params.name, document)
         except ContextKeepError as error:
             error_text = orjson.dumps({"error": error_fields(error)}).decode()
             return types.CallToolResult(content=[types.TextContent(text=error_text)], is_error=True)
-        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=orjson.loads(text))
+        if picture is None:
+            return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=document)
+        document |= {"content": "", "encoding": "image"}  # the picture follows whole, so no page of it is needed
+        document.pop("next_page_token", None)
+        described = types.TextContent(text=orjson.dumps(document).decode())
+        return types.CallToolResult(content=[described, picture], structured_content=document)
 
     async def list_resources(
         context: Context, params: types.PaginatedRequestParams | None
@@ -126,29 +138,24 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         """Answer the template of the URIs of records."""
         template = types.ResourceTemplate(
             name="working memory record",
-            uri_template="wm://{working_memory_id}{?page_token}",
-            description="The content of a record. A long content comes in pieces; the _meta of each has the next_uri.",
+            uri_template="wm://{working_memory_id}",
+            description="The whole content of a record, up to 10 MiB. wm_read reads a longer one in parts.",
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        """Answer the content of a record, as text or as base64; a long content names the URI of its next part."""
+        """Answer the whole content of a record, as text or as base64."""
         try:
-            record_id, page_token = _record_and_page(params.uri)
-            arguments = {"working_memory_id": record_id, "page_token": page_token, "bytes_max": 2**31}
-            answer = orjson.loads(await _execute(session_of(context), "wm_read", arguments))
+            record_id = _record_of(params.uri)
+            record, content = await _whole(session_of(context), record_id)
         except ContextKeepError as error:
             raise _protocol_error(error) from error
-        mime_type = answer["record"].get("content_type")
-        meta = {}
-        if token := answer.get("next_page_token"):
-            meta["next_uri"] = f"wm://{record_id}?page_token={quote(token)}"
-        content = answer["content"]
-        is_text = answer["encoding"] == "utf-8"
+        mime_type = record.get("content_type")
+        text = _text_of(content)
         contents: types.TextResourceContents | types.BlobResourceContents = (
-            types.TextResourceContents(uri=params.uri, mime_type=mime_type, text=content, _meta=meta or None)
-            if is_text
-            else types.BlobResourceContents(uri=params.uri, mime_type=mime_type, blob=content, _meta=meta or None)
+            types.BlobResourceContents(uri=params.uri, mime_type=mime_type, blob=b64encode(content).decode())
+            if text is None
+            else types.TextResourceContents(uri=params.uri, mime_type=mime_type, text=text)
         )
         return types.ReadResourceResult(contents=[contents])
 
@@ -208,20 +215,70 @@ def _annotations(tool: pb.Tool) -> types.ToolAnnotations:
     )
 
 
-def _record_and_page(uri: str) -> tuple[str, str]:
-    """Return the record and the page token that a URI names.
+def _record_of(uri: str) -> str:
+    """Return the record that a URI names.
 
     Raises:
         InvalidArgument: the URI is not that of a record.
     """
     try:
         parts = urlsplit(uri)
-        (page_token,) = parse_qs(parts.query, strict_parsing=True).get("page_token", [""]) if parts.query else ("",)
     except ValueError:
-        parts, page_token = urlsplit(""), ""
-    if parts.scheme != "wm" or parts.path or not parts.netloc:
+        parts = urlsplit("")
+    if parts.scheme != "wm" or parts.path or parts.query or not parts.netloc:
         raise InvalidArgument("uri must be wm://{working_memory_id}", field="uri")
-    return parts.netloc, page_token
+    return parts.netloc
+
+
+async def _whole(session: Session, record_id: str) -> tuple[dict[str, Any], bytes]:
+    """Return a record and its whole content, which the tool `wm_read` gives in parts.
+
+    Raises:
+        AnswerTooLarge: the content has more than `_RESOURCE_BYTES_MAX` bytes.
+        ContextKeepError: those of the tool.
+    """
+    arguments: dict[str, Any] = {"working_memory_id": record_id, "bytes_max": 2**31}
+    content = bytearray()
+    while True:
+        answer = orjson.loads(await _execute(session, _READ, arguments))
+        size_bytes = answer["record"].get("size_bytes", 0)
+        if size_bytes > _RESOURCE_BYTES_MAX:
+            raise AnswerTooLarge(
+                f"the record has {size_bytes:,} bytes, and a resource may have {_RESOURCE_BYTES_MAX:,}: call the tool "
+                f"{_READ}, which reads it in parts",
+                use=_READ,
+                size_bytes=size_bytes,
+                size_bytes_max=_RESOURCE_BYTES_MAX,
+            )
+        part = answer["content"]
+        content += part.encode() if answer["encoding"] == "utf-8" else b64decode(part)
+        if not (token := answer.get("next_page_token")):
+            return answer["record"], bytes(content)
+        arguments["page_token"] = token
+
+
+def _text_of(content: bytes) -> str | None:
+    """Return a content as text; None if it is none."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+async def _picture_in(session: Session, name: str, answer: dict[str, Any]) -> types.ImageContent | None:
+    """Return the picture that the tool `wm_read` began to read, so that a model sees it; None for other answers.
+
+    Raises:
+        ContextKeepError: those of the tool.
+    """
+    if name != _READ or answer["encoding"] != "base64" or answer["start_bytes"]:
+        return None
+    record = answer["record"]
+    if record.get("content_type") not in _PICTURES or record.get("size_bytes", 0) > _RESOURCE_BYTES_MAX:
+        return None
+    _, content = await _whole(session, record["working_memory_id"])
+    return types.ImageContent(data=b64encode(content).decode(), mime_type=record["content_type"])
 
 
 def error_fields(error: ContextKeepError) -> dict[str, Any]:

@@ -45,6 +45,7 @@ from contextkeep.errors import (
 )
 from service_runtime.rpc.principal import ApiKeys, Principal
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
+from tests.media import png
 from tests.ports import free_port
 from tests.service_runtime.test_telemetry import ended
 
@@ -428,19 +429,39 @@ async def test_a_key_that_only_reads_is_offered_no_more(services: Addresses):
         assert (await reader.list_resources()).resources == []  # there is no entity
 
 
-async def test_a_long_resource_says_where_it_goes_on(context: AsyncContextClient):
-    record = await context.blobs.upload(b"0123456789abcdef" * 10_000, name="a.txt", entity_node_id=new_id())
-    got, uri = "", f"wm://{record.working_memory_id}"
+async def test_a_resource_is_read_whole_or_names_the_tool_that_reads_it_in_parts(context: AsyncContextClient):
+    long = "Größe und Preis. " * 20_000
+    record = await context.blobs.upload(long.encode(), name="a.txt", entity_node_id=new_id())
+    blob = await context.blobs.upload(bytes(range(256)) * 1_000, name="a.bin", entity_node_id=new_id())
+    book = await context.blobs.upload(bytes(10 * 2**20 + 1), name="a.iso", entity_node_id=new_id())
     async with Client(remote_server(context)) as client:
-        while uri:
-            (content,) = (await client.read_resource(uri)).contents
-            got += content.text
-            uri = (content.meta or {}).get("next_uri")
-        assert got == "0123456789abcdef" * 10_000
-        for wrong in ("wm://", "file:///etc/passwd", f"wm://{record.working_memory_id}/x", "wm://x?page_token"):
+        (content,) = (await client.read_resource(f"wm://{record.working_memory_id}")).contents
+        assert content.text == long
+        (content,) = (await client.read_resource(f"wm://{blob.working_memory_id}")).contents
+        assert base64.b64decode(content.blob) == bytes(range(256)) * 1_000
+        with pytest.raises(MCPError, match="call the tool wm_read") as refused:
+            await client.read_resource(f"wm://{book.working_memory_id}")
+        assert refused.value.data["reason"] == "ANSWER_TOO_LARGE"
+        wrong = ("wm://", "file:///etc/passwd", f"wm://{record.working_memory_id}/x", "wm://x?page_token=y")
+        for uri in wrong:
             with pytest.raises(MCPError) as refused:
-                await client.read_resource(wrong)
+                await client.read_resource(uri)
             assert refused.value.data["reason"] == "INVALID_ARGUMENT"
+
+
+async def test_a_picture_is_a_picture_in_tools_and_in_resources(context: AsyncContextClient):
+    picture = png(320, 200) + bytes(200_000)
+    record = await context.blobs.upload(picture, name="карта.png", content_type="image/png", entity_node_id=new_id())
+    async with Client(remote_server(context)) as client:
+        result = await client.call_tool("wm_read", {"working_memory_id": record.working_memory_id})
+        described, shown = result.content
+        assert (shown.type, shown.mime_type) == ("image", "image/png")
+        assert base64.b64decode(shown.data) == picture
+        assert "карта.png" in described.text
+        assert len(described.text) < 2_000, "the base64 is not text, too"
+        assert result.structured_content["encoding"] == "image"
+        (content,) = (await client.read_resource(f"wm://{record.working_memory_id}")).contents
+        assert (content.mime_type, base64.b64decode(content.blob)) == ("image/png", picture)
 
 
 OPENING = {
