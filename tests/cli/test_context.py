@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
 from contextkeep import new_id
 from tests.cli.conftest import Answer, Run
+from tests.media import png
 
 
 @pytest.fixture
@@ -71,11 +74,28 @@ def test_messages_are_appended_from_lines_with_whatever_a_message_has(answer: An
     assert (first["name"], first["metadata"], first["said_at"]) == ("Ann", {"n": 1}, "2026-01-31T12:00:00Z")
     assert second["parts"][0]["reasoning"] == {**block, "data_json": ""}
     assert second["parts"][2]["tool_call"] == call
-    assert third["parts"][0]["tool_result"] == result
+    assert third["parts"][0]["tool_result"] == {**result, "files": []}
     assert third["parts"][0]["metadata"] == {"index": False}
     table = run(f"context messages {context_id}").stdout
     assert "[reasoning] Let me look. [tool_call find]" in table
     assert "thinking" not in table
+
+
+def test_files_are_sent_from_paths_and_from_lines(answer: Answer, run: Run, tmp_path: Path):
+    path = tmp_path / "shot.png"
+    path.write_bytes(png(3, 2))
+    sent = answer(f"context send 'What is on it?' --file {path} --file {path}")
+    data = base64.b64encode(b"hello").decode()
+    shots = [{"url": "https://example.com/x.png"}, {"data": data, "name": "a.txt"}]
+    line = lines({"role": "tool", "parts": [{"tool_result": {"tool_call_id": "c", "files": shots}}]})
+    answer(f"context append --context {sent['context_id']}", stdin=line)
+
+    first, second = answer(f"context messages {sent['context_id']}")
+    assert [(part["file"]["name"], part["file"]["width"]) for part in first["parts"]] == [("shot.png", 3)] * 2
+    assert "[file shot.png] [file shot.png]" in run(f"context messages {sent['context_id']}").stdout
+    address, bytes_sent = second["parts"][0]["tool_result"]["files"]
+    assert address["url"] == "https://example.com/x.png"
+    assert bytes_sent["sha256"] == hashlib.sha256(b"hello").hexdigest()
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).mkdir()
     for name in ("mappings.yaml", "mappings/shop.yaml"):
         Path(name).write_text(MAPPINGS)
-    for name in ("report.md", "report.pdf", "folder/file"):
+    for name in ("report.md", "report.pdf", "photo.jpg", "folder/file"):
         Path(name).write_text("a file")
     monkeypatch.setenv("TICKETS_SECRET", "a-secret-of-tickets")
     Path("acme.md").write_text("# Acme\nA customer.\n")

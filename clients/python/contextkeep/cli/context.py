@@ -673,4 +673,6 @@ def _text_of(part: Part) -> str:
         return part.text
     if part.tool_call is not None:
         return f"[tool_call {part.tool_call.name}]"
+    if part.file is not None and part.file.name:
+        return f"[file {part.file.name}]"
     return f"[{part.kind.removesuffix('_json') or 'unknown'}]"
