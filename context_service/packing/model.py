@@ -274,7 +274,8 @@ class Pack:
         omitted_refs: Refs of the messages that the pack shows only in excerpts.
         recalled_refs: Refs of the recalled passages in their order, each once.
         annotations: The annotations that the middleware added.
-        spans: Who wrote each piece of the pack, or lines of it, in their order.
+        spans: Who wrote each piece of the pack, or lines of it, in their order, without the first `known_span_count`.
+        known_span_count: The number of spans of the pieces that the caller already has.
         is_catching_up: The window reads a long log in the background, and the pack has its newest steps alone.
         files: The files whose bytes `messages_json` lacks, with their positions in the whole body.
     """
@@ -295,6 +296,7 @@ class Pack:
     recalled_refs: Sequence[str] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
     spans: Sequence[Span] = ()
+    known_span_count: int = 0
     is_catching_up: bool = False
     files: Sequence[PlacedFile] = ()
 

@@ -106,7 +106,8 @@ export function windowWithForksOf({ window, forks }: pb.GetWindowResponse): Wind
 export function packSince(message: pb.PackResponse, since?: Pack): Pack {
   if (!since || !message.offsetBytes) return packOf(message);
   const known = Buffer.from(since.messagesJson).subarray(0, message.offsetBytes).toString();
-  return packOf({ ...message, messagesJson: known + message.messagesJson });
+  const pack = packOf({ ...message, messagesJson: known + message.messagesJson, knownSpanCount: 0 });
+  return { ...pack, spans: [...since.spans.slice(0, message.knownSpanCount), ...pack.spans] };
 }
 
 /** Return the body of a pack. */

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NamedTuple
 
 from context_service.kernel.rendering.turns import RequestPart
@@ -45,10 +46,14 @@ class Source(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A source, and the piece that it wrote, as a JSON Pointer into the body."""
+    """A source, and the piece that it wrote, as a JSON Pointer into the body.
+
+    `begins_at` is the position of the piece after the start of the messages; 0 for a part of the system prompt.
+    """
 
     pointer: str
     source: Source
+    begins_at: int = 0
 
 
 class Rendered(NamedTuple):
@@ -121,7 +126,7 @@ class Body:
             last = whose
             if sources or of_piece:
                 pointer = self._pointer_of(count, within)
-                spans += [Span(pointer, source) for source in sources]
+                spans += [Span(pointer, source, begins_at) for source in sources]
                 files += [file.within(pointer, begins_at) for file in of_piece]
         return replace(
             self,
@@ -151,6 +156,11 @@ class Body:
         """The files whose base64 the body lacks, in their order, with their positions and pointers in the body."""
         begins_at = len(self._head) if self._files else 0
         return [file.within("", begins_at) for file in self._files]
+
+    def spans_before(self, offset: int) -> int:
+        """Return how many of the spans are of pieces that begin before a position in the body."""
+        begins_at = len(self._head)
+        return sum(1 for _ in takewhile(lambda span: begins_at + span.begins_at < offset, self.spans))
 
     @property
     def _head(self) -> bytes:

@@ -768,6 +768,9 @@ class Pack(PackBase):
     # "document" or "imported" trust: `Pack.sources_of` of the Python client and `sourcesOf` of the TypeScript client
     # find them. Texts of the service itself, such as headings, have no span.
     spans: tuple[PackSpan, ...] = ()
+    # Number of spans of the part that this answer leaves out (`offset_bytes`): they are the first spans of the earlier
+    # pack, and `spans` has only those after them.
+    known_span_count: int = 0
     # The window reads a long log in the background, and this pack has only its prompt, its pins and the newest steps
     # that fit. Later packs have the whole log. Until then packs may begin with other steps than the one before.
     is_catching_up: bool = False
@@ -806,6 +809,7 @@ class Pack(PackBase):
             recalled_refs=tuple(message.recalled_refs),
             annotations=dict(message.annotations),
             spans=tuple(map(PackSpan.from_proto, message.spans)),
+            known_span_count=message.known_span_count,
             is_catching_up=message.is_catching_up,
             files=tuple(map(BodyFile.from_proto, message.files)),
         )

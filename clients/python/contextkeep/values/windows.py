@@ -54,4 +54,5 @@ def pack_of(message: windows_pb.PackResponse, since: Pack | None) -> Pack:
     if since is None or not message.offset_bytes:
         return pack
     known = since.messages_json.encode()[: message.offset_bytes].decode()
-    return replace(pack, messages_json=known + pack.messages_json)
+    spans = (*since.spans[: message.known_span_count], *pack.spans)
+    return replace(pack, messages_json=known + pack.messages_json, spans=spans, known_span_count=0)

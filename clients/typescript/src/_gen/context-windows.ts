@@ -553,6 +553,11 @@ export interface Pack {
    */
   spans: PackSpan[];
   /**
+   * Number of spans of the part that this answer leaves out (`offsetBytes`): they are the first spans of the earlier
+   * pack, and `spans` has only those after them.
+   */
+  knownSpanCount: number;
+  /**
    * The window reads a long log in the background, and this pack has only its prompt, its pins and the newest steps that
    * fit. Later packs have the whole log. Until then packs may begin with other steps than the one before.
    */
@@ -586,6 +591,7 @@ export function packOf(message: pb.PackResponse): Pack {
     recalledRefs: message.recalledRefs,
     annotations: message.annotations,
     spans: message.spans.map(packSpanOf),
+    knownSpanCount: message.knownSpanCount,
     isCatchingUp: message.isCatchingUp,
     files: message.files.map(bodyFileOf),
     body: bodyOf(message),

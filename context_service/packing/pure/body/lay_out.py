@@ -46,6 +46,7 @@ def pack_of(caught_up: CaughtUpWindow, known_prefix: Prefix, *, is_inline: bool 
     offset = known_prefix.size_bytes if _has_prefix(prefix, known_prefix) else 0
     if is_inline and files and files[0].offset_bytes < offset:
         offset = 0  # the caller's first bytes have other positions
+    known_spans = body.spans_before(offset) if offset else 0
     # A waiting step that is cut will look different when its results come, so it is not part of the stable prefix.
     is_cut = waiting is not None and waiting.is_cut
     stays = window_body.body if is_cut else body
@@ -65,7 +66,8 @@ def pack_of(caught_up: CaughtUpWindow, known_prefix: Prefix, *, is_inline: bool 
         is_waiting=waiting is not None,
         breakpoints=_breakpoints(caught_up, zones, stays, is_cut=is_cut),
         omitted_refs=[refs_between(part.seq_from, part.seq_to) for part in window_body.parts if part.kind == SUMMARY],
-        spans=body.spans,
+        known_span_count=known_spans,
+        spans=body.spans[known_spans:],
         files=files,
         recalled_refs=list(dict.fromkeys(ref for part in window_body.parts for ref in part.refs)),
     )

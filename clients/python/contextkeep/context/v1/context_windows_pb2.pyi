@@ -616,7 +616,7 @@ class PackOmissions(_message.Message):
     def __init__(self, step_count: _Optional[int] = ..., tokens: _Optional[int] = ..., refs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PackResponse(_message.Message):
-    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes", "calibrated_tokens", "breakpoints", "pack_id", "recalled_refs", "annotations", "spans", "is_catching_up", "files")
+    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes", "calibrated_tokens", "breakpoints", "pack_id", "recalled_refs", "annotations", "spans", "known_span_count", "is_catching_up", "files")
     class AnnotationsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -643,6 +643,7 @@ class PackResponse(_message.Message):
     RECALLED_REFS_FIELD_NUMBER: _ClassVar[int]
     ANNOTATIONS_FIELD_NUMBER: _ClassVar[int]
     SPANS_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_SPAN_COUNT_FIELD_NUMBER: _ClassVar[int]
     IS_CATCHING_UP_FIELD_NUMBER: _ClassVar[int]
     FILES_FIELD_NUMBER: _ClassVar[int]
     messages_json: str
@@ -664,9 +665,10 @@ class PackResponse(_message.Message):
     recalled_refs: _containers.RepeatedScalarFieldContainer[str]
     annotations: _containers.ScalarMap[str, str]
     spans: _containers.RepeatedCompositeFieldContainer[PackSpan]
+    known_span_count: int
     is_catching_up: bool
     files: _containers.RepeatedCompositeFieldContainer[_chat_history_pb2.BodyFile]
-    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ..., calibrated_tokens: _Optional[int] = ..., breakpoints: _Optional[_Iterable[_Union[CacheBreakpoint, _Mapping]]] = ..., pack_id: _Optional[str] = ..., recalled_refs: _Optional[_Iterable[str]] = ..., annotations: _Optional[_Mapping[str, str]] = ..., spans: _Optional[_Iterable[_Union[PackSpan, _Mapping]]] = ..., is_catching_up: _Optional[bool] = ..., files: _Optional[_Iterable[_Union[_chat_history_pb2.BodyFile, _Mapping]]] = ...) -> None: ...
+    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ..., calibrated_tokens: _Optional[int] = ..., breakpoints: _Optional[_Iterable[_Union[CacheBreakpoint, _Mapping]]] = ..., pack_id: _Optional[str] = ..., recalled_refs: _Optional[_Iterable[str]] = ..., annotations: _Optional[_Mapping[str, str]] = ..., spans: _Optional[_Iterable[_Union[PackSpan, _Mapping]]] = ..., known_span_count: _Optional[int] = ..., is_catching_up: _Optional[bool] = ..., files: _Optional[_Iterable[_Union[_chat_history_pb2.BodyFile, _Mapping]]] = ...) -> None: ...
 
 class PackSpan(_message.Message):
     __slots__ = ("pointer", "first_line", "last_line", "author", "ref", "trust")
