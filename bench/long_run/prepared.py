@@ -105,11 +105,19 @@ def prepared(
     rules = profile(workload.profile)
     rules = applied(rules, learned) if learned else rules
     messages, steps = workload.messages, list[Step]()
-    start = 0
+    start, speakers = 0, tuple[str, ...]()
     while start < len(messages):
         some = messages[start : start + _AT_ONCE]
         is_end = start + len(some) == len(messages)
-        done = caught_up(some, to=FORMAT, profile=rules, count=count, is_end=is_end, last_seq=messages[-1].seq)
+        done = caught_up(
+            some,
+            to=FORMAT,
+            profile=rules,
+            count=count,
+            is_end=is_end,
+            last_seq=messages[-1].seq,
+            speakers=speakers,
+        )
         for made, step in zip(done.steps, cut(some, is_end=is_end).closed, strict=True):
             calls = [replace(call, result=Result(CLEARED, False)) for call in step.turn.calls]
             turn = Turn(step.turn.role, step.turn.name, step.turn.parts, calls)
@@ -123,7 +131,7 @@ def prepared(
                     said=said,
                 )
             )
-        start = done.reached_seq
+        start, speakers = done.reached_seq, done.speakers
         progress(0.5 * start / len(messages))
     index = Index(count)
     for message in messages:

@@ -99,6 +99,7 @@ _PLEASE = frozenset({"please", "pls", "kindly"})
 _NEGATIVE = re.compile(
     r"\b(?:never|no|not|avoid|without|stop|forbidden|nobody|nothing|dont|cannot)\b|n['\u2019]t\b", re.IGNORECASE
 )
+_BEFORE_MAX = 3  # the most earlier statements of a contested entry: a newer one may be about something else
 _BEFORE = "; before: "  # in a contested entry, between the newer statement and the earlier one
 _LONG_WORD = re.compile(r"\w{5,}")
 _SAYS_NOTHING = frozenset(terms_of("always never please use using make sure keep everything rule from now on future"))
@@ -621,8 +622,10 @@ def _put_contested(now: dict[tuple[str, str], Entry], current: Entry, newer: str
     Of a rule the first statement stays, too.
     """
     before = current.text.split(_BEFORE) if current.section == CONTESTED else [_quotation_of(current)]
-    before = before[:1] if current.key else list(dict.fromkeys([before[0], before[-1]]))
-    text = _BEFORE.join([f"{attributed(newer, by.speaker)} ({by.ref})", *before])
+    newer = attributed(newer, by.speaker)
+    before = [statement for statement in before if statement.rpartition(" (")[0] != newer]  # said again
+    kept = before[:_BEFORE_MAX] if current.key else [*before[:-1][: _BEFORE_MAX - 1], *before[-1:]]
+    text = _BEFORE.join([f"{newer} ({by.ref})", *kept])
     now.pop(place_of(current), None)
     value = current.text if current.section == "constraint" else current.value
     contested = replace(current, section=CONTESTED, text=text, value=value, ref=by.ref, seq=by.seq, speaker="")

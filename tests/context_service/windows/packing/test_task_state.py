@@ -265,7 +265,11 @@ def test_a_value_that_other_words_set_again_is_not_shown_as_current(newer: str):
     assert "The renewal limit is 2." not in texts(entries, "value")
 
     entries, _ = state(*users("The renewal limit is 2.", newer, "Owen wants the renewal limit at 2 again."))
-    assert texts(entries, "contested") == [f"Owen wants the renewal limit at 2 again. (m3/0); before: {newer} (m2/0)"]
+    assert texts(entries, "contested") == [
+        "; before: ".join(
+            ["Owen wants the renewal limit at 2 again. (m3/0)", f"{newer} (m2/0)", "The renewal limit is 2. (m1/0)"]
+        )
+    ]
 
     entries, _ = state(*users("The renewal limit is 2.", newer, "The renewal limit is 7."))
     assert (texts(entries, "value"), texts(entries, "contested")) == (["The renewal limit is 7."], [])
@@ -285,6 +289,20 @@ def test_a_sentence_about_something_else_or_a_question_leaves_a_value(later: str
     entries, _ = state(*users("The youth renewal limit is 2.", later))
 
     assert texts(entries, "value")[0] == "The youth renewal limit is 2."
+
+
+def test_a_later_sentence_about_something_else_hides_neither_the_rule_nor_the_sentence_that_lifted_it():
+    rule, lifted = (
+        "Stay away from the fines module until the auditors have left.",
+        "The auditors left, fines is open again.",
+    )
+    asides = ["The fine would have been more than the building, honestly.", "My fines are paid now, too."]
+    entries, _ = state(*users(rule, lifted, *asides, asides[0]))
+
+    (text,) = texts(entries, "contested")
+    assert text.startswith(asides[0]) and text.count(asides[0]) == 1
+    assert f"{lifted} (m2/0)" in text
+    assert text.endswith(f"{rule} (m1/0)")
 
 
 def test_only_users_contest_a_value():
