@@ -109,12 +109,23 @@ WITH c AS (
     SET epoch_to = CASE WHEN b.epoch_to > c.epoch THEN NULL ELSE b.epoch_to END,
         is_masked = b.is_masked AND NOT undone.masks,
         masked_epoch = CASE WHEN undone.masks THEN NULL ELSE b.masked_epoch END,
-        tokens = CASE WHEN undone.masks THEN b.masked_tokens ELSE b.tokens END,
-        masked_tokens = CASE WHEN undone.masks THEN b.tokens ELSE b.masked_tokens END
-    FROM c, LATERAL (SELECT coalesce(masked_epoch > c.epoch, false) AS masks, tenant_id, window_id, number
-        FROM context.window_block
+        tokens = CASE WHEN b.is_masked AND NOT undone.masks THEN b.tokens ELSE undone.whole_tokens END,
+        masked_tokens = CASE WHEN b.is_masked AND NOT undone.masks THEN undone.whole_tokens
+            WHEN undone.masks THEN b.tokens ELSE b.masked_tokens END,
+        pieces = CASE WHEN undone.renews THEN b.later_pieces ELSE b.pieces END,
+        later_pieces = CASE WHEN undone.renews THEN b.pieces ELSE b.later_pieces END,
+        later_tokens = CASE WHEN undone.renews THEN CASE WHEN b.is_masked THEN b.masked_tokens ELSE b.tokens END
+            ELSE b.later_tokens END,
+        renewed_epoch = CASE WHEN undone.renews THEN NULL ELSE b.renewed_epoch END
+    FROM c, LATERAL (
+        SELECT masks, renews, tenant_id, window_id, number,
+            CASE WHEN renews THEN later_tokens WHEN is_masked THEN masked_tokens ELSE tokens END AS whole_tokens
+        FROM context.window_block, LATERAL (SELECT
+            coalesce(masked_epoch > c.epoch, false) AS masks,
+            coalesce(renewed_epoch > c.epoch AND later_pieces IS NOT NULL, false) AS renews
+        ) since
         WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND number < c.block_count
-            AND (epoch_to > c.epoch OR masked_epoch > c.epoch)
+            AND (epoch_to > c.epoch OR masks OR renews)
     ) undone
     WHERE (b.tenant_id, b.window_id, b.number) = (undone.tenant_id, undone.window_id, undone.number)
 ), summaries AS (

@@ -311,7 +311,12 @@ class ViewRows:
         See `packing.pure.steps.forms`: the later form has speakers' names, or has no reasoning.
         """
         roles = TextArray(["", *shared_roles(window.speakers)])
-        parameters = {"context_id": window.context_id, "window_id": window.window_id, "roles": roles}
+        parameters = {
+            "context_id": window.context_id,
+            "window_id": window.window_id,
+            "roles": roles,
+            "epoch": window.epoch + 1,
+        }
         await transaction.query(_RENEW, parameters)
 
     async def change_pins(

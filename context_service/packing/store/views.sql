@@ -133,10 +133,12 @@ WITH w AS (
         AND w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
 )
 UPDATE context.window_block
-SET pieces = later_pieces, later_pieces = NULL, later_tokens = NULL,
+SET pieces = later_pieces, later_pieces = CASE WHEN later_role <> '' THEN pieces END,
+    later_tokens = CASE WHEN later_role <> '' THEN CASE WHEN is_masked THEN masked_tokens ELSE tokens END END,
     tokens = CASE WHEN is_masked THEN tokens ELSE later_tokens END,
-    masked_tokens = CASE WHEN is_masked THEN later_tokens ELSE masked_tokens END
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND later_pieces IS NOT NULL
+    masked_tokens = CASE WHEN is_masked THEN later_tokens ELSE masked_tokens END,
+    renewed_epoch = %(epoch)s
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND later_pieces IS NOT NULL AND renewed_epoch IS NULL
     AND later_role = ANY (%(roles)s::text[]);
 
 -- change_head

@@ -96,3 +96,35 @@ async def test_a_rollback_brings_the_conversation_back_as_it_was(caller: Caller)
             await said(caller, context_id, {"content": notes[n]}, *reads(range(200 + n, 201 + n)))
         now = await packed(caller, window, without_recall=True)
         assert now.tokens <= window.token_limit
+
+
+@pytest.mark.parametrize("to", FORMATS)
+async def test_a_rollback_past_a_second_speaker_brings_back_each_byte(to: Format, caller: Caller):
+    """The names of speakers came with the folds after the checkpoint, before masked blocks and others."""
+    context_id = await said(caller, "", {"content": TASK, "name": "Ann"})
+    window = await opened(caller, context_id, 12_000, format=FORMATS[to])
+    await said(caller, context_id, *reads(range(8)), {"content": "And the tax export?", "name": "Ann"})
+    then = await packed(caller, window, without_recall=True)
+    kept = await caller.call("CreateCheckpoint", window_id=window.window_id)
+    await said(caller, context_id, {"content": "Leave the bonus export to me.", "name": "Bo"}, *reads(range(8, 12)))
+    await caller.call("Fold", window_id=window.window_id)
+    await said(caller, context_id, *reads(range(12, 40)))
+    now = await packed(caller, window, without_recall=True)
+    assert now.epoch > then.epoch + 1
+    if to is not Format.OPENAI:
+        assert "Ann: And the tax export?" not in then.messages_json
+
+    await caller.call(
+        "Rollback",
+        window_id=window.window_id,
+        checkpoint=kept.checkpoint.number,
+        expected_last_seq=now.last_seq,
+    )
+
+    again = await packed(caller, window, without_recall=True)
+    assert again.messages_json == then.messages_json
+    assert again.tokens_by_zone == then.tokens_by_zone
+    await said(caller, context_id, {"content": "Bo is back.", "name": "Bo"})
+    await caller.call("Pin", window_id=window.window_id, text="Names again.")
+    named = seen(await packed(caller, window, without_recall=True))
+    assert (to is Format.OPENAI) or "Ann: And the tax export?" in named
