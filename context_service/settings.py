@@ -274,6 +274,11 @@ class Settings(ServiceSettings):
     @field_validator("entity_service_url")
     @classmethod
     def _is_address(cls, url: str) -> str:
+        """Check the address of the Entity Service.
+
+        Raises:
+            ValueError: the address is malformed.
+        """
         try:
             parse_address(url, default_port=50052, field="")
         except InvalidArgument as error:

@@ -189,6 +189,11 @@ class ServiceSettings(BaseSettings):
     @field_validator("database_urls", "database_admin_urls")
     @classmethod
     def _are_named(cls, urls: SecretStr) -> SecretStr:
+        """Check the URL of each named database.
+
+        Raises:
+            ValueError: a URL is malformed; the text names the database.
+        """
         for name, url in _named_urls(urls).items():
             try:
                 _check_postgres_url(url)
@@ -216,6 +221,11 @@ class ServiceSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _tls_is_whole(self) -> ServiceSettings:
+        """Check that the paths of TLS are set together.
+
+        Raises:
+            ValueError: a path lacks another one that it needs.
+        """
         if (self.tls_certificate_path is None) != (self.tls_key_path is None):
             raise ValueError("TLS needs both TLS_CERTIFICATE_PATH and TLS_KEY_PATH")
         if self.tls_client_ca_path is not None and self.tls_key_path is None:
@@ -224,6 +234,11 @@ class ServiceSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _issuer_is_whole(self) -> ServiceSettings:
+        """Check that the settings of tokens are set together.
+
+        Raises:
+            ValueError: one of them is missing, or the URL is malformed.
+        """
         parts = {"JWT_ISSUER": self.jwt_issuer, "JWT_AUDIENCE": self.jwt_audience, "JWT_JWKS_URL": self.jwt_jwks_url}
         if any(parts.values()) and not all(parts.values()):
             missing = ", ".join(name for name, value in parts.items() if not value)

@@ -254,12 +254,7 @@ class GcsBackend:
         upload.position += len(part)
 
     async def _put(self, key: str, writer: str, content: bytes) -> None:
-        """Send a range of the upload's bytes, and return the response.
-
-        Raises:
-            _UploadOver: the upload has ended.
-            ContextKeepError: the answer is an error of Google Cloud Storage, as `_of_status` translates it.
-        """
+        """Upload a small blob in one request, on condition that the key is free."""
 
         def put() -> None:
             """Send the request, from a thread."""
@@ -398,6 +393,12 @@ class _Upload:
         return _arrived(answer) if answer.status_code == _RESUME_INCOMPLETE else None
 
     def _put(self, content_range: str, body: bytes | memoryview) -> requests.Response:
+        """Send a range of the upload's bytes, and return the response.
+
+        Raises:
+            _UploadOver: the upload has ended.
+            ContextKeepError: the answer is an error of Google Cloud Storage, as `_of_status` translates it.
+        """
         headers = {"Content-Range": content_range, "Content-Length": str(len(body))}
         answer = self._session.put(self._url, data=body, headers=headers, timeout=TIMEOUT_S)
         if answer.status_code in (404, 410):

@@ -95,6 +95,11 @@ def _scope(message: pb.ArchiveScope) -> ArchiveScope:
 
 
 async def _chunks(requests: AsyncIterator[pb.ImportArchiveRequest]) -> AsyncGenerator[bytes, None]:
+    """Yield the data of the messages after the first.
+
+    Raises:
+        InvalidArgument: a message holds something else.
+    """
     async for request in requests:
         if request.WhichOneof("content") != "data":
             raise InvalidArgument("each message after the first must be data", field="data")

@@ -1,10 +1,10 @@
 """The end of a gRPC server: take over each call that has arrived, then stop.
 
-Core tells callers to go elsewhere (GOAWAY) only when it stops, and then drops, with CANCELLED, each call that it has
-received and not handed over (github.com/grpc/grpc/issues/41785). grpc.aio asks core for one call at a time, and needs
-about six passes of the event loop for it, so a busy loop leaves a backlog in core, and a call that arrives in the very
-moment of the stop is lost, too. So ask core for many calls at once, and refuse these with UNAVAILABLE, which callers
-retry.
+gRPC's core, the C library below grpc.aio, tells callers to go elsewhere (GOAWAY) only when it stops. It then drops,
+with CANCELLED, each call that it has received and not handed over (github.com/grpc/grpc/issues/41785). grpc.aio asks
+core for one call at a time, and needs about six passes of the event loop for it, so a busy loop leaves a backlog in
+core, and a call that arrives in the very moment of the stop is lost, too. So ask core for many calls at once, and
+refuse these with UNAVAILABLE, which callers retry.
 """
 
 from __future__ import annotations

@@ -242,6 +242,11 @@ def client(
             return readable(self._response, self._bounded()) if readable else self._bounded()
 
         async def _bounded(self) -> AsyncIterator[bytes]:
+            """Yield the chunks of the answer.
+
+            Raises:
+                NotToBeRead: the answer has more bytes than its limit.
+            """
             size_bytes = 0
             async for chunk in self._stream:
                 size_bytes += len(chunk)

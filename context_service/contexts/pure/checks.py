@@ -181,6 +181,12 @@ class MessageChecks:
             raise InvalidArgument(f"{path} must have a source, such as url", field=path)
 
     def _check_bytes(self, data: bytes, *, path: str) -> None:
+        """Check the bytes of a file that a message brings; `path` names the file in errors.
+
+        Raises:
+            InvalidArgument: bytes are not allowed here, or there are none.
+            LimitExceeded: there are too many bytes.
+        """
         if not self.takes_bytes:
             raise InvalidArgument(f"{path} must have a url or a record here: upload its bytes first", field=path)
         if not data:

@@ -114,6 +114,7 @@ def _known() -> tuple[Mapping[str, MediaModel], Mapping[Format, str]]:
 
 
 def _model(values: dict[str, Any]) -> MediaModel:
+    """Return what a model takes of files, from its entry in `models.yaml`."""
     limits = dict(values.get("limits", {}))
     many = limits.pop("many", {})
     image = dict(values.get("image", {}))

@@ -86,6 +86,7 @@ def _kinds(files: Sequence[UnreadFile]) -> set[str]:
 
 
 async def _framed(files: Sequence[UnreadFile]) -> AsyncIterator[bytes]:
+    """Yield the input of the child process: of each file its size in 8 bytes, then its bytes in pieces."""
     for file in files:
         yield len(file.data).to_bytes(8, "big")
         for start in range(0, len(file.data), _PIECE_BYTES):

@@ -48,6 +48,7 @@ def tokens_of_image(width: int, height: int, formula: ImageFormula) -> int:
 
 
 def _tokens_of_pdf(facts: FileFacts, model: MediaModel) -> int:
+    """Estimate the tokens of a PDF: each page as a picture and as text, and no more text than the file has."""
     pages = facts.page_count or model.limits.pages or _PAGES_UNKNOWN
     text = pages * model.page_text_max
     if facts.text_chars:

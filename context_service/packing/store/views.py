@@ -642,6 +642,7 @@ class ViewRows:
 
 
 def _parts(rows: Sequence[Row]) -> list[ViewPart]:
+    """Return the parts of rows, with what their files use of the vendor's limits."""
     return [
         copied(
             ViewPart,

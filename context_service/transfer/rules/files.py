@@ -122,6 +122,7 @@ class IncomingFile:
     async def _bytes(
         self, first: ArchivePiece, coming: AsyncGenerator[ArchivePiece, None]
     ) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of the file, and note the last piece, after which the archive continues."""
         async with aclosing(pieces_of(first, coming)) as pieces:
             async for piece in pieces:
                 self._last = piece

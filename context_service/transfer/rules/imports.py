@@ -321,6 +321,7 @@ class Importing:
 
 
 def _import_moved(run: Run) -> ImportMoved:
+    """Return the error for an import that another call has continued or ended."""
     why = "the import is at another byte" if run.state == "RUNNING" else "the import has ended"
     return ImportMoved(
         f"{why}: see GetImport", offset_bytes=run.offset_bytes, state=run.state, import_id=run.import_id or ""
@@ -583,6 +584,11 @@ class _Import:
         return await self.tenant.transaction(work, across=ALL)
 
     async def _save(self, transaction: Transaction, run: Run, *, pieces_before: int | None = None) -> None:
+        """Store the state of the import; a dry run stores nothing.
+
+        Raises:
+            ImportMoved: another call has continued the import.
+        """
         if run.import_id is None:
             return
         before = self.run.pieces if pieces_before is None else pieces_before
@@ -825,6 +831,11 @@ class _Import:
         return names, rows_found
 
     def _check_names(self, piece: ArchivePiece, table: Table, allowed: Mapping[str, Column], names: list[str]) -> None:
+        """Check the members of a table's rows.
+
+        Raises:
+            ArchiveRefused: a member is not allowed, or a required one is missing.
+        """
         for name in names:
             if name not in allowed:
                 raise piece.refused(f"rows of this table must not have the member {name[:100]!r}", line=1)

@@ -123,6 +123,7 @@ class ContextFiles:
         return sources
 
     async def _sources_of_bytes(self, parts: Iterable[Part], principal: Principal) -> dict[bytes | UUID, FileSource]:
+        """Return the facts of the files whose bytes the parts bring, by their hash; equal files are read once."""
         files = [file for part in parts for file in part.files if file.data is not None]
         first = {bytes.fromhex(file.sha256): file for file in reversed(files)}
         unread = [UnreadFile(data=file.data or b"", declared_type=file.media_type) for file in first.values()]
@@ -307,6 +308,7 @@ def _mapped(part: Part, change: Callable[[File], File], sources: FileSources) ->
 
 
 def _new_file(record_id: UUID, file: File, source: FileSource, blob: tuple[UUID, str]) -> NewFile:
+    """Return the record to write for a file of a message."""
     facts = {name: value for name in _FACTS if (value := getattr(source.facts, name))}
     return NewFile(
         id=record_id,

@@ -94,6 +94,7 @@ async def hold(transaction: Transaction, context_id: UUID, files: dict[UUID, byt
 
 
 def _found(row: Row) -> FoundFile:
+    """Return the file of a row, without a blob if its bytes are gone."""
     stored = None
     if row.key is not None:
         stored = StoredBlob(

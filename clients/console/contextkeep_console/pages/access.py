@@ -44,6 +44,7 @@ async def keys(visit: Visit) -> Response:
     context_id = visit.query_value("context")
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[ApiKey]
         rows, has_more = await take(visit.context.keys.list(context_id=context_id or None), visit.limit)
         return Table(
@@ -184,6 +185,7 @@ async def audit(visit: Visit) -> Response:
     call_id = visit.query_value("call")
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[AdministrativeCall]
         rows, has_more = await take(visit.context.operations.list_administrative_calls(call_id=call_id), visit.limit)
         return Table(

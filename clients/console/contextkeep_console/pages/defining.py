@@ -18,6 +18,7 @@ async def definitions(visit: Visit) -> Response:
     """List the definitions, version by version."""
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[Definition]
         rows, has_more = await take(visit.context.definitions.list(), visit.limit)
         return Table(
@@ -115,6 +116,7 @@ async def compiled_pages(visit: Visit) -> Response:
     name = visit.query_value("definition")
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[CompiledPage]
         rows, has_more = await take(visit.context.compiled_pages.list(name), visit.limit)
         return Table(

@@ -51,6 +51,7 @@ async def index(visit: Visit) -> Response:
     values: dict[str, Any] = {"contains": contains, "graph_name": graph_name, "include_archived": archived}
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[Node]
         rows, has_more = await take(
             visit.graph.graph.search(condition or None, **values, descending=True, page_size=min(visit.limit + 1, 500)),

@@ -158,6 +158,7 @@ async def pages(visit: Visit) -> Response:
     prefix = visit.query_value("prefix")
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[WikiPage]
         rows, has_more = await take(visit.context.pages.list(prefix, **visit.whose), visit.limit)
         return Table(
@@ -243,6 +244,7 @@ async def memories(visit: Visit) -> Response:
     question = visit.query_value("q")
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[Memory]
         if question:
             recalled = await visit.context.memories.recall(question, limit=20, **visit.whose)

@@ -32,6 +32,7 @@ async def tenants(visit: Visit) -> Response:
     """List the tenants, and show the form for the limits of one."""
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[Tenant]
         rows, has_more = await take(visit.context.operations.list_tenants(), visit.limit)
         return Table(

@@ -23,6 +23,7 @@ async def settings(visit: Visit) -> Response:
     """Show what holds for each source, and the form to change it for the tenant."""
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[ContextProvider] = await visit.context.query.list_providers()
         return Table(
             name="settings",
@@ -79,6 +80,7 @@ async def tests(visit: Visit) -> Response:
     """List the tests, and show the form for a new one."""
 
     async def load_table() -> Table:
+        """Load the rows of the table; the page shows an error in its place if this fails."""
         rows: list[SourceTest]
         rows, has_more = await take(visit.context.source_tests.list(), visit.limit)
         return Table(

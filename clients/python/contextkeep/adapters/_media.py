@@ -108,6 +108,7 @@ class FileCache:
         return dict(filter(None, await asyncio.gather(*map(read, files.values()))))
 
     async def _content(self, file: File) -> bytes | None:
+        """Return the bytes of a file from the cache or the service, or None if its record was deleted."""
         if (known := self._known.get(file.sha256)) is not None:
             self._known.move_to_end(file.sha256)
             return known
@@ -139,6 +140,7 @@ def _count(value: Any) -> int:
 
 
 def _walked(value: Any, files: list[FileInput], around: Mapping[str, Any]) -> Any:
+    """Return a value without its files, which are put into `files`; `around` are the fields that surround it."""
     if isinstance(value, list):
         return [_walked(item, files, around) for item in value]
     if not isinstance(value, dict):

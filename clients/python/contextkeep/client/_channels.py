@@ -49,10 +49,11 @@ class Channels:
 
     @contextmanager
     def method(self, rpc: str) -> Iterator[Any]:
-        """Return the method that calls an RPC.
+        """Lend the callable of an RPC, on a channel that has room for it, until the call has ended.
 
         Raises:
-            AttributeError: no service has this RPC.
+            AttributeError: the service has no such RPC.
+            RuntimeError: the channels are closed.
         """
         with self._lock:
             self._check_open()
@@ -83,6 +84,11 @@ class _Channel:
         self._stubs = stubs
 
     def method(self, rpc: str) -> Any:
+        """Return the method that calls an RPC over this channel.
+
+        Raises:
+            AttributeError: no service has this RPC.
+        """
         for stub in self._stubs:
             if hasattr(stub, rpc):
                 return getattr(stub, rpc)

@@ -95,6 +95,7 @@ def _part(part: Part, file: File | str) -> Part:
 
 
 def _result(call: Call, shown: Callable[[File], File | str]) -> Result:
+    """Return the result of a call, with a line of text for each file that is not shown."""
     assert call.result is not None
     files = [shown(file) for file in call.result.files]
     lines = [line for line in files if isinstance(line, str)]
@@ -111,6 +112,7 @@ def _tokens(file: File, model: MediaModel) -> int:
 
 
 def _facts(file: File) -> FileFacts:
+    """Return the facts of a file that its tokens depend on."""
     return FileFacts(
         media_type=file.media_type,
         width=file.width,
