@@ -404,6 +404,7 @@ class _Folding:
         files: FileRules,
     ) -> None:
         self._files = files
+        self._has_files = files.waiting != NO_FILES or any(block.files != NO_FILES for block in view.blocks)
         self._head, self._state, self._waiting = view.head, view.state, waiting
         self._summaries, self._blocks = list(view.summaries), list(view.blocks)
         self._stored = set(map(id, view.summaries))
@@ -479,6 +480,8 @@ class _Folding:
     @property
     def _use(self) -> FileUse:
         """What all files use of the vendor's limits."""
+        if not self._has_files:  # as in most windows, whose many blocks need not be looked at again and again
+            return NO_FILES
         shown = [block.files for block in [*self._unmerged(), *self._aside] if block.files != NO_FILES]
         return reduce(FileUse.plus, shown, self._files.waiting)
 
