@@ -100,6 +100,8 @@ async def _feed(child: Process, chunks: AsyncIterable[bytes]) -> None:
     assert child.stdin is not None
     try:
         async for chunk in chunks:
+            if child.stdin.is_closing():
+                return  # it has read enough; uvloop raises RuntimeError for such a write
             child.stdin.write(chunk)
             await child.stdin.drain()
     except (BrokenPipeError, ConnectionResetError):

@@ -1,0 +1,74 @@
+"""The bytes of files in packs and histories: read once, kept, and inserted by both clients."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64decode, b64encode
+from typing import Any
+
+import orjson
+import pytest
+
+from contextkeep import EdgeInput, FileInput, MessageInput, NodeInput, PartInput, ToolCallInput, ToolResultInput
+from contextkeep.client._body_files import FileCache
+from contextkeep.errors import BlobCorrupted
+from contextkeep.values import BodyFile
+from tests.media import png
+
+
+def shot(number: int) -> PartInput:
+    return PartInput(file=FileInput(data=png(40 + number, 30, color=number), media_type="image/png", name="shot.png"))
+
+
+async def test_a_pack_has_the_bytes_of_its_files_and_reads_each_once(world: Any, context: Any):
+    look = PartInput(tool_call=ToolCallInput(id="c", name="look", arguments={}))
+    sent = await world.run(
+        context.contexts.append,
+        [
+            MessageInput("What is it?", parts=[shot(1)]),
+            MessageInput(role="assistant", parts=[look]),
+            MessageInput(
+                role="tool",
+                parts=[PartInput(tool_result=ToolResultInput(tool_call_id="c", content="taken", files=[shot(2).file]))],
+            ),
+        ],
+    )
+    window = await world.run(context.windows.open, sent[0].context_id, "claude-sonnet-4-5")
+    pack = await world.run(context.windows.pack, window.window_id)
+    assert [hashlib.sha256(content).hexdigest() for content in pack.file_bytes] == [file.sha256 for file in pack.files]
+    assert orjson.loads(pack.body_json) == pack.body
+    pictures = [b64encode(png(40 + number, 30, color=number)).decode() for number in (1, 2)]
+    assert [pack.body_json.count(picture) for picture in pictures] == [1, 1]
+    assert not any(picture in pack.messages_json for picture in pictures)
+
+    again = await world.run(context.windows.pack, window.window_id, since=pack)
+    assert again == pack
+    assert [one is other for one, other in zip(again.file_bytes, pack.file_bytes, strict=True)] == [True, True]
+    whole = b"".join(await world.run(context.windows.pack_body, window.window_id))
+    assert whole.decode() == pack.body_json
+
+
+async def test_a_history_has_the_bytes_of_its_records(world: Any, context: Any, graph: Any):
+    data = png(50, 30)
+    record = await world.run(context.blobs.upload, data, name="shot.png", content_type="image/png")
+    session = NodeInput("Session")
+    part = {"type": "record", "working_memory_id": record.working_memory_id}
+    said = NodeInput("Said", data={"role": "user", "parts": ["Look.", part]})
+    await world.run(graph.graph.write, [session, said], [EdgeInput(session.id, said.id, "HAS")])
+    rules = {"messages": [{"role": "entity.data.role", "parts": "entity.data.parts"}]}
+    await world.run(context.mappings.register, "shots", rules)
+    history = await world.run(context.history.formatted, session.id, "anthropic", mapping_name="shots")
+    (message,) = history.body["messages"]
+    assert b64decode(message["content"][1]["source"]["data"]) == data
+    assert history.files[0].sha256 == hashlib.sha256(data).hexdigest()
+
+
+def test_the_cache_drops_what_was_used_longest_ago_and_refuses_other_bytes():
+    cache = FileCache(bytes_max=10)
+    files = [BodyFile(sha256=hashlib.sha256(bytes([n]) * 4).hexdigest(), working_memory_id=str(n)) for n in range(3)]
+    for number, file in enumerate(files):
+        cache.keep(file, bytes([number]) * 4)
+        assert cache.kept(files[:1])  # used each time, so it stays
+    assert list(cache.kept(files).values()) == [b"\0" * 4, b"\2" * 4]
+    with pytest.raises(BlobCorrupted):
+        cache.keep(files[0], b"other")
