@@ -288,9 +288,8 @@ async def test_a_deleted_context_is_there_for_no_rpc(stack: Stack):
     assert len(asked) > 8
     for rpc in asked:
         if rpc.name != "DeleteContext":
-            call = stack.caller.first if rpc.server_streaming else stack.caller.call
             with pytest.raises(ContextNotFound):
-                await call(rpc.name, context_id=sent.context_id, **ASKING.get(rpc.name, {}))
+                await stack.caller.call(rpc.name, context_id=sent.context_id, **ASKING.get(rpc.name, {}))
     with pytest.raises(ContextNotFound):  # nor what it would be, sent again
         await stack.caller.send(words, sent.context_id, message_id="m")
     with pytest.raises(Erased):  # nor as the answer to the call that began it
