@@ -411,7 +411,7 @@ async def test_the_state_says_what_holds_and_where_it_was_said(caller: Caller):
     ]
     only = (await caller.call("GetState", window_id=window.window_id, sections=["value"])).entries
     assert [(one.key, one.value) for one in only] == [("retry limit", "8")]
-    with pytest.raises(InvalidArgument, match="constraint, contested, decision, entity, error, goal, next, pin"):
+    with pytest.raises(InvalidArgument, match="constraint, contested, decision, entity, error, goal, next, other_rule"):
         await caller.call("GetState", window_id=window.window_id, sections=["nonsense"])
 
 
