@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from context_service.packing.pure.texts.tallies import ToolUse
 from context_service.packing.pure.texts.units import Unit
 from context_service.windows.model import Window
 from context_service.windows.pure.pieces import parsed_pieces
+from service_runtime.values.copying import fields_of
 
 STEP, RECALLED, NOTE, NOTICE = "step", "recalled", "note", "notice"  # kinds of blocks
 SUMMARY, CONVERSATION, LAST_WORDS = "summary", "conversation", "last_words"  # kinds of parts before the steps
@@ -253,7 +254,7 @@ class Zones:
     @property
     def all(self) -> int:
         """The tokens of the whole pack, over all zones."""
-        return sum(astuple(self))
+        return sum(fields_of(self).values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

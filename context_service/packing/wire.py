@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from context_service.checkpoints.pure.left_out import LeftOut
 from context_service.folding.pure.summaries import SEGMENT
+from context_service.kernel.rendering import Span
 from context_service.kernel.tokens import calibrated
 from context_service.kernel.wire import times
 from context_service.kernel.wire.files import body_files
@@ -23,21 +24,31 @@ if TYPE_CHECKING:
 def pack_response(pack: Pack) -> pb.PackResponse:
     """Return the protobuf answer of `Pack`."""
     window = pack.window
-    return copied(
+    tokens = pack.zones.all
+    response = copied(
         pb.PackResponse,
         pack,
         pack_id=str(PackId.of(pack)),
-        messages_json=pack.messages_json.decode(),
-        tokens=pack.zones.all,
+        messages_json=pack.messages_json,
+        tokens=tokens,
         tokens_by_zone=zones_message(pack.zones),
         omitted=pb.PackOmissions(step_count=window.first_number, tokens=window.left_out_tokens, refs=pack.omitted_refs),
         epoch=window.epoch,
         wrap_up=pack.wraps_up,
-        calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
+        calibrated_tokens=calibrated(tokens, window.token_factor),
         breakpoints=[pb.CacheBreakpoint(**breakpoint._asdict()) for breakpoint in pack.breakpoints],
-        spans=[pb.PackSpan(pointer=span.pointer, **span.source._asdict()) for span in pack.spans],
+        spans=(),
         files=body_files(pack.files),
     )
+    response.MergeFromString(b"".join([span.written or _written(span) for span in pack.spans]))
+    return response
+
+
+def _written(span: Span) -> bytes:
+    """Write a span as a field of `PackResponse`, and keep it: the next packs of the window have the same span."""
+    message = pb.PackSpan(pointer=span.pointer, **span.source._asdict())
+    span.written = pb.PackResponse(spans=[message]).SerializeToString()
+    return span.written
 
 
 def zones_message(zones: Zones) -> pb.PackZones:

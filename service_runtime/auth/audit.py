@@ -12,9 +12,10 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from contextkeep.errors import ContextKeepError
@@ -82,20 +83,32 @@ def _ids_of(message: object, path: str) -> Iterator[tuple[str, str]]:
     """Yield the path and the value of each id in a message, its own ones first."""
     for at, nested_message in islice(_messages_of(message, path), _MESSAGES_MAX):
         for field, value in nested_message.ListFields():
-            if field.type != FieldDescriptor.TYPE_STRING:
-                continue
-            if field.name in _NAMES or field.name.endswith(_ENDINGS):
+            if _is_id(field):
                 for text in value if field.is_repeated else [value]:
                     is_said = field.name in OF_TENANTS or _OURS.fullmatch(text)
                     yield f"{at}.{field.name}", text if is_said else digest_of(text)
 
 
 def _messages_of(message: object, path: str, depth: int = 0) -> Iterator[tuple[str, Message]]:
-    """Yield the path of a message and it, then those in it."""
-    if not isinstance(message, Message) or depth > _DEPTH_MAX:
+    """Yield the path of a message and it, then those in it that can have ids."""
+    if not isinstance(message, Message):
         return
     yield path, message
     for field, value in message.ListFields():
-        if field.message_type is not None and not field.message_type.GetOptions().map_entry:
+        if _can_have_ids(field.message_type, depth + 1):
             for inner in value if field.is_repeated else [value]:
                 yield from _messages_of(inner, f"{path}.{field.name}", depth + 1)
+
+
+@cache
+def _can_have_ids(descriptor: Descriptor | None, depth: int) -> bool:
+    """Say whether messages of a type can have ids; a pack has hundreds of messages that cannot."""
+    if descriptor is None or depth > _DEPTH_MAX or descriptor.GetOptions().map_entry:
+        return False
+    return any(_is_id(field) or _can_have_ids(field.message_type, depth + 1) for field in descriptor.fields)
+
+
+def _is_id(field: FieldDescriptor) -> bool:
+    """Say whether a field has an id, or several."""
+    is_named = field.name in _NAMES or field.name.endswith(_ENDINGS)
+    return is_named and field.type == FieldDescriptor.TYPE_STRING

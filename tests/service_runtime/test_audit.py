@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep.context.v1.context_windows_pb2 import PackResponse, PackSpan
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import NodeNotFound, Unauthenticated
 from service_runtime.auth import audit
@@ -112,3 +113,11 @@ def test_an_id_that_a_caller_made_up_is_said_by_its_digest():
     request = pb.GetNodeByExternalIdRequest(external_id=SECRET)
     assert list(audit._ids_of(request, "request")) == [("request.external_id", audit.digest_of(SECRET))]
     assert SECRET not in audit.digest_of(SECRET)
+
+
+def test_parts_of_an_answer_that_can_have_no_ids_are_not_looked_at():
+    """A pack tells the author of each of its parts, and the search for ids in them cost more than the pack."""
+    answer = PackResponse(spans=[PackSpan(pointer="/messages/0", author="user")] * 900)
+    answer.files.add(working_memory_id=NO_NODE)
+    assert cpu.units(lambda: list(audit._ids_of(answer, "response"))) < 1  # 0.2; of all spans: 4
+    assert list(audit._ids_of(answer, "response")) == [("response.files.working_memory_id", NO_NODE)]

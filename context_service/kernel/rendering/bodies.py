@@ -8,7 +8,7 @@ message has all pieces of a turn; these vendors have a list of system prompts be
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -45,15 +45,21 @@ class Source(NamedTuple):
     last_line: int = 0
 
 
-class Span(NamedTuple):
-    """A source, and the piece that it wrote, as a JSON Pointer into the body.
+@dataclass(slots=True)
+class Span:
+    """A source, and the piece that it wrote.
 
-    `begins_at` is the position of the piece after the start of the messages; 0 for a part of the system prompt.
+    Attributes:
+        pointer: The piece, as a JSON Pointer into the body.
+        begins_at: The position of the piece after the start of the messages; 0 for a part of the system prompt.
+        written: The span as it was written into the first answer that has it: later answers repeat it. It is no part of
+            the value.
     """
 
     pointer: str
     source: Source
     begins_at: int = 0
+    written: bytes = field(default=b"", compare=False, repr=False)
 
 
 class Rendered(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
@@ -42,6 +42,7 @@ from contextkeep.errors import BudgetTooSmall
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.statements.optimistic import RowsChanged, until_written
+from service_runtime.values.copying import fields_of
 
 if TYPE_CHECKING:
     from context_service.folding.room import FoldPlanning, FoldWriting
@@ -164,7 +165,7 @@ class Packing:
                     inline=is_inline,
                 )
                 pack = await until_written(attempt, what="the window")
-        self._telemetry.count_pack(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
+        self._telemetry.count_pack(key, pack.window.epoch, fields_of(pack.zones), profile=pack.window.profile)
         if self._queue_fold:
             await self._queue_fold(pack, principal=principal)
         return pack

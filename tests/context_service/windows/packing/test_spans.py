@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from context_service.kernel.rendering import Format
@@ -43,3 +45,18 @@ async def test_of_a_waiting_step_that_changes_the_spans_are_sent_again(caller: C
     more, whole = await packed(caller, window, **known), await packed(caller, window)
 
     assert pack_of(more, pack_of(first, None)) == pack_of(whole, None)
+
+
+async def test_spans_of_a_window_that_was_packed_after_each_step_are_those_of_a_new_window(caller: Caller):
+    """The service keeps how it wrote the spans of earlier packs."""
+    context_id = await said(caller, "", {"content": "Sieh dir das an.", "name": "Ännchen"})
+    window = await opened(caller, context_id)
+    seen = []
+    for number in range(4):
+        await said(caller, context_id, calls(f"c{number}", content="I look."), result(f"c{number}", f"Teil {number}"))
+        seen.append(list((await packed(caller, window)).spans))
+    of_new = list((await packed(caller, await opened(caller, context_id))).spans)
+
+    assert seen[-1] == of_new
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(seen))
+    assert {span.author for span in of_new} == {"user Ännchen", "assistant", "tool look"}
