@@ -100,22 +100,24 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         self._limits = limits
 
     async def CreateNode(self, request: pb.CreateNodeRequest, context: Context) -> pb.CreateNodeResponse:
-        """Write a node."""
+        """Create a node, or return the existing one if the request asks for that."""
         write = await self._parse(write_wire.single_node, request)
 
-        async def replay(answer: Any) -> pb.CreateNodeResponse:
-            if RESPONSE in answer:  # the answer with a node that existed
-                return pb.CreateNodeResponse.FromString(unpacked(answer[RESPONSE]))
-            node = await self._writes.node_of(principal(), write, outcome(write, answer))
+        async def replay(stored: Any) -> pb.CreateNodeResponse:
+            if RESPONSE in stored:  # the node existed already, and its whole response was stored
+                return pb.CreateNodeResponse.FromString(unpacked(stored[RESPONSE]))
+            node = await self._writes.node_of(principal(), write, outcome(write, stored))
             return pb.CreateNodeResponse(node=node_wire.node(node))
 
         if request.get_existing and write.nodes[0].external_id is not None:
-            once = request_of("CreateNode", request, response=_existing, replay=replay)
-            node, existed = await self._writes.create_node_unless_there(principal(), write, once)
-            return _existing(node) if existed else pb.CreateNodeResponse(node=node_wire.node(node))
+            idempotency = request_of("CreateNode", request, response=_existing_response, replay=replay)
+            node, existed = await self._writes.create_node_unless_there(principal(), write, idempotency)
+            return _existing_response(node) if existed else pb.CreateNodeResponse(node=node_wire.node(node))
 
-        once = request_of("CreateNode", request, replay=replay)
-        return pb.CreateNodeResponse(node=node_wire.node(await self._writes.create_node(principal(), write, once)))
+        idempotency = request_of("CreateNode", request, replay=replay)
+        return pb.CreateNodeResponse(
+            node=node_wire.node(await self._writes.create_node(principal(), write, idempotency))
+        )
 
     async def CreateEdge(self, request: pb.CreateEdgeRequest, context: Context) -> pb.CreateEdgeResponse:
         """Write an edge."""
@@ -126,15 +128,19 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
                 edge=edge_wire.edge(await self._writes.edge_of(principal(), write, outcome(write, answer)))
             )
 
-        once = request_of("CreateEdge", request, replay=replay)
-        return pb.CreateEdgeResponse(edge=edge_wire.edge(await self._writes.create_edge(principal(), write, once)))
+        idempotency = request_of("CreateEdge", request, replay=replay)
+        return pb.CreateEdgeResponse(
+            edge=edge_wire.edge(await self._writes.create_edge(principal(), write, idempotency))
+        )
 
     async def WriteGraph(self, request: pb.WriteGraphRequest, context: Context) -> pb.WriteGraphResponse:
         """Write nodes and edges together."""
         write = await self._parse(write_wire.graph_write, request)
         save = self._writes.write_missing if write_wire.on_existing_skip(request.on_existing) else self._writes.write
-        once = request_of("WriteGraph", request, replay=lambda answer: write_wire.written(outcome(write, answer)))
-        return write_wire.written(await save(principal(), write, once))
+        idempotency = request_of(
+            "WriteGraph", request, replay=lambda answer: write_wire.written(outcome(write, answer))
+        )
+        return write_wire.written(await save(principal(), write, idempotency))
 
     async def GetNode(self, request: pb.GetNodeRequest, context: Context) -> pb.GetNodeResponse:
         """Read a node."""
@@ -173,8 +179,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         def response(node: Node) -> pb.UpdateNodeDataResponse:
             return pb.UpdateNodeDataResponse(node=node_wire.node(node))
 
-        once = request_of("UpdateNodeData", request, replay=lambda answer: response(Node._make(answer)))
-        return response(await self._changes.update_data(principal(), change, once))
+        idempotency = request_of("UpdateNodeData", request, replay=lambda answer: response(Node._make(answer)))
+        return response(await self._changes.update_data(principal(), change, idempotency))
 
     async def UpdateNodeStatus(
         self, request: pb.UpdateNodeStatusRequest, context: Context
@@ -231,10 +237,10 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def AppendProgress(self, request: pb.AppendProgressRequest, context: Context) -> pb.AppendProgressResponse:
         """Append an envelope."""
         envelope = await self._parse(progress_wire.new_envelope, request)
-        once = request_of(
+        idempotency = request_of(
             "AppendProgress", request, replay=lambda answer: progress_wire.appended(Appended._make(answer))
         )
-        return progress_wire.appended(await self._timelines.append(principal(), envelope, once))
+        return progress_wire.appended(await self._timelines.append(principal(), envelope, idempotency))
 
     async def ListProgress(self, request: pb.ListProgressRequest, context: Context) -> pb.ListProgressResponse:
         """List the envelopes of a node and of the nodes that it calls."""
@@ -329,8 +335,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         def response(edge: Edge) -> pb.UpdateEdgeDataResponse:
             return pb.UpdateEdgeDataResponse(edge=edge_wire.edge(edge))
 
-        once = request_of("UpdateEdgeData", request, replay=lambda answer: response(Edge._make(answer)))
-        return response(await self._edge_changes.update_data(principal(), change, once))
+        idempotency = request_of("UpdateEdgeData", request, replay=lambda answer: response(Edge._make(answer)))
+        return response(await self._edge_changes.update_data(principal(), change, idempotency))
 
     async def DeleteEdge(self, request: pb.DeleteEdgeRequest, context: Context) -> pb.DeleteEdgeResponse:
         """Delete an edge for good."""
@@ -369,5 +375,5 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         return await beside_the_loop(message.ByteSize(), parse, message, self._limits)
 
 
-def _existing(node: Node) -> pb.CreateNodeResponse:
+def _existing_response(node: Node) -> pb.CreateNodeResponse:
     return pb.CreateNodeResponse(node=node_wire.node(node), existed=True)

@@ -143,11 +143,11 @@ def _policy(agent_input: AgentInput) -> pb.AgentPolicy:
 
 def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
     """Return the protobuf message of an agent."""
-    said, callers = agent.content, agent.content.callers if with_callers else None
+    content, callers = agent.content, agent.content.callers if with_callers else None
     return copied(
         pb.Agent,
-        said,
-        policy=_policy(said),
+        content,
+        policy=_policy(content),
         callers=copied(pb.AgentCallers, callers) if callers else None,
         version=agent.version,
         created_at=times.timestamp(agent.created_at),
@@ -159,14 +159,14 @@ def _agent(agent: Agent, *, with_callers: bool) -> pb.Agent:
 
 def _template(template: Agent) -> templates_pb.AgentTemplate:
     """Return the protobuf message of a template."""
-    said = template.content
+    content = template.content
     return copied(
         templates_pb.AgentTemplate,
         template,
-        template_id=said.agent_id,
-        display_name=said.display_name,
-        node_ids=map(str, said.node_ids),
-        knowledge_bases=said.knowledge_bases,
-        policy=_policy(said),
+        template_id=content.agent_id,
+        display_name=content.display_name,
+        node_ids=map(str, content.node_ids),
+        knowledge_bases=content.knowledge_bases,
+        policy=_policy(content),
         imported=imported_of(template.imported_json),
     )

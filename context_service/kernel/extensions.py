@@ -153,7 +153,7 @@ class Awaited:
         """
         self._pauses.check()
         if self._going_on >= LINGERING_MAX:
-            raise Unusable(f"{LINGERING_MAX} earlier calls have not ended")
+            raise Unusable(f"it is not called while {LINGERING_MAX} earlier calls of it still run")
         try:
             async with asyncio.timeout(self._call_s):
                 if inspect.iscoroutinefunction(self._call):

@@ -95,7 +95,7 @@ class DocumentInput:
             LimitExceeded: a field is too long or too large.
         """
         if self.data is None and self.record_id is None:
-            raise InvalidArgument("give document.data or document.working_memory_id", field="document.data")
+            raise InvalidArgument("give either document.data or document.working_memory_id", field="document.data")
         check_text("document.name", self.name, chars_max=DOCUMENT_NAME_CHARS_MAX)
         if self.data is not None and not self.name.strip():
             raise InvalidArgument("document.name must not be blank", field="document.name")

@@ -50,7 +50,7 @@ _TALK_BYTES_MAX = 4 * ANSWER_BYTES_MAX  # the most bytes of all responses in one
 _PAGES_MAX = 20  # pages of a server's list of tools that are read
 _TEXT_CHARS_MAX = 256 * 1024  # the most characters of all texts in the answer of a tool
 _RESULT_BYTES = 4  # searching a byte for secrets, or writing it again, takes as long as parsing this many bytes
-_BETWEEN_EVENTS, _BETWEEN_BYTES = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)"), 3
+_BETWEEN_EVENTS, _BETWEEN_EVENTS_BYTES_MAX = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)"), 3
 _HTTP_ERROR, _REDIRECT = 400, 300
 _ASKS_WHO = frozenset({401, 403, 407})
 # Loggers that are switched off, because their messages may contain headers or texts that a server sent.
@@ -161,7 +161,7 @@ class McpClient:
             headers=headers,
             check=partial(_check, watch=watch),
             steps=self._steps,
-            readable=partial(_readable, watch=watch),
+            readable=partial(_checked_events, watch=watch),
         )
 
 
@@ -210,8 +210,8 @@ def _check(response: Response, watch: Watch) -> None:
         raise watch.failed(f"it redirects (HTTP {status}), and redirects are not followed")
 
 
-async def _readable(response: Response, body: AsyncIterator[bytes], watch: Watch) -> AsyncIterator[bytes]:
-    """Pass on the bytes of an answer; each message is held back until it is known to be cheap to parse."""
+async def _checked_events(response: Response, body: AsyncIterator[bytes], watch: Watch) -> AsyncIterator[bytes]:
+    """Yield the bytes of an answer; hold each message back until it is checked that it is cheap to parse."""
     if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
         whole = bytearray()
         async for chunk in body:
@@ -224,9 +224,9 @@ async def _readable(response: Response, body: AsyncIterator[bytes], watch: Watch
         lines += chunk.count(b"\n") + chunk.count(b"\r")
         if lines > _LINES_MAX:
             raise watch.failed(f"its answer has more than {_LINES_MAX:,} lines of events")
-        looked_at = max(len(held) - _BETWEEN_BYTES, 0)
+        search_from = max(len(held) - _BETWEEN_EVENTS_BYTES_MAX, 0)
         held += chunk
-        ends = [found.end() for found in _BETWEEN_EVENTS.finditer(held, looked_at)]
+        ends = [found.end() for found in _BETWEEN_EVENTS.finditer(held, search_from)]
         if not ends:
             continue
         for event in _BETWEEN_EVENTS.split(held[: ends[-1]]):

@@ -91,7 +91,7 @@ def _scope(message: pb.ArchiveScope) -> ArchiveScope:
     if kind == "graph_name" and message.graph_name:
         check_text("scope.graph_name", message.graph_name, chars_max=_GRAPH_CHARS_MAX)
         return ArchiveScope(kind="graph", id=message.graph_name)
-    raise InvalidArgument("scope must set one of tenant (true), context_id, user_id and graph_name", field="scope")
+    raise InvalidArgument("scope must set context_id, user_id, graph_name or tenant=true", field="scope")
 
 
 async def _chunks(requests: AsyncIterator[pb.ImportArchiveRequest]) -> AsyncGenerator[bytes, None]:

@@ -12,7 +12,7 @@ def node_not_found(node_id: str) -> NodeNotFound:
 
 def too_large(rpc: str) -> AnswerTooLarge:
     """Return the error of a batch that does not fit one message."""
-    return AnswerTooLarge("the rows do not fit one answer; ask for fewer", use=f"{rpc} with fewer ids")
+    return AnswerTooLarge("the rows of these ids do not fit one answer; ask for fewer ids", use=f"{rpc} with fewer ids")
 
 
 def edge_not_found(edge_id: str) -> EdgeNotFound:

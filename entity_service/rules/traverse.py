@@ -279,10 +279,11 @@ class Traversal:
         return rows
 
     async def _start_row(self, tenant: Tenant, walk: Walk, key: Key | None) -> Any:
-        """Return the row of the start node, or None if the walk does not return it after `key`."""
+        """Return the start node as a result, or None if the filters hide it or the page that ended at `key` had it."""
         (start,) = await self._starts(tenant, walk)
+        is_wanted = start[3]  # by the filters; see the statement `starts`
         hit = hit_of(start, depth=0, edge_id=None, near_id=None)
-        if not start[3] or (key is not None and not comes_before(walk, tuple(key), (hit.created_at, hit.seq))):
+        if not is_wanted or (key is not None and not comes_before(walk, tuple(key), (hit.created_at, hit.seq))):
             return None
         rows = await self._documents(tenant, walk, [hit], {})
         return rows[0] if rows else None

@@ -120,7 +120,10 @@ class StoredKeys:
         guess = self._guesses.get(sha256)
         if guess is None:
             if len(self._guesses) >= GUESSES_WAITING_MAX:
-                raise Overloaded("too many unknown keys are being checked", retry_after_s=1)
+                raise Overloaded(
+                    "too many API keys that were not seen before are being checked; call again in a second",
+                    retry_after_s=1,
+                )
             guess = self._guesses[sha256] = asyncio.get_running_loop().create_future()
         if self._guessing is None:
             # The task runs in an empty context, without a current call: it looks keys up for many callers, and must not

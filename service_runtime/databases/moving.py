@@ -708,7 +708,8 @@ class _Move:
             self._say("whole")
             if not self._leave():
                 raise Unavailable(
-                    "copying the last rows took longer than writes may wait, so the tenant stays; run the move again"
+                    "the tenant was not moved: its writes were stopped to copy the last rows, and this took more than "
+                    f"{STOPPED_S:g} s; run the move again"
                 )
         self._moved.writes_waited_s = time.monotonic() - stopped
         self._say("gone")

@@ -269,7 +269,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             return rendered
 
     async def refuse(self, method: str, error: ContextKeepError, caller: Caller) -> NoReturn:
-        """End a call of a method that does not exist: authenticate, count and log it as for a call over grpc.
+        """Refuse a call of another door whose method does not exist; authenticate, count and log it like a gRPC call.
 
         Raises:
             ContextKeepError: always.

@@ -60,7 +60,7 @@ export function partInput(part: PartInput, field: string) {
   const given = contentsOf(part, field);
   if (given.length !== 1) {
     const names = given.map((content) => content.case).join(" and ");
-    throw new InvalidArgument(`${field} has ${names || "no content"}; one of them is wanted`, { field });
+    throw new InvalidArgument(`${field} ${names ? `has ${names}; set only one of them` : "has no content"}`, { field });
   }
   const { mediaType, fileName } = part;
   const metadataJson = toObject(part.metadata, `${field}.metadata_json`);

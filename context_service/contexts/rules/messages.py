@@ -597,7 +597,7 @@ class Messaging:
     async def retract(
         self, context_id: UUID, message_ids: Sequence[str], *, principal: Principal, request: Request | None
     ) -> int:
-        """Hide messages, all or none, and return how many were not hidden before.
+        """Hide messages, all or none, and return how many of them this call has hidden.
 
         Raises:
             ContextNotFound: the context does not exist, or the caller may not see it.
@@ -614,9 +614,9 @@ class Messaging:
             context = await self._lock(transaction, context_id)
             if context.closed_at:
                 raise _closed_error(context_id)
-            there = await self._log.known_of(transaction, context_id, unique_ids)
+            known_ids = await self._log.known_of(transaction, context_id, unique_ids)
             for message_id in unique_ids:
-                if message_id not in there:
+                if message_id not in known_ids:
                     raise _no_message(message_id)
             return len(await self._log.retract(transaction, context_id, unique_ids))
 

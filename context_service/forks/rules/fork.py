@@ -171,7 +171,7 @@ class Forks:
             context = replace(context, models=OFF)
         if len(context.ancestors) > DEPTH_MAX:
             raise LimitExceeded(
-                f"forks may be nested up to {DEPTH_MAX} deep; the window is at this depth already",
+                f"forks must be nested at most {DEPTH_MAX} deep, as this window is already; fork one of its ancestors",
                 limit="fork_depth",
                 limit_max=DEPTH_MAX,
                 value=DEPTH_MAX + 1,

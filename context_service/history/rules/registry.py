@@ -380,7 +380,10 @@ class MappingRegistry:
 
 
 def _scopes(principal: Principal, app_id: str) -> list[str]:
-    """Return the scopes in which a name is looked up, in this order; a key that is bound to apps sees no others."""
+    """Return the apps whose mappings a caller may use by name: the named app first, then "", which all apps share.
+
+    A key that is bound to a single app names this app by default. For an app to which it is not bound it gets only "".
+    """
     if not app_id and len(principal.app_ids) == 1:
         (app_id,) = principal.app_ids
     if principal.app_ids and app_id not in principal.app_ids:

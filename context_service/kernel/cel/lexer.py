@@ -91,7 +91,7 @@ def tokens_of(source: str, budget: CompileBudget) -> tuple[list[Token], Position
             signs = signs + 1 if _is_sign(token, tokens) else 0
             if max(depth, signs) > limits.nesting_max:
                 raise ExpressionTooLarge(
-                    f"an expression may be nested up to {limits.nesting_max} deep",
+                    f"the expression is nested more than {limits.nesting_max} levels deep",
                     *token.at,
                     limit="nesting",
                     maximum=limits.nesting_max,

@@ -162,7 +162,7 @@ class _Builder:
             tree = tree.children[0]
         if depth > self._nesting_max * _TREE_LEVELS:
             raise ExpressionTooLarge(
-                f"an expression may be nested up to {self._nesting_max} deep",
+                f"the expression is nested more than {self._nesting_max} levels deep",
                 *self._at(tree),
                 limit="nesting",
                 maximum=self._nesting_max,

@@ -165,10 +165,18 @@ class CatchingUp:
     async def _append(
         self, snapshot: WindowSnapshot, read_messages: ReadMessages, principal: Principal, *, packs: bool
     ) -> WindowSnapshot:
-        """Append the steps that were read, and return the snapshot of the window with them."""
+        """Append the steps that were read, and return the snapshot of the window with them.
+
+        Args:
+            snapshot: The window and the end of its log.
+            read_messages: The steps of the log that the window has not got yet.
+            principal: The caller.
+            packs: As in `window`.
+        """
         window, last_seq, steps = snapshot.window, snapshot.last_seq, read_messages.steps
         if steps is None or steps.reached_seq == window.reached_seq:
             return snapshot
+        # Only a window that has the whole log, and whose cache is warm, notes its pack together with the steps.
         is_packed = packs and read_messages.is_end and not steps.waiting and not is_cold(snapshot)
         window = await self._appending.steps(window, steps, principal, packed_seq=last_seq if is_packed else None)
         if is_packed:

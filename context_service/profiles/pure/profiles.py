@@ -330,7 +330,7 @@ def parse_profile(name: str, text: str, *, is_own: bool = False) -> Profile:
     base = document.get("extends")
     if base is not None and (base == name or base not in profile_names()):
         raise BadProfile(
-            f"{name}.extends must be another profile of {', '.join(profile_names())} (got {reprlib.repr(base)})"
+            f"{name}.extends must name another profile, one of: {', '.join(profile_names())} (got {reprlib.repr(base)})"
         )
     return _Reading(name, document, profile(base) if base else None, is_own=is_own).profile()
 
@@ -597,7 +597,8 @@ class _Reading:
         if not isinstance(value, dict) or not needed <= value.keys() <= needed | others:
             must = f"must have {', '.join(sorted(needed))}" if needed else ""
             may = f"may have {', '.join(sorted(others))}" if others else ""
-            raise BadProfile(f"{self._name}.{place}: a rule {', and '.join(filter(None, [must, may]))}")
+            got = reprlib.repr(sorted(map(str, value)) if isinstance(value, dict) else value)
+            raise BadProfile(f"{self._name}.{place}: a rule {', and '.join(filter(None, [must, may]))} (got {got})")
 
     def _roles(self, place: str, value: Any) -> frozenset[str]:
         """Return the roles of a rule, which are the words of a text.

@@ -681,10 +681,12 @@ def _of_second(status: Status) -> str:
 def _explanations(
     candidates: Sequence[Candidate], shown_hits: Sequence[Fused], scores: Mapping[str, float]
 ) -> dict[str, list[Explained]]:
-    """Return for each provider all of its hits, with their scores and the hits of the answer that contain them."""
+    """Return the candidates of each provider, with the score and the hit of the answer that each was merged into."""
     shown_in = {source.ref: shown_hit.best.ref for shown_hit in shown_hits for source in shown_hit.sources}
     explained: dict[str, list[Explained]] = {}
     for candidate in sorted(candidates, key=lambda candidate: candidate.provider_id):
-        row = Explained(candidate=candidate, score=scores[candidate.ref], shown_in=shown_in.get(candidate.ref, ""))
-        explained.setdefault(candidate.provider_id, []).append(row)
+        explanation = Explained(
+            candidate=candidate, score=scores[candidate.ref], shown_in=shown_in.get(candidate.ref, "")
+        )
+        explained.setdefault(candidate.provider_id, []).append(explanation)
     return explained

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
+import reprlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -80,7 +81,7 @@ _LARGE_COPIES = 10
 WRITING = 2  # imports that may write at the same time: a mebibyte of rows needs up to 40 MiB during its transaction
 _WRITING_SHARES = Shares(of_tenant=0.5, of_key=0.5)
 _CONTAINERS_MAX = 4 * CONTAINERS_MAX  # lists and objects in one document that the service itself made
-CONFLICTS_REPORTED = 100
+CONFLICTS_REPORTED_MAX = 100
 _OF_CONTEXT = frozenset(table.name for table in CONTEXT_ROWS)
 _UNCHECKED = frozenset(table.name for table in FIRST)  # their documents are made by the service, and large
 
@@ -1021,8 +1022,10 @@ def _table_of(run: Run, piece: ArchivePiece) -> Table:
         ArchiveRefused: rows of this table are not allowed here.
     """
     table = CARRIED.get(str(piece.says.get("table")))
-    if table is None or table is CONTEXT:
-        raise piece.refused("its table is unknown or cannot be imported")
+    if table is None:
+        raise piece.refused("its table is unknown; import it with the release that exported it, or a newer one")
+    if table is CONTEXT:
+        raise piece.refused("a context comes as a header, not as rows of a table")
     is_of_context = table.name in _OF_CONTEXT
     if is_of_context != (run.open_context is not None):
         raise piece.refused("rows of a context must be between its header and its end, without other rows")
@@ -1078,7 +1081,9 @@ def _check_header(piece: ArchivePiece, header: Mapping[str, Any]) -> None:
     except (ValueError, AttributeError, TypeError):
         is_whole = False
     if not is_whole or type(header.get("last_seq")) is not int:
-        raise piece.refused("the header of a context is malformed")
+        raise piece.refused(
+            f"the header of context {reprlib.repr(header.get('context_id'))} is malformed; export the archive again"
+        )
 
 
 def _fixed_values(run: Run) -> dict[str, Any]:
@@ -1096,18 +1101,18 @@ def _omissions(piece: ArchivePiece) -> list[str]:
     """Return the notes in the end of an archive that say which data the archive does not have.
 
     Raises:
-        ArchiveRefused: the end is malformed.
+        ArchiveRefused: the last piece of the archive is malformed.
     """
     try:
         document = orjson.loads(piece.data)["left_out"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise piece.refused("the end is malformed") from None
+        raise piece.refused("the last piece of the archive is malformed; export the archive again") from None
     if (
         not isinstance(document, list)
-        or len(document) > CONFLICTS_REPORTED
+        or len(document) > CONFLICTS_REPORTED_MAX
         or not all(isinstance(item, str) for item in document)
     ):
-        raise piece.refused("the end is malformed")
+        raise piece.refused("the last piece of the archive is malformed; export the archive again")
     return [item[:500] for item in document]
 
 
@@ -1137,8 +1142,8 @@ def _conflict(run: Run, piece: ArchivePiece, table: Table, row: Mapping[str, Any
 
 
 def _report_conflict(run: Run, piece: ArchivePiece, table: Table, row: Mapping[str, Any], why: str) -> None:
-    """Add a conflict to the report, with the key of the row and the reason, unless the report has enough of them."""
-    if len(run.report["conflicts"]) < CONFLICTS_REPORTED:
+    """Add a conflict to the report, with the row's key and the reason, unless it has the most conflicts already."""
+    if len(run.report["conflicts"]) < CONFLICTS_REPORTED_MAX:
         key = {name: row[name] for name in (*table.key, "context_id") if name in row}
         if run.context_id:
             key["context_id"] = run.context_id

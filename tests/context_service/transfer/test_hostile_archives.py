@@ -154,7 +154,7 @@ HARM: dict[str, tuple[Callable[[Pieces], Pieces], str]] = {
     "an end without a header": (twice("context_end"), "is not open"),
     "an end in a context": (without("context_end"), "is incomplete"),
     "something behind the end": (twice("end"), "after its end"),
-    "an end of nothing": (data("end", b"{}"), "the end is malformed"),
+    "an end of nothing": (data("end", b"{}"), "the last piece of the archive is malformed"),
     "another file than it says": (data("blob", b"b file"), "differs from the declared"),
     "a longer file than it says": (data("blob", b"a longer file"), "bytes, but 6 were declared"),
     "a file that breaks off": (said("", "blob", size=7), "is incomplete"),

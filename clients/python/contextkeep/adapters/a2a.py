@@ -55,7 +55,7 @@ _STATES: dict[int, TaskState] = {
 }
 _OF_OTHERS = {"has_data": True}  # the rest of a part with JSON data, also of one that another program wrote
 _ENDS = ("completed", "failed", "canceled", "rejected")
-_PAGE = 50  # tasks in an answer, if the request does not say
+_PAGE_SIZE_DEFAULT = 50  # tasks in an answer, if the request does not say
 _REMEMBERED_MAX = 1_000  # tasks that are remembered, so that they need not be read before they are written
 _NAME_CHARS_MAX = 200  # characters of an artifact's name
 _DESCRIPTION_CHARS_MAX = 1_000
@@ -138,35 +138,36 @@ class ContextTaskStore(TaskStore):
         return copied
 
     async def list(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
-        """Return a page of the tasks of a call's user, those that changed last first."""
+        """Return a page of the caller's tasks, most recently changed first."""
         owner = self._owner_of(context)
-        indexed = await self._ids_by_task(owner)
+        our_ids = await self._ids_by_task(owner)
         items: list[tuple[int, str]] = []
         for context_id in await self._contexts(params.context_id, owner):
             try:
                 async for task in self._client.tasks.list(context_id):
-                    about = task.metadata.get(_KEY) or {}
-                    if indexed.get(about.get("id", "")) != task.task_id:
+                    a2a_task = task.metadata.get(_KEY) or {}
+                    if our_ids.get(a2a_task.get("id", "")) != task.task_id:
                         continue
-                    status = ParseDict(about, Task()).status
-                    changed = status.timestamp.ToNanoseconds() if status.HasField("timestamp") else -1
-                    is_late = changed >= params.status_timestamp_after.ToNanoseconds()
-                    if params.HasField("status_timestamp_after") and (changed < 0 or not is_late):
+                    status = ParseDict(a2a_task, Task()).status
+                    changed_ns = status.timestamp.ToNanoseconds() if status.HasField("timestamp") else -1
+                    if params.HasField("status_timestamp_after") and (
+                        changed_ns < 0 or changed_ns < params.status_timestamp_after.ToNanoseconds()
+                    ):
                         continue
                     if not params.status or status.state == params.status:
-                        items.append((changed, about["id"]))
+                        items.append((changed_ns, a2a_task["id"]))
             except ContextNotFound:
                 continue  # deleted meanwhile
         items.sort(reverse=True)
-        left = [item for item in items if item < _place_of(params.page_token)] if params.page_token else items
-        page_size = params.page_size or _PAGE
-        page = left[:page_size]
+        remaining = [item for item in items if item < _place_of(params.page_token)] if params.page_token else items
+        page_size = params.page_size or _PAGE_SIZE_DEFAULT
+        page = remaining[:page_size]
         tasks = [kept.task for _, task_id in page if (kept := await self._read(task_id, owner))]
         return ListTasksResponse(
             tasks=tasks,
             total_size=len(items),
             page_size=page_size,
-            next_page_token=_token_of(page[-1]) if len(left) > len(page) else "",
+            next_page_token=_token_of(page[-1]) if len(remaining) > len(page) else "",
         )
 
     async def delete(self, task_id: str, context: ServerCallContext) -> None:
@@ -250,12 +251,13 @@ class ContextTaskStore(TaskStore):
 
     async def _context_for(self, context_id: str, owner: str) -> str:
         """Return the id of the context that a client names, and create the context if it is new."""
-        result = await self._contexts(context_id, owner)
-        if result:
-            return result[0]
-        begun = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
+        existing_ids = await self._contexts(context_id, owner)
+        if existing_ids:
+            return existing_ids[0]
+        # The service creates a context with its first message; it has no content, so it is hidden at once.
+        first = MessageInput(role="system", parts=[PartInput(data={}, metadata=NOT_FOUND)], metadata={_KEY: _BEGUN})
         receipt = await self._client.contexts.send(
-            begun, get_or_create=self._name(context_id, owner), context=self._about(owner), recall=False
+            first, get_or_create=self._name(context_id, owner), context=self._about(owner), recall=False
         )
         await self._client.contexts.retract_messages(receipt.context_id, [receipt.message_id])
         return receipt.context_id
@@ -408,11 +410,11 @@ def _header(artifact: Artifact) -> dict[str, Any]:
 
 
 def _artifact_input(artifact: Artifact, *, first: int) -> ArtifactInput:
-    """Return our artifact with the parts from `first` on; fields that our parts do not have go into their metadata."""
+    """Convert an A2A artifact from part `first` on; A2A fields that the service's parts lack go into their metadata."""
     parts = []
     for item in artifact.parts[first:]:
-        part, left = _piece(MessageToDict(item))
-        parts.append(dataclasses.replace(part, metadata={**(part.metadata or {}), _KEY: left}))
+        part, rest = _piece(MessageToDict(item))
+        parts.append(dataclasses.replace(part, metadata={**(part.metadata or {}), _KEY: rest}))
     if not parts:
         parts.append(PartInput(data={}, metadata=NOT_FOUND | {_KEY: None}))  # our artifacts need at least one part
     return ArtifactInput(

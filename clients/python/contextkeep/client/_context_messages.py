@@ -246,19 +246,19 @@ def _external_ids(external_ids: Iterable[ExternalId]) -> list[contexts_pb.Extern
 
 
 def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
-    """Return the message of a part, which the caller made or read from another message.
+    """Convert a part to protobuf: a `PartInput`, or a `Part` that was read from the service.
 
     Raises:
-        InvalidArgument: `part` has another type, has no content or several, or a value cannot be sent.
+        InvalidArgument: `part` is of neither type, has no content or several, or a value cannot be sent.
     """
     if isinstance(part, Part):
         return _read_part(part, field=field)
     if not isinstance(part, PartInput):
         raise InvalidArgument(f"{field} is a {type(part).__name__}; a PartInput is wanted", field=field)
-    items = [name for name in _CONTENTS if getattr(part, name) is not None]
-    if len(items) != 1:
-        text = f"has {' and '.join(items)}; one of them is wanted" if items else "has no content"
-        raise InvalidArgument(f"{field} {text}", field=field)
+    given = [name for name in _CONTENTS if getattr(part, name) is not None]
+    if len(given) != 1:
+        problem = f"has {' and '.join(given)}; set only one of them" if given else "has no content"
+        raise InvalidArgument(f"{field} {problem}", field=field)
     content: dict[str, Any] = {}
     if part.text is not None:
         content["text"] = part.text

@@ -78,7 +78,7 @@ def _describe(budget: CallBudget, value: Any, parts: list[str], depth: int) -> N
     kind = type(value)
     budget.charge(2)
     if depth > _DEPTH_MAX:
-        raise EvaluationError(f"the value may be nested up to {_DEPTH_MAX} deep")
+        raise EvaluationError(f"the value is nested more than {_DEPTH_MAX} levels deep")
     if kind is list:
         _describe_list(budget, value, parts, depth)
         return
@@ -252,7 +252,7 @@ class JsonWriter:
         while level:
             if depth > _JSON_DEPTH_MAX:
                 raise EvaluationBudgetExceeded(
-                    f"the result may be nested up to {_JSON_DEPTH_MAX} deep",
+                    f"the result is nested more than {_JSON_DEPTH_MAX} levels deep; return a flatter value",
                     limit="evaluation_depth",
                     maximum=_JSON_DEPTH_MAX,
                 )

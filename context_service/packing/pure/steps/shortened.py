@@ -60,17 +60,17 @@ class LongText:
         return "\n".join(filter(None, [head.rstrip("\r\n"), *lines, left_out, tail.lstrip("\r\n")]))
 
     def _ends(self, chars: int) -> tuple[str, str]:
-        """Return the head and the tail of the text, with `chars` characters together at most."""
+        """Return the text's head and tail, at most `chars` characters in all, cut between lines or words if it can."""
         half = chars // 2
         head, tail = self.text[:half], self.text[len(self.text) - half :]
-        near = head[-_BORDER_CHARS:]
-        border = near.rfind("\n") if "\n" in near else near.rfind(" ")
-        if border > 0 and len(near) < len(head):
-            head = head[: len(head) - len(near) + border]
-        near = tail[:_BORDER_CHARS]
-        border = near.find("\n") if "\n" in near else near.find(" ")
-        if border >= 0 and len(near) < len(tail):
-            tail = tail[border + 1 :]
+        cut_area = head[-_BORDER_CHARS:]
+        cut = cut_area.rfind("\n") if "\n" in cut_area else cut_area.rfind(" ")
+        if cut > 0 and len(cut_area) < len(head):
+            head = head[: len(head) - len(cut_area) + cut]
+        cut_area = tail[:_BORDER_CHARS]
+        cut = cut_area.find("\n") if "\n" in cut_area else cut_area.find(" ")
+        if cut >= 0 and len(cut_area) < len(tail):
+            tail = tail[cut + 1 :]
         return head, tail
 
     def _best_lines(self, head: str, tail: str, room: int) -> list[_Span]:

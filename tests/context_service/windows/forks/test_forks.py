@@ -670,7 +670,7 @@ async def test_what_is_no_fork_is_refused(caller: Caller, context_id: str, monke
             break
         await asyncio.sleep(0.05)
     deep = await forked(caller, two.window)
-    with pytest.raises(LimitExceeded, match="nested up to"):
+    with pytest.raises(LimitExceeded, match="nested at most"):
         await forked(caller, deep.window)
 
     with pytest.raises(InvalidArgument, match="not a fork"):

@@ -111,9 +111,9 @@ STATE = "state: [{section: value, of: user, sentence: %s}]"
         ("[", "mine is not valid YAML"),
         ("- a", "mine: a profile may have only extends, high_importance,"),
         ("units: []", "mine: a profile may have only"),
-        ("extends: nobody", "mine.extends must be another profile of coding, general,"),
-        ("extends: mine", "mine.extends must be another profile of"),
-        ("extends: [general]", "mine.extends must be another profile of"),
+        ("extends: nobody", "mine.extends must name another profile, one of: coding, general,"),
+        ("extends: mine", "mine.extends must name another profile, one of:"),
+        ("extends: [general]", "mine.extends must name another profile, one of:"),
         ("high_importance: {a: b}", "mine.high_importance must be a list of up to 100 rules"),
         ("high_importance: [{kind: a, of: tool}]", "mine.high_importance[0]: a rule must have kind, line, of"),
         (
