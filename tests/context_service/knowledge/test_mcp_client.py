@@ -16,7 +16,7 @@ from uuid import UUID
 
 import pytest
 
-from context_service.mcp_servers.client import McpClient, _readable, origin_of
+from context_service.mcp_servers.client import McpClient, _checked_events, origin_of
 from context_service.mcp_servers.model import ServerAddress, ToolRefused
 from contextkeep.errors import AddressRefused, InvalidArgument, McpServerFailed
 from service_runtime.network import destinations
@@ -320,7 +320,7 @@ async def test_events_are_passed_on_whole_however_they_come(client: McpClient):
             for start in range(0, len(events), size):
                 yield events[start : start + size]
 
-        passed_on = [chunk async for chunk in _readable(response, body(), watch=watch)]
+        passed_on = [chunk async for chunk in _checked_events(response, body(), watch=watch)]
         assert b"".join(passed_on) == events
         assert passed_on[-1] == b"data: the last, without an end"
 

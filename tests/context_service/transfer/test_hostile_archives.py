@@ -111,7 +111,7 @@ HARM: dict[str, tuple[Callable[[Pieces], Pieces], str]] = {
     "a manifest of nothing": (data("manifest", b"[]"), "manifest is malformed"),
     "no table of ours": (said("message", table="pg_authid"), "table is unknown"),
     "a table that nobody carries": (said("message", table="tenant_limit"), "table is unknown"),
-    "the header as rows": (said("message", table="context"), "table is unknown"),
+    "the header as rows": (said("message", table="context"), "comes as a header"),
     "fewer rows than it says": (said("message", rows=7), "has 2 rows"),
     "rows that are no number": (said("message", rows="2"), "has 2 rows"),
     "another tenant": (rows("message", lambda row: {**row, "tenant_id": str(OTHER_PRINCIPAL.tenant_id)}), "tenant_id"),

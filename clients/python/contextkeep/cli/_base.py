@@ -226,9 +226,16 @@ def command(
 # What the helps of several commands say about a word.
 PACK_TEXT = "A pack is the list of messages for the next request to the model."
 STEP_TEXT = "A step is one message, or an assistant's message with the results of its tool calls."
-SEQ_TEXT = "seq: the number of a message in its context, from 1, a column of `contextkeep context messages`."
-EPOCH_TEXT = "epoch: how often the beginning of the packs changed, as by compactions; see `contextkeep window get`."
-ZONE_TEXT = "zone: the parts of one kind in a pack, such as pins, verbatim messages or segments (summaries)."
+SEQ_TEXT = "The seq of a message is its number in the context, from 1. `contextkeep context messages` prints it."
+EPOCH_TEXT = (
+    "The epoch of a window is a counter that grows when the beginning of its packs changes, such as by a compaction."
+    " `contextkeep window get` prints it."
+)
+COMPACTION_TEXT = "A compaction replaces old steps with shorter texts, so that a pack stays below the token limit."
+ZONE_TEXT = "A zone has the parts of one kind in a pack, such as pins, verbatim messages or segments (summaries)."
+BUNDLE_TEXT = (
+    "An agent bundle is a group of agents that are deployed together; it can have nodes, pages and keys of its own."
+)
 REF_TEXT = (
     "REF, such as m3/1: part 1 of message 3; m3 is the whole message, m3..m8 a range. Packs and searches print refs."
 )

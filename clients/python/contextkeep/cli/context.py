@@ -499,7 +499,8 @@ def retract(
 ) -> None:
     """Hide messages from readers, searches and models.
 
-    Use it to take back a message that was sent by mistake. MESSAGE_ID is a column of `contextkeep context messages`.
+    Use it to take back a message that was sent by mistake. The message stays hidden: no command shows it again.
+    `contextkeep context messages` prints the MESSAGE_ID.
     """
     confirm("Retract them?", yes)
     count = session.context.contexts.retract_messages(context_id, message_ids, **options)

@@ -48,8 +48,8 @@ def put(session: Session, output: Output, *, for_app: str, for_agent: str, model
 
 @command(*_FOR, name="get", group=setting, example="contextkeep context setting get --for-app shop")
 def get(session: Session, output: Output, *, for_app: str, for_agent: str) -> None:
-    """Print the settings that apply to contexts of an app and an agent.
+    """Print the settings of the tenant, and those of an app and an agent.
 
-    Use it to check whether text of such contexts may be sent to the service's language model.
+    Use it to check whether text of these contexts may be sent to the service's language model.
     """
     output.one(session.context.context_settings.get(app_id=for_app, agent_id=for_agent))

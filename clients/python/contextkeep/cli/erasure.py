@@ -28,7 +28,7 @@ def plan(session: Session, output: Output, *, subject: str) -> None:
 
     Use it before `contextkeep erasure erase`, to see how much it would delete. SUBJECT is the id of the user.
 
-    A hold forbids the deletion of a user or a context, such as during a lawsuit: `contextkeep erasure hold`.
+    A hold forbids the deletion of a user or a context, such as during a lawsuit. `contextkeep erasure hold` sets one.
     """
     output.one(session.context.erasures.plan(subject), "counts", "holds", "not_found")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._base import BUNDLE_TEXT, Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._output import Output
 
 _BASE = ("name", "is_of_tenant", "document_count", "size_bytes", "version", "updated_at")
@@ -39,9 +39,14 @@ def kb() -> None:
     click.option(
         "--agent-bundle-id",
         default="",
-        help="Agent bundle of the base, such as crm-bundle, with the same effect.",
+        help="Agent bundle of the base, such as crm-bundle; a key that is bound to another one does not see it.",
     ),
-    click.option("--graph", "graph_name", default="", help="Graph of the base, such as sales, with the same effect."),
+    click.option(
+        "--graph",
+        "graph_name",
+        default="",
+        help="Graph of the base, such as sales; a key that is bound to other graphs does not see it.",
+    ),
     click.option(
         "--bedrock",
         "bedrock_id",
@@ -51,6 +56,7 @@ def kb() -> None:
     click.option("--bedrock-region", default="", help="AWS region of that base, such as eu-central-1."),
     name="put",
     group=kb,
+    terms=[BUNDLE_TEXT],
     example="contextkeep kb put handbook --of-tenant --description 'How we work'",
 )
 def put(session: Session, output: Output, *, name: str, **given: Any) -> None:

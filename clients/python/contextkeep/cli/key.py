@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._base import BUNDLE_TEXT, Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._output import Output
 
 _KEY = ("prefix", "subject", "scopes", "user_id", "app_ids", "graph_names", "expires_at", "revoked_at", "last_used_at")
@@ -84,9 +84,16 @@ def show(session: Session, output: Output) -> None:
     click.option(
         "--graph", "graph_names", multiple=True, help="Restrict the key to this graph, such as sales; may be repeated."
     ),
-    click.option("--ttl", "ttl_s", type=click.IntRange(min=0), default=0, help="Lifetime in seconds; 0 means no end."),
+    click.option(
+        "--ttl",
+        "ttl_s",
+        type=click.IntRange(min=0),
+        default=0,
+        help="Lifetime in seconds; 0 means that the key does not expire.  [default: 0]",
+    ),
     name="create",
     group=key,
+    terms=[BUNDLE_TEXT],
     example="contextkeep key create billing-agent --scope read --scope write --ttl 7776000",
 )
 def create(session: Session, output: Output, *, subject: str, scopes: tuple[str, ...], **options: Any) -> None:
@@ -96,6 +103,10 @@ def create(session: Session, output: Output, *, subject: str, scopes: tuple[str,
 
     SUBJECT is the name that logs and records show, such as billing-agent. The new key cannot have more rights than
     yours. The command needs the scope admin.
+
+    The scopes: read allows all reads; write allows writes; admin allows managing keys, agents and settings, and
+    deletions that cannot be undone; delegate allows naming the user that a call acts for; context:read allows only
+    queries (read includes it); compile allows compiling pages of the graph.
     """
     result = session.context.keys.create(subject, scopes or ("read", "write"), **options)
     output.one({"key": result.key, "prefix": result.prefix})

@@ -154,9 +154,9 @@ def diff(session: Session, output: Output, *, files: tuple[Path, ...]) -> None:
 
     Use it in CI, to find mappings (rules that turn nodes into messages) that were not deployed.
 
-    It prints a row for each field that differs; `rules` stands for a mapping that is not registered. Registered
-    mappings that are in no file are ignored. Invalid rules are an error. The exit code is 0 if nothing differs and
-    8 if something does.
+    The command prints a row for each field that differs. For a mapping that is not registered it prints one row, whose
+    field is `rules`. It ignores registered mappings that are in no file. Invalid rules are an error. The exit code is 0
+    if nothing differs, and 8 if a field differs.
     """
     rows = list(_differences(session, _read(session, files)))
     if rows or output.format is not Format.TABLE:

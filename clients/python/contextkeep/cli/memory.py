@@ -40,7 +40,10 @@ _WHICH = (
     click.option("--key", default="", help="Only memories with this key, such as home_town."),
     click.option("--holding", "holding_only", is_flag=True, help="Only memories that hold: leave out superseded ones."),
     click.option(
-        "--from", "happened_from", type=TIME, help="Only what happened at 2026-01-31T00:00:00Z, say, or later."
+        "--from",
+        "happened_from",
+        type=TIME,
+        help="Only what happened at this time or later, such as 2026-01-31T00:00:00Z.",
     ),
     click.option("--to", "happened_to", type=TIME, help="Only what happened before this time."),
 )
@@ -257,10 +260,11 @@ def forget(session: Session, output: Output, *, memory_id: str, yes: bool, subje
 def consolidate(session: Session, output: Output, **options: Any) -> None:
     """Merge duplicate memories, and promote lessons.
 
-    Use it from time to time: first without --plan, which only prints a plan, then with it.
+    Use it from time to time. Without --plan it changes nothing, and prints a plan. Then call it again with --plan and
+    the printed plan, to carry the plan out.
 
-    A lesson is a memory of the kind experience. Promoting it makes an observation of what the contexts of --run
-    taught.
+    A lesson is a memory of the kind experience. Promoting stores the lessons of the contexts in --run also as memories
+    of the kind observation.
     """
     output.one(session.context.memories.consolidate(**options))
 

@@ -23,7 +23,7 @@ def message() -> None:
     click.option("--role", type=click.Choice(list(ROLES)), required=True, help="Role of the author."),
     external_id_option("SESSION_ID"),
     click.option(
-        "--create", is_flag=True, help="Create the session of --external-id if there is none.  [default: fail]"
+        "--create", is_flag=True, help="With --external-id: create the session if no node has this id.  [default: fail]"
     ),
     graph_option("Graph of the session."),
     click.option(

@@ -124,9 +124,9 @@ def create(session: Session, output: Output, *, general_type_name: str, **option
     example="contextkeep node update 0197f1f2-0000-7000-8000-000000000001 '{\"language\": null}'",
 )
 def update(session: Session, output: Output, *, node: dict[str, Any], data: dict[str, Any], **options: Any) -> None:
-    """Change the data of a node: fields of your own.
+    """Change the data of a node, which has fields of your own.
 
-    Use it to merge the JSON object DATA into the data; null removes a field.
+    Use it to set the fields of the JSON object DATA in the data; null removes a field. Other fields stay.
     """
     output.one(session.graph.graph.update_node_data(data=data, **node, **options), *_ROW, "data")
 

@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from contextkeep.cli._base import JSON_OBJECT, Session, command, external_id_option, graph_option, limit_option
+from contextkeep.cli._base import (
+    BUNDLE_TEXT,
+    JSON_OBJECT,
+    Session,
+    command,
+    external_id_option,
+    graph_option,
+    limit_option,
+)
 from contextkeep.cli._output import Output
 from contextkeep.inputs import ConnectedTo
 from contextkeep.values import Direction
@@ -56,6 +64,7 @@ from contextkeep.values import Direction
     click.option("--count", "only_count", is_flag=True, help="Print only the number of nodes."),
     limit_option(),
     name="search",
+    terms=[BUNDLE_TEXT],
     example="""
 contextkeep search --where '{"status": {"$eq": "Failed"}}' --count
 contextkeep search --contains '{"language": "de"}' --order-by -data.score

@@ -74,9 +74,10 @@ def list_sources(session: Session, output: Output) -> None:
     example="contextkeep sources policy",
 )
 def policy(session: Session, output: Output, **options: Any) -> None:
-    """Print the sources that a query would search now.
+    """Print for each source whether a query may search it now.
 
-    Use it when `contextkeep query` does not search a source that you expect: refused_by says why.
+    Use it when `contextkeep query` does not search a source that you expect. The column refused_by says which setting
+    forbids the source; it is empty if a query may search it.
     """
     result = session.context.query.get_policy(**options)
     if output.format is Format.JSON:

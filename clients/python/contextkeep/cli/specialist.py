@@ -76,7 +76,8 @@ def list_specialists(session: Session, output: Output, *, limit: int) -> None:
 def delete(session: Session, output: Output, *, specialist_id: str) -> None:
     """Delete a specialist; its files stay.
 
-    Use it when no query should search its folder through it any more.
+    Use it when queries should no longer search the specialist's folder. A specialist is a source of
+    `contextkeep query`: a model that searches the files of one folder.
     """
     session.context.specialists.delete(specialist_id)
     output.one({"specialist_id": specialist_id, "is_deleted": True})

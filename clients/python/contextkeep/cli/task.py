@@ -15,7 +15,7 @@ _MADE = ("artifact_id", "version", "name", "is_complete", "part_count", "size_by
 _ROW = ("task_id", "state", "version", "status_at", "created_at")
 _TASK = click.argument("task_id")
 _STATE = click.option(
-    "--state", type=click.Choice(get_args(TaskState)), help="State of the task; a new one is submitted."
+    "--state", type=click.Choice(get_args(TaskState)), help="State of the task. A new task begins as submitted."
 )
 _SAYS = click.option("--says", "status_message", help="Message about the state, such as 'Which port?'.")
 _METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata, such as '{\"vip\": true}', or @FILE.")
@@ -64,7 +64,7 @@ def create(session: Session, output: Output, *, context_id: str, **options: Any)
     subject_option,
     name="update",
     group=task,
-    example="contextkeep context task update 0197f1f2-0000-7000-8000-000000000005 --state working --says 'I look.'",
+    example="contextkeep context task update 0197f1f2-0000-7000-8000-000000000005 --state working --says 'On it.'",
 )
 def update(
     session: Session, output: Output, *, task_id: str, state: TaskState | None, metadata: Any, **options: Any
@@ -183,9 +183,9 @@ def put(
 ) -> None:
     """Store a text as an artifact of a task.
 
-    Use it to save a result, such as a report: an artifact.
+    Use it to save a result of a task, such as a report. `contextkeep context task list` prints the TASK_ID.
 
-    The text comes from a file, or from stdin with `-`.
+    The text comes from FILE. Without FILE, or with `-`, it comes from stdin.
     """
     try:
         part = PartInput(text=file.read().decode())
@@ -209,8 +209,8 @@ def put(
 def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id: str, **options: Any) -> None:
     """Print an artifact: a result of a task.
 
-    Use it to read a result. `contextkeep context artifact list` prints the ARTIFACT_ID. Its parts are the texts that
-    were stored and appended.
+    Use it to read a result. `contextkeep context artifact list` prints the ARTIFACT_ID, and `contextkeep context task
+    list` the TASK_ID. The parts of an artifact are the texts that were stored and appended.
     """
     output.one(session.context.artifacts.get(task_id, artifact_id, **options))
 

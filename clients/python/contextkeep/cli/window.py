@@ -11,6 +11,7 @@ import click
 from google.protobuf import json_format
 
 from contextkeep.cli._base import (
+    COMPACTION_TEXT,
     EPOCH_TEXT,
     JSON_ARRAY,
     JSON_OBJECT,
@@ -235,9 +236,9 @@ window.add_command(profile)
 def get(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Print a window: its model, token limit and epoch.
 
-    Use it to see how far it has read its context (reached_seq) and how it is configured.
+    Use it to see how far the window has read its context (reached_seq), and how it is configured.
 
-    The epoch is how often the beginning of the packs has changed, mostly by compactions.
+    The epoch is a counter that grows when the beginning of the packs changes, mostly by compactions.
     """
     output.one(session.context.windows.get(window_id, **options))
 
@@ -418,7 +419,7 @@ _EPOCH = click.option(
     subject_option,
     name="prepare",
     group=window,
-    terms=[EPOCH_TEXT],
+    terms=[COMPACTION_TEXT, EPOCH_TEXT],
     example="contextkeep window prepare 0197f1f2-0000-7000-8000-000000000006 --epoch 2",
 )
 def prepare(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -436,7 +437,7 @@ def prepare(session: Session, output: Output, *, window_id: str, **options: Any)
     subject_option,
     name="commit",
     group=window,
-    terms=[EPOCH_TEXT],
+    terms=[COMPACTION_TEXT, EPOCH_TEXT],
     example="contextkeep window commit 0197f1f2-0000-7000-8000-000000000006",
 )
 def commit(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -939,7 +940,11 @@ def outcome(session: Session, output: Output, *, window_id: str, failed: bool, *
 def cost(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Estimate the cost of the next packs.
 
-    Use it to compare packs with and without a compaction, and with a window that drops its older half when it is full.
+    Use it to see what compactions save. The command prints the tokens and the price of the next pack, of the pack after
+    a compaction, and of all packs of the next --steps. The last row is for comparison: the same steps in a window that
+    drops its older half when it is full.
+
+    The price needs `prices` in the window's --config.
     """
     estimate = session.context.windows.estimate_cost(window_id, **options)
     if output.format is Format.JSON:
@@ -969,13 +974,14 @@ def cost(session: Session, output: Output, *, window_id: str, **options: Any) ->
     subject_option,
     name="stats",
     group=window,
-    terms=[STEP_TEXT, ZONE_TEXT],
+    terms=[PACK_TEXT, STEP_TEXT, ZONE_TEXT],
     example="contextkeep window stats 0197f1f2-0000-7000-8000-000000000006",
 )
 def stats(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Print statistics of a window, with charts.
 
-    Use it to see savings, compactions and the share of tokens read from the vendor's prompt cache.
+    Use it to see how much of the messages a pack need not send (savings), how often the window was compacted, and which
+    share of the tokens the model's vendor read from its prompt cache.
     """
     result = session.context.windows.stats(window_id, **options)
     if output.format is Format.JSON:
@@ -996,7 +1002,9 @@ def stats(session: Session, output: Output, *, window_id: str, **options: Any) -
     click.argument("section"),
     click.argument("key", default=""),
     click.option("--text", default="", help="Statement in one line, such as 'List ports.'."),
-    click.option("--value", default="", help="For a value: its content. For a sub_goal: open, done or dropped."),
+    click.option(
+        "--value", default="", help="In the section value: its content. In the section sub_goal: open, done or dropped."
+    ),
     click.option("--remove", is_flag=True, help="Remove the entry.  [default: set it]"),
     subject_option,
     name="patch",
@@ -1022,10 +1030,11 @@ def patch(
 ) -> None:
     """Set or remove an entry of the state of the work.
 
-    Use it to correct what the window extracted, or to add a constraint. Each pack shows it from then on.
+    Use it to correct an entry that the window extracted from messages, or to add a constraint. The state of the work is
+    the notes that the window keeps and that each later pack shows: goals, constraints, values and others.
 
     SECTION is goal, sub_goal, constraint, value, decision, next, question, error, artifact or progress. KEY is the name
-    of the entry; the same key again replaces it. goal and progress need none.
+    of the entry; an entry with the same name is replaced. The sections goal and progress have no KEY.
     """
     entry = StateEntryInput(section, key, text, value)
     entries, removed = ([], [entry]) if remove else ([entry], [])

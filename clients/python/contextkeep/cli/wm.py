@@ -225,13 +225,14 @@ def blobs(session: Session, output: Output, *, node: dict[str, Any], include_arc
         "depth_max",
         type=click.IntRange(0),
         default=0,
-        help="Maximum number of edges below the node; 0 means 3.",
+        help="Number of edges to follow below the node; 0 means 3.",
     ),
     click.option(
         "--edge-type",
         "edge_types",
         multiple=True,
-        help="Follow only edges of this type; may be repeated.  [default: Contains, Owns, Calls and others]",
+        help="Follow only edges of this type; may be repeated."
+        "  [default: Contains, Owns, Calls, Produces, HasIO, HAS_CHILD and HAS_STEP]",
     ),
     _TYPES,
     _PURPOSES,
@@ -243,7 +244,7 @@ contextkeep wm manifest 0197f1f2-0000-7000-8000-000000000001 --depth 2
 """,
 )
 def manifest(session: Session, output: Output, *, node: dict[str, Any], **filters: Any) -> None:
-    """Count the records below a node by entity and type.
+    """Count the working-memory records below a node, by node and type.
 
     Use it to show an agent what it can read: how many records of which type each node has.
     """
