@@ -15,6 +15,7 @@ class Entry(Value):
     """A value. Lists of names are texts, with a space between two names."""
 
     hidden: str = ""  # attributes that are not shown when the value is printed, such as a key
+    late: str = ""  # long lists that few callers read: they are made from the message when they are first read
     # Attributes that have another name or place: "bedrock.region" is a field of a field, "counts{kind: count}" a dict
     # of a repeated message. A field that is here has no attribute of its own name.
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -188,6 +189,7 @@ VALUES: Mapping[str, Entry] = {
         },
         more={"file_bytes": "tuple[bytes, ...]"},
         hidden="file_bytes",
+        late="spans",
     ),
     "BodyFile": Entry(shows="{media_type} {sha256}"),
     "StateChange": Entry(shows="{section} {ref}"),

@@ -168,18 +168,15 @@ class _Writer:
             self._import("typing", "Any")
             self._import("contextkeep.values.base", "kept")
             lines.append(f"    _{element.name.removesuffix('_json')}: Any = kept()")
+        late = [attribute for attribute in attributes if attribute.name in entry.late.split()]
+        lines += [f"    _late_{attribute.name}: Any = kept()" for attribute in late]
         for item in texts:
             if item.name.removesuffix("_json") not in (defined or ()):
                 lines += self._parsed(item)
         if entry.shows:
             text = re.sub(r"({| or )(\w)", r"\1self.\2", entry.shows)
             lines += ["", "    def __str__(self) -> str:", f'        return f"{text}"']
-        lines += ["", "    @classmethod", f"    def from_proto(cls, message: pb.{message.name}) -> {name}:"]
-        lines += ['        """Return the value of a message."""', "        return cls("]
-        lines += [
-            *(f"            {attribute.name}={attribute.source}," for attribute in attributes if attribute.source),
-            "        )",
-        ]
+        lines += _from_proto(message, name, [each for each in attributes if each.source and each not in late], late)
         if is_input(message.name):
             lines += [
                 "",
@@ -397,6 +394,21 @@ def _used_first(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         add(message)
     return list(ordered.values())
+
+
+def _from_proto(
+    message: Message, name: str, attributes: Sequence[_Attribute], late: Sequence[_Attribute]
+) -> Iterator[str]:
+    """Yield the lines of the method that makes a value from a message."""
+    yield from ("", "    @classmethod", f"    def from_proto(cls, message: pb.{message.name}) -> {name}:")
+    yield '        """Return the value of a message."""'
+    yield "        value = cls(" if late else "        return cls("
+    yield from (f"            {attribute.name}={attribute.source}," for attribute in attributes)
+    yield "        )"
+    for attribute in late:
+        yield f'        value._make_late("{attribute.name}", lambda: {attribute.source})'
+    if late:
+        yield "        return value"
 
 
 def _tuple(convert: str, place: str) -> str:

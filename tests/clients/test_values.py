@@ -12,6 +12,7 @@ import sys
 import time
 import tomllib
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, asdict, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -33,6 +34,8 @@ from contextkeep import (
     MemoryType,
     Node,
     NodeInput,
+    Pack,
+    PackSpan,
     Part,
     Reasoning,
     Record,
@@ -42,6 +45,7 @@ from contextkeep import (
 )
 from contextkeep.client import _messages as messages
 from contextkeep.context.v1 import chat_history_pb2, message_pb2, working_memory_pb2
+from contextkeep.context.v1.context_windows_pb2 import PackResponse
 from contextkeep.entity.v1 import entity_graph_pb2
 from contextkeep.errors import InvalidArgument
 from tests.clients.test_generated_values import message_class
@@ -161,6 +165,26 @@ def test_a_message_that_arrived_is_a_value_like_any_other(use):
         message.created_at = AT
     with pytest.raises(AttributeError, match="no attribute 'creatd_at'"):
         _ = message.creatd_at
+
+
+@pytest.mark.parametrize("use", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), replace])
+def test_a_pack_whose_spans_are_made_when_they_are_read_is_a_value_like_any_other(use):
+    spans = [{"pointer": f"/messages/{number}", "author": "user Žofie", "trust": "user"} for number in range(3)]
+    message = PackResponse(messages_json='{"messages":[]}', spans=spans)
+    whole = Pack(messages_json='{"messages":[]}', spans=tuple(PackSpan(**span) for span in spans))
+    assert use(Pack.from_proto(message)) == whole
+    assert Pack.from_proto(message).spans == whole.spans
+    assert repr(Pack.from_proto(message)) == repr(whole)
+    assert replace(Pack.from_proto(message), epoch=2).spans == whole.spans
+    assert asdict(Pack.from_proto(message))["spans"] == asdict(whole)["spans"]
+    assert not hasattr(Pack.from_proto(message), "other")
+
+
+def test_spans_of_a_pack_are_made_once_by_whichever_thread_reads_them():
+    pack = Pack.from_proto(PackResponse(spans=[{"pointer": "/messages/0"}] * 500))
+    with ThreadPoolExecutor(8) as threads:
+        assert [len(spans) for spans in threads.map(lambda _: pack.spans, range(50))] == [500] * 50
+    assert pack.spans is pack.spans
 
 
 def test_a_chat_history_is_a_sequence():

@@ -779,6 +779,7 @@ class Pack(PackBase):
     files: tuple[BodyFile, ...] = ()
     file_bytes: tuple[bytes, ...] = field(default=(), repr=False)
     _messages: Any = kept()
+    _late_spans: Any = kept()
 
     @property
     def messages(self) -> dict[str, Any]:
@@ -788,7 +789,7 @@ class Pack(PackBase):
     @classmethod
     def from_proto(cls, message: pb.PackResponse) -> Pack:
         """Return the value of a message."""
-        return cls(
+        value = cls(
             messages_json=message.messages_json,
             prefix_bytes=message.prefix_bytes,
             prefix_sha=message.prefix_sha,
@@ -808,11 +809,12 @@ class Pack(PackBase):
             pack_id=message.pack_id,
             recalled_refs=tuple(message.recalled_refs),
             annotations=dict(message.annotations),
-            spans=tuple(map(PackSpan.from_proto, message.spans)),
             known_span_count=message.known_span_count,
             is_catching_up=message.is_catching_up,
             files=tuple(map(BodyFile.from_proto, message.files)),
         )
+        value._make_late("spans", lambda: tuple(map(PackSpan.from_proto, message.spans)))
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -54,6 +55,29 @@ def parsed_object(text: str) -> dict[str, Any]:
     """Return the object that a JSON text holds; an empty one for an empty text."""
     values: dict[str, Any] = parsed(text) or {}
     return values
+
+
+class LateValue(Value):
+    """Has fields that are made when they are first read. A field that is not made yet has no value in its slot."""
+
+    __slots__ = ()
+
+    def _make_late(self, name: str, make: Callable[[], object]) -> None:
+        """Let a field be made when it is first read."""
+        object.__setattr__(self, f"_late_{name}", make)
+        object.__delattr__(self, name)
+
+    if not TYPE_CHECKING:  # or else a checker of types would take every name for that of an attribute
+
+        def __getattr__(self, name: str) -> object:
+            """Make a field, which Python found empty."""
+            if name not in self.__dataclass_fields__ or name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            make = getattr(self, f"_late_{name}", None)
+            if make is not None:  # otherwise another thread has made it
+                object.__setattr__(self, name, make())
+                object.__setattr__(self, f"_late_{name}", None)
+            return object.__getattribute__(self, name)
 
 
 def time_of(timestamp: Timestamp) -> datetime:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from contextkeep.values.base import Value, parsed, parsed_object, shown, shown_size
+from contextkeep.values.base import LateValue, Value, parsed, parsed_object, shown, shown_size
 
 if TYPE_CHECKING:
     from contextkeep import values
@@ -358,7 +358,7 @@ class OriginalBase(Value):
         return self.text or "\n".join(map(str, self.messages))
 
 
-class PackBase(Value):
+class PackBase(LateValue):
     """A pack has the body of a request, and shows it."""
 
     __slots__ = ()
