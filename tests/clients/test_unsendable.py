@@ -56,7 +56,7 @@ def filled(method: Any, argument: str, other: Any) -> dict[str, Any]:
             values[argument] = HALF
         elif parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
             said = str(parameter.annotation)
-            values[parameter.name] = new_id() if said == "str" or "Id" in said else other
+            values[parameter.name] = new_id() if said in ("str", "BlobName") or "Id" in said else other
     return values
 
 

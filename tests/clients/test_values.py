@@ -58,7 +58,7 @@ STAMP = Timestamp(seconds=int(AT.timestamp()), nanos=678901000)
 def filled(message):
     """Set every field of a message, so that one which a value forgets shows."""
     for index, field in enumerate(message.DESCRIPTOR.fields, start=1):
-        if field.containing_oneof is not None and field.containing_oneof.name == "content":
+        if field.containing_oneof is not None and len(field.containing_oneof.fields) > 1:
             continue
         if field.message_type is not None and field.message_type.full_name == "google.protobuf.Timestamp":
             getattr(message, field.name).CopyFrom(STAMP)
@@ -76,6 +76,9 @@ def filled(message):
     return message
 
 
+NEVER_ANSWERED = {"contextkeep.context.v1.File.data"}  # an answer names the record with the bytes
+
+
 @pytest.mark.parametrize(
     ("value_class", "message"),
     [
@@ -91,6 +94,8 @@ def test_a_value_that_is_written_by_hand_has_every_field_of_its_message(value_cl
     value = value_class.from_proto(filled(message))
 
     for field in message.DESCRIPTOR.fields:
+        if field.full_name in NEVER_ANSWERED:
+            continue
         found, sent = getattr(value, field.name), getattr(message, field.name)
         if field.message_type is not None and field.message_type.full_name == "google.protobuf.Timestamp":
             assert found == AT

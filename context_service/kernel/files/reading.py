@@ -9,7 +9,6 @@ from uuid import UUID
 
 from context_service.kernel.files.facts import FileFacts, FileKind, facts_of_answer, kind_of
 from service_runtime.child_processes import confined
-from service_runtime.child_processes.confined import Ended
 from service_runtime.rpc.admission import Shares
 from service_runtime.rpc.fair_queue import FairQueue, Turn
 from service_runtime.rpc.principal import Principal
@@ -21,7 +20,6 @@ _ANSWER_BYTES_MAX = 1_024  # of each file
 _AT_ONCE = 4  # child processes at the same time
 _SHARES = Shares(of_tenant=1 / 2, of_key=1 / 2)
 _STOPPED_MAX = 2  # files that may each stop a child process; then the facts of the rest of a call stay unknown
-_ATTEMPTS_MAX = 3  # on a busy machine a process sometimes dies of signal 11 before it has read anything
 _PIECE_BYTES = 1024 * 1024
 
 
@@ -68,15 +66,12 @@ class FactReader:
     async def _lines(self, files: Sequence[UnreadFile]) -> list[bytes]:
         """Return the answers of one child process, which may be fewer than the files."""
         limits = (FILE_BYTES_MAX, self._memory_bytes_max, math.ceil(self._timeout_s))
-        for _ in range(_ATTEMPTS_MAX):
-            outcome = await confined.run(
-                (*_PROGRAM, ",".join(sorted(_kinds(files))), *map(str, limits)),
-                _framed(files),
-                timeout_s=self._timeout_s,
-                output_bytes_max=_ANSWER_BYTES_MAX * len(files),
-            )
-            if outcome.output or outcome.ended is not Ended.BROKEN:
-                break
+        outcome = await confined.run(
+            (*_PROGRAM, ",".join(sorted(_kinds(files))), *map(str, limits)),
+            _framed(files),
+            timeout_s=self._timeout_s,
+            output_bytes_max=_ANSWER_BYTES_MAX * len(files),
+        )
         return outcome.output.split(b"\n")[:-1][: len(files)]
 
 
