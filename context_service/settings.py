@@ -289,7 +289,7 @@ class Settings(ServiceSettings):
     @classmethod
     def _names_a_model(cls, names: str) -> str:
         if not any(one.strip() for one in names.split(",")):
-            raise ValueError("it names no model")
+            raise ValueError("it must name at least one model")
         return names
 
     @field_validator("embedding_url", "llm_url", "bedrock_endpoint")

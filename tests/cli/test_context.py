@@ -110,7 +110,7 @@ def test_files_are_sent_from_paths_and_from_lines(answer: Answer, run: Run, tmp_
         (lines({"parts": [{"reasoning": {"provider": "p", "data": "?"}}]}), "parts[0].reasoning.data must be base64"),
         (lines({"content": "a", "said_at": "today"}), "said_at must be a time such as"),
         (lines({"content": "a", "said_at": "2026-01-31T12:00:00"}), "(got '2026-01-31T12:00:00')"),
-        (lines({"content": "a"}, {"content": 5}), "messages[1].content is of the type int"),
+        (lines({"content": "a"}, {"content": 5}), "messages[1].content must be a text"),
         ("", "messages must have at least one message"),
     ],
 )

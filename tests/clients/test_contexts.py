@@ -256,7 +256,7 @@ def test_what_is_to_be_recalled_is_refused_likewise(given: Any, field: str):
 def test_one_message_is_not_a_list_of_messages():
     """Else a text would be a message a letter."""
     for wrong in ("hello", MessageInput("hello"), 5):
-        with pytest.raises(InvalidArgument, match="a list of MessageInput is wanted"):
+        with pytest.raises(InvalidArgument, match="must be a list of MessageInput"):
             contexts.message_inputs(wrong)
 
 

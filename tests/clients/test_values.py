@@ -322,9 +322,9 @@ def test_a_value_of_another_type_is_refused_by_the_name_of_its_field(wrong):
 
 
 def test_a_node_and_an_edge_name_the_text_that_is_none():
-    with pytest.raises(InvalidArgument, match=r"nodes\[3\].status is of the type int; a text is wanted"):
+    with pytest.raises(InvalidArgument, match=r"nodes\[3\].status must be a text \(got int\)"):
         messages.fill_node(entity_graph_pb2.NodeInput(), NodeInput("Turn", status=7), field="nodes[3]")
-    with pytest.raises(InvalidArgument, match=r"edge.edge_type is of the type list"):
+    with pytest.raises(InvalidArgument, match=r"edge.edge_type must be a text"):
         messages.fill_edge(entity_graph_pb2.EdgeInput(), EdgeInput(new_id(), new_id(), ["Contains"]))
 
 

@@ -98,7 +98,7 @@ def test_of_a_window_what_cannot_travel_is_refused_by_name(given: Any, field: st
 
 def test_a_pack_and_entries_of_other_types_are_refused():
     with ContextClient("127.0.0.1:1") as context:
-        with pytest.raises(InvalidArgument, match="the Pack before is wanted"):
+        with pytest.raises(InvalidArgument, match="must be the Pack before"):
             context.windows.pack(new_id(), since="a pack")  # type: ignore[arg-type]
         with pytest.raises(InvalidArgument):
             context.windows.report_response(new_id(), "0.1", invalid=True)  # type: ignore[arg-type]

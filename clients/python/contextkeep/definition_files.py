@@ -42,7 +42,7 @@ def read(path: Path) -> Iterator[FileDefinition]:
     for name, rules in definitions.items():
         place = f"{path}: definitions.{name}"
         if not isinstance(name, str):
-            raise InvalidArgument(f"{place}: a name is a text; put it in quotes")
+            raise InvalidArgument(f"{place}: a name must be a text; put it in quotes")
         if not isinstance(rules, dict):
-            raise InvalidArgument(f"{place} is no object")
+            raise InvalidArgument(f"{place} must be an object")
         yield FileDefinition(place=place, name=name, rules=rules)

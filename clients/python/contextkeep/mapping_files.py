@@ -56,7 +56,7 @@ def read(path: Path) -> Iterator[FileMapping]:
     for name, rules in mappings.items():
         place = f"{path}: mappings.{name}"
         if not isinstance(name, str):
-            raise InvalidArgument(f"{place}: a name is a text; put it in quotes")
+            raise InvalidArgument(f"{place}: a name must be a text; put it in quotes")
         check_fields(place, rules, _RULE_FIELDS)
         messages = rules.get("messages")
         for position, message in enumerate(messages if isinstance(messages, list) else ()):
@@ -87,10 +87,10 @@ def check_fields(place: str, value: object, allowed: Collection[str]) -> None:
         InvalidArgument: the message names the place.
     """
     if not isinstance(value, dict):
-        raise InvalidArgument(f"{place} is no object")
+        raise InvalidArgument(f"{place} must be an object")
     for name in value:
         if name not in allowed:
-            raise InvalidArgument(f"{place}: {name!r} is none of {', '.join(sorted(allowed))}{meant(name, allowed)}")
+            raise InvalidArgument(f"{place}: {name!r} is not one of {', '.join(sorted(allowed))}{meant(name, allowed)}")
 
 
 class _Loader(yaml.SafeLoader):

@@ -204,6 +204,6 @@ export abstract class Client {
 
 function checkDuration(value: number, field: string): void {
   if (!(value > 0 && value < Number.POSITIVE_INFINITY)) {
-    throw new InvalidArgument(`${field} is not a finite number above 0`, { field });
+    throw new InvalidArgument(`${field} must be a finite number above 0`, { field });
   }
 }

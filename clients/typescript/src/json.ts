@@ -64,9 +64,9 @@ export function toJson(value: unknown, field = "value"): string {
     });
   } catch (error) {
     if (error instanceof InvalidArgument) throw error;
-    throw new InvalidArgument(`${field} cannot be JSON: ${(error as Error).message}`, { field, cause: error });
+    throw new InvalidArgument(`${field} cannot be written as JSON: ${(error as Error).message}`, { field, cause: error });
   }
-  if (text === undefined) throw new InvalidArgument(`${field} cannot be JSON: it is ${typeof value}`, { field });
+  if (text === undefined) throw new InvalidArgument(`${field} cannot be written as JSON: it is ${typeof value}`, { field });
   return marked ? text.replaceAll(new RegExp(`"${mark}(-?[0-9]+)"`, "g"), "$1") : text;
 }
 

@@ -136,7 +136,7 @@ export function blobName(blob: BlobName): { workingMemoryId?: string; blobKey?: 
     return blobName("blobKey" in blob ? blob.blobKey : "");
   }
   if (!blob) {
-    throw new InvalidArgument("neither a working memory id nor a blob key is given", { field: "working_memory_id" });
+    throw new InvalidArgument("give a working memory id or a blob key", { field: "working_memory_id" });
   }
   return UUID.test(blob) ? { workingMemoryId: blob } : { blobKey: blob };
 }

@@ -134,7 +134,7 @@ class CallBudget:
         if self.bytes_left < 0:
             maximum = self.evaluation_bytes_max
             raise EvaluationBudgetExceeded(
-                f"an evaluation may build up to {maximum} bytes",
+                f"the evaluation builds more than {maximum} bytes",
                 limit="evaluation_bytes",
                 maximum=maximum,
             )
@@ -145,13 +145,13 @@ class CallBudget:
         self.call_steps_left = self.steps_floor
         if self.nearly_spent:
             return CallBudgetExceeded(
-                f"the expressions of a call may take up to {self.steps_max} steps",
+                f"the expressions of the call take more than {self.steps_max} steps together",
                 maximum=self.steps_max,
                 value=wanted,
             )
         maximum = self.evaluation_steps_max
         return EvaluationBudgetExceeded(
-            f"an evaluation may take up to {maximum} steps",
+            f"the evaluation takes more than {maximum} steps",
             limit="evaluation_steps",
             maximum=maximum,
         )

@@ -159,7 +159,7 @@ class CatchingUp:
             raise window_not_found(window_id)
         if snapshot.window.closed_at:
             self._bodies.forget(window_id, principal)
-            raise WindowClosed("the window is closed", window_id=window_id)
+            raise WindowClosed("the window is closed; open another one", window_id=window_id)
         return snapshot
 
     async def _append(

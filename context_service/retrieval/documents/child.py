@@ -27,7 +27,10 @@ def main() -> None:
         texts = _load(kind, charset)
         if not confine(memory_bytes_max=memory_bytes_max, cpu_s_max=cpu_s_max) and kind in WITH_EXTRA:
             # Parsers in C are run only where the kernel confines this process.
-            raise Refused(Reason.NO_PARSER, f"{kind.value} is read where the kernel confines who reads it: on Linux")
+            raise Refused(
+                Reason.NO_PARSER,
+                f"{kind.value} is read only on Linux, whose kernel can confine the process that reads it",
+            )
         text, is_cut = _first_chars(texts(_read(file_bytes_max)), text_chars_max)
         answer: dict[str, object] = {"is_cut": is_cut}
     except Refused as refused:
@@ -49,7 +52,7 @@ def _load(kind: Kind, charset: str) -> Callable[[bytes], Iterator[str]]:
             make_parser = office.load()
             return lambda data: office.text_of_office(data, kind, make_parser)
     except ImportError:
-        raise Refused(Reason.NO_PARSER, f"{kind.value} is read with the extra `documents`") from None
+        raise Refused(Reason.NO_PARSER, f"{kind.value} needs the extra `documents`, which is not installed") from None
     of_text = {Kind.HTML: text_of_html, Kind.JSON: plain.text_of_json}.get(kind, plain.text_of)
     return lambda data: of_text(data, charset)
 

@@ -49,13 +49,13 @@ def text_of_office(data: bytes, kind: Kind, make_parser: MakeParser) -> Iterator
     """
     if data.startswith(_OLE):
         if _ENCRYPTED in data:
-            raise Refused(Reason.PASSWORD, "it wants a password")
-        raise Refused(Reason.NOT_AS_SAID, f"it is an older Office file, and no {kind.value}")
+            raise Refused(Reason.PASSWORD, "it is protected by a password")
+        raise Refused(Reason.NOT_AS_SAID, f"it is an older Office file, not {kind.value}")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             package = _Package(packed, make_parser)
             if _PARTS[kind] not in package.names:
-                raise Refused(Reason.NOT_AS_SAID, f"it is no {kind.value}: there is no {_PARTS[kind]} in it")
+                raise Refused(Reason.NOT_AS_SAID, f"it is not {kind.value}: it has no {_PARTS[kind]} inside")
             yield from _TEXTS[kind](package)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise Refused(Reason.NOT_AS_SAID, f"it is damaged, or no {kind.value}: {error}"[:200]) from None
@@ -67,9 +67,9 @@ class _Package:
     def __init__(self, packed: zipfile.ZipFile, make_parser: MakeParser) -> None:
         members = packed.infolist()
         if len(members) > MEMBERS_MAX:
-            raise Refused(Reason.TOO_LARGE, f"it has {len(members)} files inside; {MEMBERS_MAX} are read")
+            raise Refused(Reason.TOO_LARGE, f"it has {len(members)} files inside; the limit is {MEMBERS_MAX}")
         if any(member.flag_bits & 1 for member in members):
-            raise Refused(Reason.PASSWORD, "it wants a password")
+            raise Refused(Reason.PASSWORD, "it is protected by a password")
         self.names = [member.filename for member in members]
         self._packed = packed
         self._make_parser = make_parser
@@ -99,7 +99,9 @@ class _Package:
                     yield target.take()
             parser.close()
         except DefusedXmlException:
-            raise Refused(Reason.FORBIDDEN, "its XML defines entities, or a type") from None
+            raise Refused(
+                Reason.FORBIDDEN, "its XML defines entities or a document type, which may not be safe"
+            ) from None
         except (SyntaxError, ValueError, LookupError) as error:  # ParseError is a SyntaxError
             raise Refused(Reason.NOT_AS_SAID, f"there is no XML in {name}: {error}"[:200]) from None
         yield target.take()

@@ -37,11 +37,11 @@ def text_of_pdf(data: bytes, pdfium: Any) -> Iterator[str]:
     document = pdfium.FPDF_LoadMemDocument64(data, len(data), None)
     if not document:
         if pdfium.FPDF_GetLastError() == _ERR_PASSWORD:
-            raise Refused(Reason.PASSWORD, "it wants a password")
+            raise Refused(Reason.PASSWORD, "it is protected by a password")
         raise Refused(Reason.NOT_AS_SAID, "it is not a PDF that can be read")
     pages = pdfium.FPDF_GetPageCount(document)
     if pages > PAGES_MAX:
-        raise Refused(Reason.TOO_MANY_PAGES, f"it has {pages} pages; {PAGES_MAX} are read")
+        raise Refused(Reason.TOO_MANY_PAGES, f"it has {pages} pages; the limit is {PAGES_MAX}")
     for number in range(pages):
         yield _page(document, number, pdfium).replace(PAGE_END, " ") + "\n" + PAGE_END
 

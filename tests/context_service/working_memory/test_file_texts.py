@@ -80,7 +80,7 @@ async def test_a_file_that_cannot_be_read_says_why_and_is_found_by_its_name(call
     entity = an_id()
     uploaded = (await caller.upload(files.pdf_with_password(), name="locked.pdf", entity_node_id=entity)).record
     done = await read(caller, uploaded.working_memory_id)
-    assert (done.text_state, done.text_error) == (pb.INDEX_STATE_FAILED, "password: it wants a password")
+    assert (done.text_state, done.text_error) == (pb.INDEX_STATE_FAILED, "password: it is protected by a password")
     assert await found(caller, "locked", entity) == ["locked.pdf"]
 
 

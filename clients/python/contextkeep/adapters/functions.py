@@ -208,9 +208,9 @@ def _query(family: str, bound: Mapping[str, str], arguments: Mapping[str, Any]) 
     if unknown := sorted(set(arguments) - set(_QUERY_PARAMETERS["properties"])):
         raise InvalidArgument(f"there is no argument {', '.join(unknown)}")
     if not isinstance(arguments.get("query"), str):
-        raise InvalidArgument("query is missing, or no text", field="query")
+        raise InvalidArgument("query must be a text", field="query")
     if isinstance(arguments.get("limit", 0), bool) or not isinstance(arguments.get("limit", 0), int):
-        raise InvalidArgument("limit is no whole number", field="limit")
+        raise InvalidArgument("limit must be a whole number", field="limit")
     result: QueriedContext = yield lambda client: client.query.ask(
         **arguments,
         families=[family] if family else None,

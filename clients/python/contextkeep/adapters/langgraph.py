@@ -251,7 +251,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             NotImplementedError: a thread has a `DeltaChannel`, whose old checkpoints are its value.
         """
         if strategy not in _STRATEGIES:
-            raise ValueError(f"strategy is {strategy!r}; one of {', '.join(_STRATEGIES)} is wanted")
+            raise ValueError(f"strategy must be one of {', '.join(_STRATEGIES)} (got {strategy!r})")
         for thread_id in map(str, thread_ids):
             if strategy == "delete":
                 self.delete_thread(thread_id)

@@ -72,9 +72,9 @@ class CallOptions:
             raise InvalidArgument("the API key holds a character that no key has", field="api_key")
         for name in ("timeout_s", "idle_timeout_s"):
             if not 0 < getattr(self, name) < math.inf:  # NaN is in no range
-                raise InvalidArgument(f"{name} is not a finite number above 0", field=name)
+                raise InvalidArgument(f"{name} must be a finite number above 0", field=name)
         if self.retries < 0:
-            raise InvalidArgument("retries is negative", field="retries")
+            raise InvalidArgument("retries must be 0 or more", field="retries")
 
     @property
     def metadata(self) -> Metadata:

@@ -93,7 +93,7 @@ def external_id(item: ExternalId | None, *, field: str = "external_id") -> conte
     if item is None:
         return None
     if not isinstance(item, ExternalId):
-        raise InvalidArgument(f"{field} is a {type(item).__name__}; an ExternalId(system, id) is wanted", field=field)
+        raise InvalidArgument(f"{field} must be an ExternalId(system, id) (got {type(item).__name__})", field=field)
     return converted(contexts_pb.ExternalId, field, item)
 
 
@@ -107,7 +107,7 @@ def message_input(item: MessageInput | str, *, field: str) -> message_pb.Message
     if isinstance(item, str):
         item = MessageInput(item)
     if not isinstance(item, MessageInput):
-        raise InvalidArgument(f"{field} is a {type(item).__name__}; a MessageInput or a text is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a MessageInput or a text (got {type(item).__name__})", field=field)
     message = converted(message_pb.MessageInput, field, item)
     for place, part in enumerate(_list_of(item.parts, "PartInput", field=f"{field}.parts")):
         message.parts.append(_part(part, field=f"{field}.parts[{place}]"))
@@ -136,7 +136,7 @@ def recall_for_message(options: RecallOptions | Literal[False] | None) -> contex
         return contexts_pb.RecallOptions(off=True)
     if not isinstance(options, RecallOptions):
         raise InvalidArgument(
-            f"recall is a {type(options).__name__}; RecallOptions(), False or None is wanted", field="recall"
+            f"recall must be RecallOptions(), False or None (got {type(options).__name__})", field="recall"
         )
     return recall_options(options, field="recall")
 
@@ -160,7 +160,7 @@ def recall_filter(filter_: RecallFilter | None, *, field: str = "filter") -> con
     if filter_ is None:
         return None
     if not isinstance(filter_, RecallFilter):
-        raise InvalidArgument(f"{field} is a {type(filter_).__name__}; a RecallFilter is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a RecallFilter (got {type(filter_).__name__})", field=field)
     return converted(contexts_pb.RecallFilter, field, filter_)
 
 
@@ -171,7 +171,7 @@ def state_entry(entry: StateEntryInput, *, field: str) -> windows_pb.StateEntryI
         InvalidArgument: `entry` is not a `StateEntryInput`, or a value cannot be sent.
     """
     if not isinstance(entry, StateEntryInput):
-        raise InvalidArgument(f"{field} has a {type(entry).__name__}; a StateEntryInput is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a StateEntryInput (got {type(entry).__name__})", field=field)
     return converted(windows_pb.StateEntryInput, field, entry)
 
 
@@ -214,7 +214,7 @@ def artifact_input(artifact: ArtifactInput | PartInput | str) -> artifacts_pb.Ar
     if isinstance(artifact, PartInput):
         artifact = ArtifactInput([artifact])
     if not isinstance(artifact, ArtifactInput):
-        raise InvalidArgument(f"artifact is a {type(artifact).__name__}; an ArtifactInput is wanted", field="artifact")
+        raise InvalidArgument(f"artifact must be an ArtifactInput (got {type(artifact).__name__})", field="artifact")
     message = converted(artifacts_pb.ArtifactInput, "artifact", artifact)
     for place, part in enumerate(_list_of(artifact.parts, "PartInput", field="artifact.parts")):
         message.parts.append(_part(part, field=f"artifact.parts[{place}]"))
@@ -233,7 +233,7 @@ def _list_of(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
         InvalidArgument: `values` is not iterable, or is a text.
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidArgument(f"{field} is a {type(values).__name__}; a list of {wanted} is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a list of {wanted} (got {type(values).__name__})", field=field)
     return values
 
 
@@ -254,7 +254,7 @@ def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
     if isinstance(part, Part):
         return _read_part(part, field=field)
     if not isinstance(part, PartInput):
-        raise InvalidArgument(f"{field} is a {type(part).__name__}; a PartInput is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a PartInput (got {type(part).__name__})", field=field)
     given = [name for name in _CONTENTS if getattr(part, name) is not None]
     if len(given) != 1:
         problem = f"has {' and '.join(given)}; set only one of them" if given else "has no content"
@@ -347,7 +347,7 @@ def _bytes_of(data: FileData, *, field: str) -> tuple[bytes, str, str]:
         encoded = io.BytesIO()
         data.save(encoded, format=image_format)
         return encoded.getvalue(), "", f"image/{image_format.lower()}"
-    text = f"{field} is a {type(data).__name__}; bytes, a path or an image of Pillow is wanted"
+    text = f"{field} must be bytes, a path or an image of Pillow (got {type(data).__name__})"
     raise InvalidArgument(text, field=field)
 
 

@@ -141,7 +141,7 @@ def to_json(field: str, value: object) -> str:
         text = _encoded(value)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidArgument(f"{field} cannot be JSON: {error}", field=field) from None
+        raise InvalidArgument(f"{field} cannot be written as JSON: {error}", field=field) from None
     return text
 
 
@@ -166,7 +166,7 @@ def to_object(field: str, value: Mapping[str, Any] | None) -> str:
     if isinstance(value, dict):
         return to_json(field, value)
     if not isinstance(value, Mapping):
-        raise InvalidArgument(f"{field} is a {type(value).__name__}; a JSON object (a dict) is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a dict, for a JSON object (got {type(value).__name__})", field=field)
     return to_json(field, dict(value))
 
 
@@ -187,7 +187,7 @@ def given_timestamp(field: str, value: datetime) -> Timestamp:
     """
     if not isinstance(value, datetime):
         raise InvalidArgument(
-            f"{field} is {value!r}; a datetime with a zone is wanted, such as datetime.now(UTC) + timedelta(days=1)",
+            f"{field} must be a datetime with a zone, such as datetime.now(UTC) + timedelta(days=1) (got {value!r})",
             field=field,
         )
     if value.tzinfo is None:
@@ -226,7 +226,9 @@ def given_node_id(node_id: object, external_id: str = "", graph_name: str = "", 
         text = "not both" if external_id else "one of them is needed"
         raise InvalidArgument(f"give {field} or external_id; {text}", field=field)
     if graph_name and not external_id:
-        raise InvalidArgument("graph_name says where an external_id is looked up; none is given", field="graph_name")
+        raise InvalidArgument(
+            "graph_name needs external_id: it is the graph in which an external_id is looked up", field="graph_name"
+        )
     return to_id(node_id)
 
 
@@ -253,9 +255,10 @@ def built(kind: type[M], place: str, **fields: Any) -> M:
             try:
                 kind(**{name: value})
             except TypeError as error:
-                wanted = "a text is wanted" if kind.DESCRIPTOR.fields_by_name[name].type == _TEXT else str(error)
+                is_text = kind.DESCRIPTOR.fields_by_name[name].type == _TEXT
+                problem = "must be a text" if is_text else f"is not valid: {error}"
                 path = f"{place}.{name}"
-                raise InvalidArgument(f"{path} is of the type {type(value).__name__}; {wanted}", field=path) from None
+                raise InvalidArgument(f"{path} {problem} (got {type(value).__name__})", field=path) from None
         raise
 
 
@@ -403,7 +406,9 @@ def appended_message(
         )
     role = choice("role", role, ROLES)
     if not isinstance(content, str) or not content:
-        raise InvalidArgument("content is no text, or empty: a history would not have it", field="content")
+        raise InvalidArgument(
+            "content must be a text that is not empty: a history leaves out empty messages", field="content"
+        )
     request = graph_pb.WriteGraphRequest(request_id=new_request_id(request_id))
     if create_as:
         request.on_existing = graph_pb.ON_EXISTING_SKIP
@@ -532,9 +537,9 @@ def texts(field: str, values: Iterable[str]) -> list[str]:
         InvalidArgument: `values` is a text, or is not iterable.
     """
     if isinstance(values, str):
-        raise InvalidArgument(f"{field} is one text; a list of texts is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a list of texts (got one text)", field=field)
     if not isinstance(values, Iterable):
-        raise InvalidArgument(f"{field} is {values!r}; a list of texts is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a list of texts (got {values!r})", field=field)
     return [str(value) for value in values]
 
 
@@ -545,7 +550,7 @@ def ids(field: str, values: Iterable[Id]) -> list[str]:
         InvalidArgument: `values` is a single id, or an item is not an id.
     """
     if isinstance(values, str | uuid.UUID):
-        raise InvalidArgument(f"{field} is one id; a list of ids is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a list of ids (got one id)", field=field)
     return [to_id(value) for value in values]
 
 
@@ -558,7 +563,7 @@ def vector(field: str, values: Iterable[float]) -> list[float]:
     try:
         return [float(value) for value in values]
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidArgument(f"{field} is no list of numbers: {error}", field=field) from None
+        raise InvalidArgument(f"{field} must be a list of numbers: {error}", field=field) from None
 
 
 def traverse_request(
@@ -755,7 +760,7 @@ def sample_node(field: str, node: SampleNode) -> history_pb.SampleNode:
         f"{side}_json": to_json(f"{field}.{side}_json", io.pop(side)) for side in ("input", "output") if side in io
     }
     if io:
-        raise InvalidArgument(f"{field}.io has other keys than input and output", field=f"{field}.io")
+        raise InvalidArgument(f"{field}.io must have only the keys input and output", field=f"{field}.io")
     lists = {
         f"{name}_json": "" if value is None else to_json(f"{field}.{name}_json", value)
         for name, value in (("edges", node.edges), ("path", node.path))
@@ -773,5 +778,5 @@ def blob_name(blob: BlobName) -> BlobNameFields:
         return {"working_memory_id": blob.working_memory_id}
     text = to_id(blob)
     if not text:
-        raise InvalidArgument("neither a working memory id nor a blob key is given", field="working_memory_id")
+        raise InvalidArgument("give a working memory id or a blob key", field="working_memory_id")
     return {"working_memory_id": text} if _UUID.fullmatch(text) else {"blob_key": text}

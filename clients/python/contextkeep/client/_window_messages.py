@@ -41,7 +41,7 @@ def tools_json(items: Sequence[Any]) -> str:
         InvalidArgument: the tools are not a list, or a value cannot be sent.
     """
     if isinstance(items, str) or not isinstance(items, Sequence):
-        raise InvalidArgument(f"tools is a {type(items).__name__}; a list of tools is wanted", field="tools")
+        raise InvalidArgument(f"tools must be a list of tools (got {type(items).__name__})", field="tools")
     return to_json("tools", list(items)) if items else ""
 
 
@@ -54,7 +54,7 @@ def prefix_of(since: Pack | None) -> dict[str, Any]:
     if since is None:
         return {}
     if not isinstance(since, Pack):
-        raise InvalidArgument(f"since is a {type(since).__name__}; the Pack before is wanted", field="since")
+        raise InvalidArgument(f"since must be the Pack before (got {type(since).__name__})", field="since")
     return {"if_prefix_sha": since.prefix_sha, "if_prefix_bytes": since.prefix_bytes}
 
 
@@ -65,11 +65,11 @@ def pack_id_of(pack: Pack) -> str:
         InvalidArgument: the value has another type.
     """
     if not isinstance(pack, Pack):
-        raise InvalidArgument(f"pack is a {type(pack).__name__}; a Pack is wanted", field="pack")
+        raise InvalidArgument(f"pack must be a Pack (got {type(pack).__name__})", field="pack")
     return pack.pack_id
 
 
 def _fields(said: object, wanted: type[Any], field: str) -> dict[str, Any]:
     if not isinstance(said, wanted):
-        raise InvalidArgument(f"{field} is a {type(said).__name__}; a {wanted.__name__} is wanted", field=field)
+        raise InvalidArgument(f"{field} must be a {wanted.__name__} (got {type(said).__name__})", field=field)
     return {item.name: value for item in fields(wanted) if (value := getattr(said, item.name)) is not None}

@@ -193,7 +193,9 @@ export class Graph extends GeneratedGraph {
     const { role, content, data, createdAt, headers, timeoutMs, signal, requestId } = message;
     choice("role", role, ROLES);
     if (typeof content !== "string" || content === "") {
-      throw new InvalidArgument("content is no text, or empty: a history would not have it", { field: "content" });
+      throw new InvalidArgument("content must be a text that is not empty: a history leaves out empty messages", {
+        field: "content",
+      });
     }
     const graphName = message.graphName ?? (typeof session === "string" ? undefined : session.graphName);
     const made = message.create && typeof session !== "string" ? session : undefined;

@@ -240,7 +240,7 @@ class JsonWriter:
         self._bytes_left -= size_bytes
         if self._bytes_left < 0:
             raise EvaluationBudgetExceeded(
-                f"the result may have up to {self._bytes_max} bytes",
+                f"the result has more than {self._bytes_max} bytes",
                 limit="evaluation_bytes",
                 maximum=self._bytes_max,
             )

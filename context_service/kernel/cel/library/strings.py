@@ -258,7 +258,7 @@ class Pattern:
             BadPattern: `text` is no RE2 pattern, or too large.
         """
         if _classes(text) > _CLASSES_MAX:
-            raise BadPattern(f"a regular expression may name up to {_CLASSES_MAX} classes such as \\pL")
+            raise BadPattern(f"the regular expression names more than {_CLASSES_MAX} classes such as \\pL")
         options = re2.Options()
         options.max_mem = _MEMORY_BYTES_MAX
         options.log_errors = False

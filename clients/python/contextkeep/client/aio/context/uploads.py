@@ -224,7 +224,7 @@ class Uploads(gen.Uploads):
     ) -> Record:
         """Send the bytes that an upload does not have yet, finish it, and return its record."""
         if not part_bytes > 0:
-            raise InvalidArgument("part_bytes is not above 0", field="part_bytes")
+            raise InvalidArgument("part_bytes must be above 0", field="part_bytes")
         tally = Tally(source.size_bytes, on_progress)
         parts = Parts(upload.offset_bytes, min(part_bytes, upload.part_bytes_max))
         if upload.offset_bytes:

@@ -45,7 +45,7 @@ class KnowledgeBases(gen.KnowledgeBases):
             LimitExceeded: it is too large, or the base has no room.
         """
         if data is not None and working_memory_id is not None:
-            raise InvalidArgument("a document is bytes or a record, not both", field="document")
+            raise InvalidArgument("give the bytes of a document or a record, not both", field="document")
         result = bases_pb.DocumentInput(name=name, uri=uri, content_type=content_type)
         if data is not None:
             result.data = data
