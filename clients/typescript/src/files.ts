@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 
 import type { BodyFile } from "./_gen/chat-history.js";
 import type { Client } from "./client.js";
+import type { ContextOptions } from "./context/app.js";
 import { WorkingMemory } from "./gen/contextkeep/context/v1/working_memory_pb.js";
 import { BlobCorrupted } from "./gen/errors.js";
 import type { JsonObject } from "./json.js";
@@ -46,7 +47,7 @@ export class FileCache {
  *
  * @throws BlobCorrupted The bytes that arrived are not those of the file.
  */
-export async function insertFiles(client: Client, body: JsonObject, files: readonly BodyFile[], subjectUserId?: string): Promise<void> {
+export async function insertFiles(client: Client, body: JsonObject, files: readonly BodyFile[], options: ContextOptions = {}): Promise<void> {
   const cache = client.fileCache;
   const contents = new Map<string, string>();
   const missing = new Map<string, BodyFile>();
@@ -58,7 +59,7 @@ export async function insertFiles(client: Client, body: JsonObject, files: reado
   const todo = [...missing.values()];
   const work = async () => {
     for (let file = todo.pop(); file; file = todo.pop()) {
-      const base64 = await contentOf(client, file, subjectUserId);
+      const base64 = await contentOf(client, file, options);
       contents.set(file.sha256, base64);
       cache.set(file.sha256, base64);
     }
@@ -67,9 +68,10 @@ export async function insertFiles(client: Client, body: JsonObject, files: reado
   for (const file of files) append(body, file.pointer, contents.get(file.sha256)!);
 }
 
-async function contentOf(client: Client, file: BodyFile, subjectUserId?: string): Promise<string> {
+async function contentOf(client: Client, file: BodyFile, options: ContextOptions): Promise<string> {
+  const { subjectUserId } = options;
   const parts: Uint8Array[] = [];
-  const answers = client.stream(WorkingMemory.method.getBlob, { workingMemoryId: file.workingMemoryId, subjectUserId }, {});
+  const answers = client.stream(WorkingMemory.method.getBlob, { workingMemoryId: file.workingMemoryId, subjectUserId }, options);
   for await (const { part } of answers) if (part.case === "chunk") parts.push(part.value);
   const content = Buffer.concat(parts);
   const sha256 = createHash("sha256").update(content).digest("hex");

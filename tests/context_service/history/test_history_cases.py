@@ -166,7 +166,7 @@ async def test_the_rules_alone(case: dict[str, Any]):
     assert (left.tokens, left.is_cut) == (case.get("tokens", 0), case.get("is_cut", False))
     for name, expected in case.get("formats", {}).items():
         done = formatted(history.messages, Format(name))
-        assert as_expected(done.body_json, done.results_left_out, done.calls_unanswered) == expected
+        assert as_expected(done.body.json, done.results_left_out, done.calls_unanswered) == expected
     if question.strict or question.tokens_max:
         return
     assembly = ContextAssembly(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))

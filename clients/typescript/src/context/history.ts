@@ -63,7 +63,7 @@ export class History extends GeneratedHistory {
   override async formatted(...args: Parameters<GeneratedHistory["formatted"]>): Promise<FormattedHistory> {
     const [node, format, options = {}] = args;
     const found = await super.formatted(node, format, { files: "references", ...options });
-    await insertFiles(this.client, found.body, found.files);
+    await insertFiles(this.client, found.body, found.files, options);
     return found;
   }
 

@@ -66,7 +66,7 @@ export class Windows extends GeneratedWindows {
 
   /** Insert the bytes of its files into the body of a pack, and return the pack. */
   private async withFiles(pack: Pack, options?: ContextOptions): Promise<Pack> {
-    await insertFiles(this.client, pack.body, pack.files, options?.subjectUserId);
+    await insertFiles(this.client, pack.body, pack.files, options);
     return pack;
   }
 
