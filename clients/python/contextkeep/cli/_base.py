@@ -226,21 +226,26 @@ def command(
 # What the helps of several commands say about a word.
 PACK_TEXT = "A pack is the list of messages for the next request to the model."
 STEP_TEXT = "A step is one message, or an assistant's message with the results of its tool calls."
-SEQ_TEXT = "The seq of a message is its number in the context, from 1. `contextkeep context messages` prints it."
+SEQ_TEXT = "The seq of a message is its number in the context, from 1."
+SEQ_LISTED_TEXT = f"{SEQ_TEXT} `contextkeep context messages` prints it."
 EPOCH_TEXT = (
     "The epoch of a window is a counter that grows when the beginning of its packs changes, such as by a compaction."
     " `contextkeep window get` prints it."
 )
 COMPACTION_TEXT = "A compaction replaces old steps with shorter texts, so that a pack stays below the token limit."
 ZONE_TEXT = "A zone has the parts of one kind in a pack, such as pins, verbatim messages or segments (summaries)."
+WINDOW_TEXT = "`contextkeep window list` prints the WINDOW_ID."
 BUNDLE_TEXT = (
     "An agent bundle is a group of agents that are deployed together; it can have nodes, pages and keys of its own."
 )
 REF_TEXT = (
-    "REF, such as m3/1: part 1 of message 3; m3 is the whole message, m3..m8 a range. Packs and searches print refs."
+    "A REF names messages: m3 is message 3 of the context, m3/1 is part 1 of it, and m3..m8 are messages 3 to 8."
+    " Packs and searches print refs."
 )
-PASSAGE_TEXT = "A passage is a message or a piece of one. Its ref, such as m3.0, names the first passage of message 3."
-GET_OR_CREATE_TEXT = "the context with this id in another system, such as slack C024BE91L; create it if there is none."
+PASSAGE_TEXT = "A passage is a message or a part of a long one. Each has a ref: m3.0 is the first passage of message 3."
+GET_OR_CREATE_TEXT = (
+    "the context with this id in another system, such as slack C024BE91L; create it if it does not exist."
+)
 
 mapping_option = click.option(
     "--mapping",

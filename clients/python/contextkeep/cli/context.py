@@ -13,6 +13,7 @@ from contextkeep.cli._base import (
     GET_OR_CREATE_TEXT,
     JSON_OBJECT,
     PASSAGE_TEXT,
+    SEQ_LISTED_TEXT,
     SEQ_TEXT,
     NodeArgument,
     Session,
@@ -59,7 +60,7 @@ _EXPIRES = click.option(
 _MODELS = click.option(
     "--models",
     type=click.Choice(["on", "off"]),
-    help="Whether its text may be sent to the service's language model.  [default: as its app and tenant have it]",
+    help="Whether its text may be sent to the service's language model.  [default: the setting of its app and tenant]",
 )
 _PROFILE = click.option("--recall-profile", help="How recall ranks passages: default or conversation.")
 _HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _MODELS, _PROFILE)
@@ -111,7 +112,7 @@ context.add_command(setting)
     click.option(
         "--message-id",
         default="",
-        help="Your own id of the message, such as order-17; the same message again is not stored twice.",
+        help="Your own id of the message, such as order-17. A message with an id is stored only once.",
     ),
     click.option("--agent-id", default="", help="Agent that wrote the message, such as billing."),
     click.option("--task", "task_id", help="Id of the task that the message is about; it goes to the task's context."),
@@ -145,11 +146,12 @@ def send(
     files: tuple[Path, ...],
     **options: Any,
 ) -> None:
-    """Send one message; without a context, start a new one.
+    """Send a message to a context, or to a new one.
 
-    Use it for a message of a user or an agent; for many use `contextkeep context append`.
+    Use it for one message of a user or an agent. For many use `contextkeep context append`.
 
-    With `-` the text comes from stdin. Options from --title to --recall-profile are for a new context.
+    Without --context the command creates a context and prints its id. If CONTENT is `-`, the text comes from stdin. The
+    options from --title to --recall-profile are for a new context.
     """
     if content == "-":
         try:
@@ -179,9 +181,9 @@ def append(session: Session, output: Output, *, file: BinaryIO, **options: Any) 
     Use it to load a conversation that you have as newline-delimited JSON.
 
     Each line is a JSON object with any of the fields role, content, parts (texts, files, tool calls and results), name
-    (of the speaker), message_id, agent_id, metadata, said_at, and session (your name for one sitting; without it, a
-    pause of four hours begins a new one). Each batch has up to 500 messages and 4 MiB and is stored as a whole or not
-    at all. The options from --title to --recall-profile describe a new context.
+    (of the speaker), message_id, agent_id, metadata, said_at, and session (your name for one sitting; without a name, a
+    pause of four hours begins a new session). Each batch has up to 500 messages and 4 MiB and is stored as a whole or
+    not at all. The options from --title to --recall-profile describe a new context.
     """
     output.many(session.context.contexts.append(messages_of(file), **_target(options)), *_SENT)
 
@@ -225,7 +227,10 @@ def show(session: Session, output: Output, *, context_id: str, **options: Any) -
     ),
     click.option("--entity", "entity_node_id", help="List only contexts of this node of the graph (its UUID)."),
     click.option(
-        "--from", "created_from", type=TIME, help="List only contexts created from 2026-01-31T00:00:00Z, say, on."
+        "--from",
+        "created_from",
+        type=TIME,
+        help="List only contexts created at this time or later, such as 2026-01-31T00:00:00Z.",
     ),
     click.option("--to", "created_to", type=TIME, help="List only contexts created before this time."),
     subject_option,
@@ -306,13 +311,13 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
         "change_after",
         type=click.IntRange(0),
         default=0,
-        help="Only changes after this number; --json prints it as change_after.  [default: all changes]",
+        help="Only changes after this position, which --json prints as change_after.  [default: all changes]",
     ),
-    click.option("--until-now", is_flag=True, help="Stop after what exists now."),
+    click.option("--until-now", is_flag=True, help="Print only what exists now, then stop."),
     subject_option,
     name="watch",
     group=context,
-    terms=[SEQ_TEXT],
+    terms=[SEQ_LISTED_TEXT],
     example="contextkeep context watch 0197f1f2-0000-7000-8000-000000000001 --until-now",
 )
 def watch(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
@@ -320,7 +325,7 @@ def watch(session: Session, output: Output, *, context_id: str, **options: Any) 
 
     Use it to follow a conversation that an agent writes.
 
-    Without --until-now it runs until the context is closed or you press Ctrl-C.
+    Without --until-now the command runs until the context is closed or you press Ctrl-C.
     """
     for event in session.context.contexts.watch(context_id, **options):
         if output.format is Format.JSON:
@@ -349,7 +354,7 @@ def watch(session: Session, output: Output, *, context_id: str, **options: Any) 
 def message(session: Session, output: Output, *, context_id: str, message_id: str, **options: Any) -> None:
     """Print one message with its parts: texts, files, tool calls.
 
-    Use it to see what lists leave out. MESSAGE_ID is a column of `contextkeep context messages`.
+    Use it to see the parts that `contextkeep context messages` does not print. That command prints the MESSAGE_ID.
     """
     output.one(session.context.contexts.get_message(context_id, message_id, **options))
 
@@ -386,7 +391,7 @@ def recall(
 ) -> None:
     """Print the passages of a context that matter to a text.
 
-    Use it to see what a model would be reminded of.
+    Use it to see which passages the service would add to a prompt.
 
     With --json the answer also has `prompt_text`, one block of text for a prompt.
     """
@@ -521,7 +526,7 @@ def retract(
     subject_option,
     name="wait",
     group=context,
-    terms=[SEQ_TEXT],
+    terms=[SEQ_LISTED_TEXT],
     example="contextkeep context wait 0197f1f2-0000-7000-8000-000000000001",
 )
 def wait(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
@@ -607,7 +612,7 @@ def sync(session: Session, output: Output, *, node: dict[str, Any], **options: A
         "scopes",
         multiple=True,
         type=click.Choice(["read", "write"]),
-        help="What the key may do; may be repeated.  [default: what your key may]",
+        help="What the key may do; may be repeated.  [default: the scopes of your key]",
     ),
     click.option(
         "--ttl",

@@ -40,8 +40,8 @@ def put(session: Session, output: Output, *, for_app: str, for_agent: str, model
 
     Use it to keep the text of some contexts away from the language model that the operator has configured (LLM_URL).
 
-    Without --for-app and --for-agent the setting is for the whole tenant. One "off" is enough: at the tenant, the app,
-    an agent that writes in the context, or the context itself.
+    Without --for-app and --for-agent the setting is for the whole tenant. A context's text is kept from the model if
+    one setting is "off": that of the tenant, the app, an agent that writes in the context, or the context itself.
     """
     output.one(session.context.context_settings.put(app_id=for_app, agent_id=for_agent, models=models), *_SETTING)
 

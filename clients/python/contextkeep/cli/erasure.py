@@ -81,8 +81,8 @@ def hold(session: Session, output: Output, *, reason: str, subject: str, context
 
     Use it when data must be kept, such as for a lawsuit.
 
-    Give --user or --context. Such a hold lasts until `contextkeep erasure release`. Callers whose deletion is refused
-    see the reason.
+    Give --user or --context. The protection, a hold, lasts until `contextkeep erasure release`. Callers whose deletion
+    is refused see the REASON.
     """
     if bool(subject) == bool(context_id):
         raise InvalidArgument("give --user or --context, to say what to protect", field="user")
@@ -97,7 +97,7 @@ def hold(session: Session, output: Output, *, reason: str, subject: str, context
     example="contextkeep erasure release 0197f1f2-0000-7000-8000-000000000014 --yes",
 )
 def release(session: Session, output: Output, *, hold_id: str, yes: bool) -> None:
-    """Remove a hold, so that its data may be deleted.
+    """Remove a hold, so that the held data may be deleted.
 
     Use it when the reason to keep the data has ended. `contextkeep erasure holds` prints the HOLD_ID.
     """

@@ -53,7 +53,7 @@ def stats(session: Session, output: Output, *, limit: int) -> None:
         "--from",
         "place",
         default="",
-        help="Position that an earlier call printed.  [default: print the current one only]",
+        help="Position that an earlier call printed.  [default: print only the current position]",
     ),
     limit_option(),
     name="changes",
@@ -66,8 +66,9 @@ def changes(session: Session, output: Output, *, start: bool, place: str, limit:
     Use it to keep a copy of the graph up to date: --start once, then --from with the position that the last call
     printed.
 
-    A position is a text that means a moment in the log. The one to continue from is printed on stderr; with --json it
-    is next_place in the answer.
+    A position is a text that stands for a moment in the log. The command prints the position to continue from on
+    stderr;
+    with --json it is next_place in the answer.
     """
     if start:
         if place:

@@ -109,8 +109,8 @@ def _errors_name(place: str) -> Iterator[None]:
 def approve_version(session: Session, output: Output, *, name: str, version: int) -> None:
     """Approve a version of a page definition.
 
-    Use it after `contextkeep knowledge test`. From then on `contextkeep knowledge compile` uses this version. Needs the
-    scope admin.
+    Use it after `contextkeep knowledge test`. `contextkeep knowledge compile` then uses this version. Needs the scope
+    admin.
     """
     output.one(session.context.definitions.approve(name, version), *_DEFINITION)
 
@@ -128,7 +128,7 @@ def approve_version(session: Session, output: Output, *, name: str, version: int
 def retire(session: Session, output: Output, *, name: str, version: int) -> None:
     """Retire a version of a page definition.
 
-    Use it when searches should no longer find its pages. Needs the scope admin.
+    Use it when searches should no longer find the pages of the definition. Needs the scope admin.
     """
     output.one(session.context.definitions.retire(name, version), *_DEFINITION)
 
@@ -211,8 +211,8 @@ def compile_pages(session: Session, output: Output, *, definition_name: str, nod
 
     Use it after a change of the graph or of a page definition.
 
-    Without --definition and --node it compiles the pages that depend on changes since the last call. Progress and
-    failed rules are printed on stderr. The key needs the scopes compile and read.
+    Without --definition and --node the command compiles the pages that depend on changes since the last call. Progress
+    and failed rules are printed on stderr. The key needs the scopes compile and read.
     """
     last: CompileProgress | None = None
     with _progress_line() as tell:
@@ -327,8 +327,8 @@ def put_facet(
 
     Use it for a fact that is not in the graph.
 
-    SLUG is your short name of the facet, such as note; the same slug again replaces it, and without a TEXT removes it.
-    A new facet needs --heading, --kind, and --source or --source-uri.
+    SLUG is your short name of the facet, such as note. If the page has a facet with this SLUG, the command replaces it,
+    or removes it if there is no TEXT. A new facet needs --heading, --kind, and --source or --source-uri.
     """
     stored_version = session.context.compiled_pages.put_facet(page_id, slug, text, fresh_until=fresh_until, **options)
     output.one(stored_version or {"slug": slug, "is_gone": True})

@@ -27,7 +27,7 @@ def mcp() -> None:
     click.option(
         "--secret",
         type=click.File(),
-        help="File with the token that the server wants, or - for stdin.  [default: unchanged]",
+        help="File with the token that the server requires, or - for stdin.  [default: unchanged]",
     ),
     click.option("--clear-secret", is_flag=True, help="Delete the stored token."),
     name="put",
@@ -85,7 +85,8 @@ def discover(session: Session, output: Output, *, server_id: str) -> None:
 def tools(session: Session, output: Output, *, server_id: str, limit: int) -> None:
     """List the tools of one MCP server, or of all.
 
-    Use it to see which tools are approved, and whether a tool has changed since (state changed: approve it again).
+    Use it to see which tools are approved, and which have changed since their approval (state changed): approve these
+    again.
     """
     output.many(session.context.mcp_servers.list_tools(server_id=server_id), *_TOOL, limit=limit)
 
@@ -131,7 +132,7 @@ def approve(
     Use it after you have read the tool's definition with `contextkeep mcp tools --json`. The approval ends when the
     definition changes.
 
-    In --arguments, {question} is replaced by the question, {limit} by the number of wanted hits.
+    In --arguments the service replaces {question} by the question, and {limit} by the number of hits to return.
     """
     arguments_json = "" if arguments is None else json.dumps(arguments)
     output.one(session.context.mcp_servers.approve_tool(server_id, tool_name, arguments_json=arguments_json, **options))

@@ -82,7 +82,7 @@ def retain(
 ) -> None:
     """Store a statement about a user.
 
-    Use it for facts, preferences and lessons that later conversations should know: memories.
+    Use it for memories: facts, preferences and lessons that later conversations should know.
 
     A key names what a memory is about. The newest memory of a key holds; older ones stay, marked as superseded.
     """
@@ -204,7 +204,8 @@ def update(
 
     Use it when a memory is wrong. When a fact has changed, use `contextkeep memory retain` with the same --key instead.
 
-    Options that you leave out change nothing, whatever their default. `contextkeep memory list` prints the MEMORY_ID.
+    An option that you leave out changes nothing: the defaults are those of `contextkeep memory retain`. `contextkeep
+    memory list` prints the MEMORY_ID.
     """
     source, experience = _source(**options), _experience(**options)
     if all(item is None for item in (text, kind, key, confidence, happened_at, source, experience)):

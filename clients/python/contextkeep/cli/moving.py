@@ -53,7 +53,7 @@ def move_in(
 
     URL is the path of an archive from `contextkeep export`; with --from it is the URL of a database, or the path of a
     SQLite file. Rows that exist already are skipped, so an interrupted import can be repeated. Rows of an archive that
-    exist with other content are left alone and listed; the exit code is then 4.
+    exist with other content stay as they are, and are listed; the exit code is then 4.
     """
     if source is None:
         if subject_user_id:

@@ -124,9 +124,9 @@ def create(session: Session, output: Output, *, general_type_name: str, **option
     example="contextkeep node update 0197f1f2-0000-7000-8000-000000000001 '{\"language\": null}'",
 )
 def update(session: Session, output: Output, *, node: dict[str, Any], data: dict[str, Any], **options: Any) -> None:
-    """Change the data of a node, which has fields of your own.
+    """Change the data of a node: a JSON object of yours.
 
-    Use it to set the fields of the JSON object DATA in the data; null removes a field. Other fields stay.
+    Use it to set fields of the data: those of the JSON object DATA. A field that is null is removed; other fields stay.
     """
     output.one(session.graph.graph.update_node_data(data=data, **node, **options), *_ROW, "data")
 
@@ -197,7 +197,7 @@ def archive(session: Session, output: Output, *, node: dict[str, Any], restore: 
 def connected(session: Session, output: Output, *, node: dict[str, Any], limit: int, **walk: Any) -> None:
     """List the nodes that are reachable from a node.
 
-    Use it to explore the neighbourhood of a node. The column depth counts the edges between them.
+    Use it to explore the neighbourhood of a node. The column depth is the number of edges between the two nodes.
     """
     result = (
         {"depth": each.depth, **{name: getattr(each.node, name) for name in _ROW}, "data": each.node.data}
@@ -268,7 +268,7 @@ def io(session: Session, output: Output, *, node: dict[str, Any], input: Any, ou
 
     Use it to see what a run received and returned.
 
-    --set-input and --set-output write before the result is printed.
+    With --set-input or --set-output the command first writes, then prints the result.
     """
     if input is not NOT_GIVEN or output_given is not NOT_GIVEN:
         session.graph.graph.set_node_io(**node, input=input, output=output_given)

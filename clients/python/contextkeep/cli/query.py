@@ -68,8 +68,8 @@ def query(
 
     Use it to find context for a prompt in records, contexts, memories, pages and tools.
 
-    Without --provider and --family it searches the sources that are a default. The question `providers` lists the
-    sources instead. A ref names a hit: a column of the answer.
+    Without --provider and --family the command searches the sources that are a default. The question `providers` lists
+    the sources instead. The column ref of the answer names a hit; --expand takes it.
     """
     if query == _PROVIDERS:
         output.many(session.context.query.list_providers(), *LISTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, BinaryIO, get_args
 
 import click
@@ -14,11 +15,12 @@ from contextkeep.values import TaskState
 _MADE = ("artifact_id", "version", "name", "is_complete", "part_count", "size_bytes", "updated_at")
 _ROW = ("task_id", "state", "version", "status_at", "created_at")
 _TASK = click.argument("task_id")
-_STATE = click.option(
-    "--state", type=click.Choice(get_args(TaskState)), help="State of the task. A new task begins as submitted."
-)
 _SAYS = click.option("--says", "status_message", help="Message about the state, such as 'Which port?'.")
 _METADATA = click.option("--metadata", type=JSON_OBJECT, help="Metadata, such as '{\"vip\": true}', or @FILE.")
+
+
+def _state_option(text: str) -> Callable[[Any], Any]:
+    return click.option("--state", type=click.Choice(get_args(TaskState)), help=text)
 
 
 @click.group(
@@ -30,7 +32,7 @@ def task() -> None:
 
 @command(
     click.argument("context_id"),
-    _STATE,
+    _state_option("State of the task.  [default: submitted]"),
     _SAYS,
     click.option(
         "--after", "reference_task_ids", multiple=True, help="Id of a task that this one builds on; may be repeated."
@@ -44,14 +46,14 @@ def task() -> None:
 def create(session: Session, output: Output, *, context_id: str, **options: Any) -> None:
     """Start a task in a context.
 
-    Use it to track a piece of work that an agent does. It prints the TASK_ID for the other commands.
+    Use it to track a piece of work that an agent does. The command prints the TASK_ID, which other commands take.
     """
     output.one(session.context.tasks.create(context_id, **options))
 
 
 @command(
     _TASK,
-    _STATE,
+    _state_option("New state of the task.  [default: unchanged]"),
     _SAYS,
     _METADATA,
     click.option(
@@ -121,7 +123,7 @@ def list_tasks(
 ) -> None:
     """List the tasks of a context, newest first.
 
-    Use it to find tasks that are still open.
+    Use it to find tasks that are still open, or the TASK_ID of a task.
     """
     output.many(session.context.tasks.list(context_id, states=states, **options), *_ROW, limit=limit)
 
@@ -154,13 +156,16 @@ def artifact() -> None:
     _TASK,
     click.argument("file", type=click.File("rb"), default="-"),
     click.option(
-        "--id", "artifact_id", default="", help="Your id, such as report; the same id again is a new version."
+        "--id",
+        "artifact_id",
+        default="",
+        help="Your own id of the artifact, such as report; an existing artifact gets a new version.",
     ),
     click.option("--name", default="", help="Name, for people."),
     click.option("--description", default="", help="What the artifact is."),
     _METADATA,
     click.option("--append", is_flag=True, help="Append to the newest version.  [default: store a new one]"),
-    click.option("--last", "last_chunk", is_flag=True, help="Complete this version: nothing can be appended to it."),
+    click.option("--last", "last_chunk", is_flag=True, help="Complete this version: later calls cannot append to it."),
     subject_option,
     name="put",
     group=artifact,
@@ -225,6 +230,6 @@ def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id
 def list_artifacts(session: Session, output: Output, *, task_id: str, **options: Any) -> None:
     """List the artifacts of a task.
 
-    Use it to find the id of a result of the task.
+    Use it to find the ARTIFACT_ID of a result of the task.
     """
     output.many(session.context.tasks.get(task_id, history_length=0, **options).artifacts, *_MADE)

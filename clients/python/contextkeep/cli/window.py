@@ -17,8 +17,9 @@ from contextkeep.cli._base import (
     JSON_OBJECT,
     PACK_TEXT,
     REF_TEXT,
-    SEQ_TEXT,
+    SEQ_LISTED_TEXT,
     STEP_TEXT,
+    WINDOW_TEXT,
     ZONE_TEXT,
     Session,
     command,
@@ -189,7 +190,7 @@ contextkeep window profile learning coding --of-app shop --undo
 """,
 )
 def learning(session: Session, output: Output, *, name: str, of_app: str, is_frozen: bool | None, undo: bool) -> None:
-    """Freeze, resume or undo what a profile has learned.
+    """Freeze, resume or undo the learning of a profile.
 
     Use it when learned settings made packs worse, or should not change any more; needs admin.
 
@@ -203,7 +204,10 @@ def learning(session: Session, output: Output, *, name: str, of_app: str, is_fro
     click.argument("name", default=""),
     click.option("--text", "with_text", is_flag=True, help="Also print the YAML or JSON of each profile."),
     click.option(
-        "--evidence", "with_evidence", is_flag=True, help="Also print the counts from which it learned; needs admin."
+        "--evidence",
+        "with_evidence",
+        is_flag=True,
+        help="Also print the counts from which a profile learned; needs admin.",
     ),
     limit_option(),
     name="profiles",
@@ -231,6 +235,7 @@ window.add_command(profile)
     subject_option,
     name="get",
     group=window,
+    terms=[WINDOW_TEXT],
     example="contextkeep window get 0197f1f2-0000-7000-8000-000000000006",
 )
 def get(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -280,7 +285,7 @@ def list_windows(session: Session, output: Output, *, context_id: str, limit: in
     subject_option,
     name="update",
     group=window,
-    terms=[PACK_TEXT],
+    terms=[WINDOW_TEXT, PACK_TEXT],
     example="""
 contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --goal 'Find the lost file.'
 contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --budget 0.5 --config '{"keep_last_steps": 20}'
@@ -291,8 +296,8 @@ def update(session: Session, output: Output, *, window_id: str, config: dict[str
 
     Use it when the goal or the tools change.
 
-    What has no option stays. A new prompt, goal or list of tools changes the beginning of the next pack, so that the
-    prompt cache of the model's vendor has to be filled again.
+    Settings without an option stay as they are. A new prompt, goal or list of tools changes the beginning of the next
+    pack, so that the prompt cache of the model's vendor has to be filled again.
     """
     output.one(session.context.windows.update(window_id, config=_config(config), **options), *_ROW)
 
@@ -300,11 +305,13 @@ def update(session: Session, output: Output, *, window_id: str, config: dict[str
 @command(
     _WINDOW,
     click.argument("text", default=""),
-    click.option("--ref", default="", help="Pin m3 (message 3) or m3/1 (its part 1), say, instead of a text."),
+    click.option(
+        "--ref", default="", help="Pin a message instead of TEXT, such as m3 (message 3) or m3/1 (its part 1)."
+    ),
     subject_option,
     name="pin",
     group=window,
-    terms=[PACK_TEXT],
+    terms=[WINDOW_TEXT, PACK_TEXT],
     example="""
 contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 'Answer in French.'
 contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 --ref m2
@@ -324,7 +331,7 @@ def pin(session: Session, output: Output, *, window_id: str, text: str, **option
     subject_option,
     name="unpin",
     group=window,
-    terms=[PACK_TEXT],
+    terms=[WINDOW_TEXT, PACK_TEXT],
     example="""
 contextkeep window unpin 0197f1f2-0000-7000-8000-000000000006 0197f1f2-0000-7000-8000-000000000007
 """,
@@ -347,7 +354,7 @@ def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **op
     subject_option,
     name="pack",
     group=window,
-    terms=[ZONE_TEXT],
+    terms=[WINDOW_TEXT, ZONE_TEXT],
     example="""
 contextkeep window pack 0197f1f2-0000-7000-8000-000000000006
 contextkeep window pack 0197f1f2-0000-7000-8000-000000000006 --body > request.json
@@ -391,7 +398,7 @@ _INSTRUCTIONS = click.option(
     subject_option,
     name="fold",
     group=window,
-    terms=[STEP_TEXT],
+    terms=[WINDOW_TEXT, STEP_TEXT],
     example="""
 contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --dry-run
 contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --instructions 'Keep what concerns the invoices.'
@@ -400,7 +407,7 @@ contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --instructions 'Kee
 def fold(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
     """Compact a window now: replace old steps with shorter texts.
 
-    Use it before an expensive phase; a window also compacts itself when it must.
+    Use it before an expensive phase; a window also compacts itself when it is nearly full.
 
     A fold is one compaction.
     """
@@ -419,7 +426,7 @@ _EPOCH = click.option(
     subject_option,
     name="prepare",
     group=window,
-    terms=[COMPACTION_TEXT, EPOCH_TEXT],
+    terms=[WINDOW_TEXT, COMPACTION_TEXT, EPOCH_TEXT],
     example="contextkeep window prepare 0197f1f2-0000-7000-8000-000000000006 --epoch 2",
 )
 def prepare(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -437,7 +444,7 @@ def prepare(session: Session, output: Output, *, window_id: str, **options: Any)
     subject_option,
     name="commit",
     group=window,
-    terms=[COMPACTION_TEXT, EPOCH_TEXT],
+    terms=[WINDOW_TEXT, COMPACTION_TEXT, EPOCH_TEXT],
     example="contextkeep window commit 0197f1f2-0000-7000-8000-000000000006",
 )
 def commit(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -454,6 +461,7 @@ def commit(session: Session, output: Output, *, window_id: str, **options: Any) 
     subject_option,
     name="checkpoint",
     group=window,
+    terms=[WINDOW_TEXT],
     example="contextkeep window checkpoint 0197f1f2-0000-7000-8000-000000000006 --label 'before the upgrade'",
 )
 def checkpoint(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -470,6 +478,7 @@ def checkpoint(session: Session, output: Output, *, window_id: str, **options: A
     limit_option(),
     name="checkpoints",
     group=window,
+    terms=[WINDOW_TEXT],
     example="contextkeep window checkpoints 0197f1f2-0000-7000-8000-000000000006",
 )
 def checkpoints(session: Session, output: Output, *, window_id: str, limit: int, **options: Any) -> None:
@@ -494,7 +503,7 @@ def checkpoints(session: Session, output: Output, *, window_id: str, limit: int,
     subject_option,
     name="rollback",
     group=window,
-    terms=[SEQ_TEXT],
+    terms=[WINDOW_TEXT, SEQ_LISTED_TEXT],
     example="contextkeep window rollback 0197f1f2-0000-7000-8000-000000000006 1 --last 50",
 )
 def rollback(session: Session, output: Output, *, window_id: str, number: int, **options: Any) -> None:
@@ -520,7 +529,7 @@ def rollback(session: Session, output: Output, *, window_id: str, number: int, *
     subject_option,
     name="report",
     group=window,
-    terms=[PACK_TEXT, SEQ_TEXT],
+    terms=[WINDOW_TEXT, PACK_TEXT, SEQ_LISTED_TEXT],
     example="contextkeep window report 0197f1f2-0000-7000-8000-000000000006 2.50 --invalid --last 50",
 )
 def report(session: Session, output: Output, *, window_id: str, pack_id: str, **options: Any) -> None:
@@ -575,6 +584,7 @@ def report(session: Session, output: Output, *, window_id: str, pack_id: str, **
     subject_option,
     name="fork",
     group=window,
+    terms=[WINDOW_TEXT],
     example="contextkeep window fork 0197f1f2-0000-7000-8000-000000000006 'Which ports are open?'",
 )
 def fork(
@@ -619,7 +629,7 @@ def merge(session: Session, output: Output, *, window_id: str, **options: Any) -
     subject_option,
     name="expand",
     group=window,
-    terms=[REF_TEXT],
+    terms=[WINDOW_TEXT, REF_TEXT],
     example="""
 contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3/1
 contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3..m8
@@ -668,7 +678,7 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **opti
     subject_option,
     name="search",
     group=window,
-    terms=[STEP_TEXT, ZONE_TEXT],
+    terms=[WINDOW_TEXT, STEP_TEXT, ZONE_TEXT],
     example="contextkeep window search 0197f1f2-0000-7000-8000-000000000006 'which port' --from 2 --to 9",
 )
 def search(session: Session, output: Output, *, window_id: str, query: str, **options: Any) -> None:
@@ -692,7 +702,7 @@ def search(session: Session, output: Output, *, window_id: str, query: str, **op
     subject_option,
     name="explain",
     group=window,
-    terms=[STEP_TEXT, ZONE_TEXT],
+    terms=[WINDOW_TEXT, STEP_TEXT, ZONE_TEXT],
     example="contextkeep window explain 0197f1f2-0000-7000-8000-000000000006",
 )
 def explain(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -715,16 +725,17 @@ def explain(session: Session, output: Output, *, window_id: str, **options: Any)
     limit_option(),
     name="lineage",
     group=window,
-    terms=[STEP_TEXT, ZONE_TEXT],
+    terms=[WINDOW_TEXT, STEP_TEXT, ZONE_TEXT],
     example="contextkeep window lineage 0197f1f2-0000-7000-8000-000000000006",
 )
 def lineage(session: Session, output: Output, *, window_id: str, limit: int, **options: Any) -> None:
     """List when and why the beginning of the packs changed.
 
-    Use it to see when and why the window was compacted, and whether it paid off. Newest first.
+    Use it to see when and why the window was compacted, and whether that saved money. The newest change comes first.
 
-    Each change starts an epoch, and the prompt cache of the model's vendor is filled again from the zone first_change
-    on. The smaller packs pay for that after pays_after_steps steps; -1 means never.
+    Each change starts a new epoch. The model's vendor must then fill its prompt cache again, from the zone in the
+    column first_change on. The column pays_after_steps says after how many steps the smaller packs have saved more than
+    this costs; -1 means never.
     """
     output.many(session.context.windows.get_lineage(window_id, **options), *_FOLDED, limit=limit)
 
@@ -740,7 +751,7 @@ def lineage(session: Session, output: Output, *, window_id: str, limit: int, **o
     subject_option,
     name="trace",
     group=window,
-    terms=[REF_TEXT, EPOCH_TEXT],
+    terms=[WINDOW_TEXT, REF_TEXT, EPOCH_TEXT],
     example="""
 contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m3
 contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m1..m8 --text 'port is 8443'
@@ -749,9 +760,9 @@ contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m1..m8 --text 'por
 def trace(session: Session, output: Output, *, window_id: str, ref: str, **options: Any) -> None:
     """Print where messages are in the packs of a window.
 
-    Use it when a model seems to have forgotten something: it names the compaction that took it away.
+    Use it when a model seems to have forgotten something. The command names the compaction that removed it from packs.
 
-    After each message come the lines of it that packs still show.
+    Below each message the command prints those of its lines that packs still show.
     """
     traced = session.context.windows.trace_message(window_id, ref, **options)
     if output.format is Format.JSON:
@@ -810,11 +821,11 @@ def _last_shown(sentence: TracedSentence) -> str:
         default=0,
         help="First entry of the state to print; --json prints the next as entry_from.  [default: the first]",
     ),
-    click.option("--until-now", is_flag=True, help="Stop after what exists now."),
+    click.option("--until-now", is_flag=True, help="Print only what exists now, then stop."),
     subject_option,
     name="watch",
     group=window,
-    terms=[EPOCH_TEXT],
+    terms=[WINDOW_TEXT, EPOCH_TEXT],
     example="contextkeep window watch 0197f1f2-0000-7000-8000-000000000006 --until-now",
 )
 def watch(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -822,7 +833,7 @@ def watch(session: Session, output: Output, *, window_id: str, **options: Any) -
 
     Use it to follow compactions and the state of the work (goals, values, constraints) while an agent works.
 
-    Without --until-now it runs until the window is closed or you press Ctrl-C.
+    Without --until-now the command runs until the window is closed or you press Ctrl-C.
     """
     for event in session.context.windows.watch(window_id, **options):
         if output.format is Format.JSON:
@@ -842,6 +853,7 @@ def watch(session: Session, output: Output, *, window_id: str, **options: Any) -
     subject_option,
     name="state",
     group=window,
+    terms=[WINDOW_TEXT],
     example="""
 contextkeep window state 0197f1f2-0000-7000-8000-000000000006
 contextkeep window state 0197f1f2-0000-7000-8000-000000000006 constraint value
@@ -853,7 +865,10 @@ def state(session: Session, output: Output, *, window_id: str, sections: tuple[s
     Use it to see what the window has extracted from the messages, and where each entry comes from (ref).
 
     SECTIONS are any of goal, sub_goal, constraint, value, contested, other_rule, decision, next, question, error,
-    artifact, progress, pin, tool and entity. Without them it prints all.
+    artifact, progress, pin, tool and entity. Without SECTIONS the command prints all.
+
+    A contested entry is a rule or value that a later statement may have changed. An other_rule is a rule of a speaker
+    whose rules are not in force.
     """
     output.many(session.context.windows.get_state(window_id, sections, **options), "section", "key", "text", "ref")
 
@@ -883,7 +898,7 @@ def state(session: Session, output: Output, *, window_id: str, sections: tuple[s
     subject_option,
     name="usage",
     group=window,
-    terms=[EPOCH_TEXT],
+    terms=[WINDOW_TEXT, EPOCH_TEXT],
     example="""
 contextkeep window usage 0197f1f2-0000-7000-8000-000000000006 --input 21000 --cached 19000 --tokens 20400
 """,
@@ -914,13 +929,13 @@ def usage(session: Session, output: Output, *, window_id: str, **options: Any) -
     subject_option,
     name="outcome",
     group=window,
-    terms=[STEP_TEXT],
+    terms=[WINDOW_TEXT, STEP_TEXT],
     example="contextkeep window outcome 0197f1f2-0000-7000-8000-000000000006 --from 3 --to 9 --quality 0.8",
 )
 def outcome(session: Session, output: Output, *, window_id: str, failed: bool, **options: Any) -> None:
     """Record whether steps succeeded.
 
-    Use it when you know how the work ended; compactions prefer lines of steps that succeeded.
+    Use it when you know how the work ended. Compactions then prefer lines of steps that succeeded.
     """
     output.one(session.context.windows.record_outcome(window_id, success=not failed, **options))
 
@@ -934,7 +949,7 @@ def outcome(session: Session, output: Output, *, window_id: str, failed: bool, *
     subject_option,
     name="cost",
     group=window,
-    terms=[STEP_TEXT, PACK_TEXT],
+    terms=[WINDOW_TEXT, STEP_TEXT, PACK_TEXT],
     example="contextkeep window cost 0197f1f2-0000-7000-8000-000000000006 --steps 10000",
 )
 def cost(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -974,7 +989,7 @@ def cost(session: Session, output: Output, *, window_id: str, **options: Any) ->
     subject_option,
     name="stats",
     group=window,
-    terms=[PACK_TEXT, STEP_TEXT, ZONE_TEXT],
+    terms=[WINDOW_TEXT, PACK_TEXT, STEP_TEXT, ZONE_TEXT],
     example="contextkeep window stats 0197f1f2-0000-7000-8000-000000000006",
 )
 def stats(session: Session, output: Output, *, window_id: str, **options: Any) -> None:
@@ -1009,6 +1024,7 @@ def stats(session: Session, output: Output, *, window_id: str, **options: Any) -
     subject_option,
     name="patch",
     group=window,
+    terms=[WINDOW_TEXT],
     example="""
 contextkeep window patch 0197f1f2-0000-7000-8000-000000000006 constraint ports --text 'Never open port 80.'
 contextkeep window patch 0197f1f2-0000-7000-8000-000000000006 value 'staging port' --value 8443
@@ -1047,6 +1063,7 @@ def patch(
     subject_option,
     name="close",
     group=window,
+    terms=[WINDOW_TEXT],
     example="contextkeep window close 0197f1f2-0000-7000-8000-000000000006 --yes",
 )
 def close(session: Session, output: Output, *, window_id: str, yes: bool, **options: Any) -> None:

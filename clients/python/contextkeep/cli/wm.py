@@ -69,7 +69,7 @@ tar c folder | contextkeep wm put - --name folder.tar
 """,
 )
 def put(session: Session, output: Output, *, file: str, name: str, memory_type: str, **given: Any) -> None:
-    """Upload a file (`-`: stdin) as a record.
+    """Upload a file, or stdin (`-`), as a record.
 
     Use it for reports, images and other files. For JSON and short texts use `contextkeep wm record`.
     """
