@@ -241,9 +241,9 @@ def test_an_evaluation_costs_the_same_every_time() -> None:
 def test_limits_are_the_callers() -> None:
     values = {"entity": {"l": THOUSAND, "t": "x" * 100}}
     budget = CallBudget(evaluation_steps_max=500, evaluation_bytes_max=150)
-    with pytest.raises(EvaluationBudgetExceeded, match="up to 500 steps"):
+    with pytest.raises(EvaluationBudgetExceeded, match="more than 500 steps"):
         compiled("entity.l.all(x, true)").evaluate(values, budget)
-    with pytest.raises(EvaluationBudgetExceeded, match="up to 150 bytes"):
+    with pytest.raises(EvaluationBudgetExceeded, match="more than 150 bytes"):
         compiled("entity.t + entity.t").evaluate(values, budget)
 
 
