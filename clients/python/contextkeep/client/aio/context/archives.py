@@ -21,7 +21,7 @@ _INDEXED_S = 600.0  # for the index to find a user's data by words, after the la
 
 
 class Archives(gen.Archives):
-    """Archives. All calls need the scope admin, and a key that is bound to nothing."""
+    """Archives. All calls need the scope admin, and a key without bounds."""
 
     async def export(
         self,
@@ -33,14 +33,14 @@ class Archives(gen.Archives):
         graph_name: str = "",
         on_progress: OnProgress | None = None,
     ) -> ExportedArchive:
-        """Take a tenant, a context, a user or a graph out into a file.
+        """Export a tenant, a context, a user or a graph to a file.
 
         The file gets its name when it is complete; until then it is called `….part`. If an export is interrupted, the
         next call with the same arguments continues it, also in another process.
 
         Args:
             path: The file to write; an old one is replaced.
-            tenant: All that the tenant has.
+            tenant: Export all data of the tenant.
             context_id: A context, with those that were forked from it.
             user_id: All data of a user.
             graph_name: A graph, with the records of its nodes.
@@ -68,13 +68,13 @@ class Archives(gen.Archives):
     async def export_messages(
         self, scope: pb.ArchiveScope, *, resume_token: str = ""
     ) -> AsyncGenerator[pb.ExportArchiveResponse, None]:
-        """Take something out and yield the generated messages, up to 1 MiB each.
+        """Export a tenant, a context, a user or a graph, and yield the generated messages, up to 1 MiB each.
 
-        A stream that breaks is opened again after the last message that had a `resume_token`. What came since comes
-        again: a message that is empty, and has that token, says so before.
+        If the stream breaks, it continues after the last message that had a `resume_token`: an empty message with this
+        token comes first, and then the messages since then again.
 
         Raises:
-            InvalidPageToken: the token is malformed, or of something else.
+            InvalidPageToken: the token is malformed, or belongs to another export.
         """
         request = pb.ExportArchiveRequest(scope=scope, resume_token=resume_token)
         attempts = self._attempts(None)
@@ -105,7 +105,7 @@ class Archives(gen.Archives):
         dry_run: bool = False,
         on_progress: OnProgress | None = None,
     ) -> ImportedArchive:
-        """Put an archive into the tenant of the key, and return what it met.
+        """Import an archive into the tenant of the key, and return a report.
 
         Rows that exist already are not written twice, so an interrupted import can be repeated. With the same id it
         continues, without sending the first part again.
@@ -113,12 +113,13 @@ class Archives(gen.Archives):
         Args:
             source: A path (a text is a path), bytes, an open binary file, or an iterator of bytes.
             import_id: A UUID that identifies the import. Default: a new one.
-            dry_run: Write nothing; check all of it, and say what would be written.
+            dry_run: Check the whole archive and report what would be written, but write nothing.
             on_progress: Called with the bytes that are sent and, where known, all bytes.
 
         Raises:
-            ArchiveRefused: a piece is malformed, or holds what cannot be stored; what came before it is written.
-            ImportMoved: another call goes on with the import, or it has ended.
+            ArchiveRefused: a piece is malformed, or has a value that cannot be stored. The pieces before it are
+                written.
+            ImportMoved: another call continues the import, or it has ended.
             PermissionDenied: the key lacks the scope, or is bound.
             OSError: the source cannot be read.
         """
@@ -151,7 +152,7 @@ class Archives(gen.Archives):
             offset_bytes = reached
 
     async def _reached(self, import_id: str) -> int:
-        """Return at which byte an import goes on."""
+        """Return the byte at which an import continues."""
         try:
             return (await self.get_import(import_id)).offset_bytes
         except ImportNotFound:

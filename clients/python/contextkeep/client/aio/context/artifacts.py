@@ -1,4 +1,4 @@
-"""What tasks make."""
+"""Artifacts: results of tasks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextkeep.values import Artifact
 class Artifacts(gen.Artifacts):
     """Artifacts of tasks.
 
-    A task that is of another context, or not there at all, is `TaskNotFound`. Where a `context_id` may be left out, it
-    is that of the task.
+    A task that belongs to another context, or does not exist, is `TaskNotFound`. A `context_id` that is left out is
+    that of the task.
     """
 
     async def get(
@@ -30,7 +30,7 @@ class Artifacts(gen.Artifacts):
 
         Raises:
             TaskNotFound: the context has no such task.
-            ArtifactNotFound: the task has none, or not this version.
+            ArtifactNotFound: the task has no such artifact, or not this version.
         """
         request = artifacts_pb.GetArtifactRequest(
             context_id=messages.to_id(context_id),
@@ -45,7 +45,7 @@ class Artifacts(gen.Artifacts):
     async def get_at(
         self, context_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None
     ) -> Artifact:
-        """Return what a recalled item is quoted from, as a prompt names it ("a3.0"): that version, with its parts.
+        """Return the version of an artifact that the ref of a recalled item names, such as "a3.0", with its parts.
 
         Raises:
             ContextNotFound: there is no such context.

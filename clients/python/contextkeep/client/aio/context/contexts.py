@@ -74,10 +74,10 @@ class Contexts(gen.Contexts):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> builtins.list[SentMessage]:
-        """Write messages in their order, and return what became of each.
+        """Write messages in their order, and return a receipt for each.
 
-        Up to 500 messages and 4 MiB are one call: all or none. More are several calls, one after the other, each all
-        or none; with the same `request_id` the whole can be sent again.
+        Up to 500 messages and 4 MiB are sent in one call, which writes all of them or none. More messages are sent in
+        several calls, one after the other. With the same `request_id` you can send everything again.
 
         Args:
             new_messages: The messages, oldest first; a text is a user's.
@@ -89,7 +89,7 @@ class Contexts(gen.Contexts):
             timeout_s: Deadline of one call in seconds. None means the client's.
 
         Raises:
-            ContextKeepError: those of `send`. Earlier calls have written their messages.
+            ContextKeepError: the same errors as `send`. Earlier calls have written their messages.
         """
         request = contexts_pb.AppendMessagesRequest(
             context_id=messages.to_id(context_id),
@@ -132,7 +132,7 @@ class Contexts(gen.Contexts):
         Raises:
             ContextNotFound: the context does not exist.
             ContextClosed: the context is closed.
-            InvalidArgument: nothing is named, or something cannot be so.
+            InvalidArgument: no field is given, or a value is not allowed.
         """
         context, paths = contexts.context_changes(changes)
         request = contexts_pb.UpdateContextRequest(
@@ -156,20 +156,20 @@ class Contexts(gen.Contexts):
     ) -> ContextIndex:
         """Wait until messages are found by all indexes, and return the state of the index.
 
-        Words find a message as soon as it is sent; vectors, where the service has an embedder, follow, and so does what
-        records that messages refer to. If it takes longer than `wait_s`, the returned index is not `is_complete`, and
-        `error` says why.
+        A message can be found by its words as soon as it is sent. Vectors (if the service has an embedder) and texts of
+        records that messages refer to follow. If it takes longer than `wait_s`, the returned index is not
+        `is_complete`, and `error` says why.
 
         Args:
             context_id: The context.
-            seq: The last message that must be indexed. 0: the newest message of now.
+            seq: The last message that must be indexed. 0 means the newest one at the time of the call.
             wait_s: Seconds to wait, 1 to 300.
             subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             timeout_s: Deadline. Default: a little more than `wait_s`.
 
         Raises:
             ContextNotFound: the context does not exist, or was deleted meanwhile.
-            LimitExceeded: it is to wait for longer than it may, or too many wait.
+            LimitExceeded: `wait_s` is too large, or too many calls wait.
         """
         request = contexts_pb.WaitForIndexRequest(
             context_id=messages.to_id(context_id), seq=seq, timeout_s=wait_s, subject_user_id=subject_user_id
@@ -188,23 +188,24 @@ class Contexts(gen.Contexts):
         until_now: bool = False,
         subject_user_id: str = "",
     ) -> AsyncGenerator[ContextEvent, None]:
-        """Yield what happens in a context: messages, and what changed, as it is then: tasks, artifacts, the header.
+        """Yield the events of a context: its messages, and each changed task, artifact or header in its new state.
 
         Retracted messages are events, too, so that a copy can drop them.
 
-        It goes on from where it was when a replica stops, and ends when the context is closed.
+        If a replica stops, the stream continues on another one. It ends when the context is closed.
 
         Args:
             context_id: The context.
-            seq_from: The first message; 0: from the first. A `ContextEvent` says from where on there is more.
-            change_after: Only changes after this number; all changes but messages have one. 0 means all.
+            seq_from: The first message; 0 means the first of the context. A `ContextEvent` has the value for the next
+                call.
+            change_after: Only changes after this number; messages have none. 0 means all.
             until_now: Stop after the events that exist now.
             subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
 
         Raises:
             ContextNotFound: the context does not exist, or was deleted meanwhile.
-            Unauthenticated: the key is revoked, or over.
-            TooManyCalls: there are as many watches as there may be.
+            Unauthenticated: the key was revoked, or has expired.
+            TooManyCalls: too many watches are open.
             Unavailable: no replica answers.
         """
         request = contexts_pb.WatchContextRequest(

@@ -35,16 +35,17 @@ class History(gen.History):
             node_id: The conversation's node; or name it by `external_id`.
             mapping_name: The mapping that turns nodes into messages. Empty: "simple_chat".
             app_id: The app whose mapping is used. Default: the client's app.
-            max_messages: 0: all; else the newest.
-            tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
-            strict: Fail on the first node on which a rule fails, instead of counting it.
-            timeout_s: Deadline of the whole; default: none, but it may not be silent for `idle_timeout_s`.
-            **named: Its `external_id` instead: `ByExternalId`.
+            max_messages: Return only this many of the newest messages. 0 means all.
+            tokens_max: Return only the newest messages that fit; a call comes with all its results or not at all. 0
+                means all.
+            strict: Fail if a rule fails on a node, instead of counting the node.
+            timeout_s: Deadline of the whole stream. Default: none, but it fails if no data arrive for `idle_timeout_s`.
+            **named: The `external_id` of the node instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is no such node.
-            MappingNotFound: the mapping is not registered: `apps` in the metadata names where it is.
-            MappingFailed: `strict`, and a rule failed: `node_id` and `rule` in the metadata.
+            MappingNotFound: the mapping is not registered; `apps` in the metadata names the apps that have it.
+            MappingFailed: `strict` is set, and a rule failed: `node_id` and `rule` in the metadata.
         """
         request = history_pb.StreamChatHistoryRequest(
             node_id=messages.given_node_id(node_id, **named),
@@ -86,11 +87,12 @@ class History(gen.History):
             node_id: The conversation's node; or name it by `external_id`.
             mapping_name: The mapping that turns nodes into messages. Empty: "simple_chat".
             app_id: The app whose mapping is used. Default: the client's app.
-            max_messages: 0: all; else the newest.
-            tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
-            strict: Fail on the first node on which a rule fails, instead of counting it.
+            max_messages: Return only this many of the newest messages. 0 means all.
+            tokens_max: Return only the newest messages that fit; a call comes with all its results or not at all. 0
+                means all.
+            strict: Fail if a rule fails on a node, instead of counting the node.
             timeout_s: Deadline in seconds. None means the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
+            **named: The `external_id` of the node instead: `ByExternalId`.
 
         Raises:
             AnswerTooLarge: the answer has more than 4 MiB.
@@ -121,18 +123,20 @@ class History(gen.History):
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> FormattedHistory:
-        """Return the messages of a conversation as a model vendor's API takes them, tool calls next to their results.
+        """Return the messages of a conversation in a model vendor's format, with tool calls next to their results.
 
         Args:
             node_id: The conversation's node; or name it by `external_id`.
-            message_format: Required. Whose: "openai" (Chat Completions), "openai_responses", "anthropic" or "gemini".
+            message_format: Required. The format: "openai" (Chat Completions), "openai_responses", "anthropic" or
+                "gemini".
             mapping_name: The mapping that turns nodes into messages. Empty: "simple_chat".
             app_id: The app whose mapping is used. Default: the client's app.
-            max_messages: 0: all; else the newest.
-            tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
-            strict: Fail on the first node on which a rule fails, instead of counting it.
+            max_messages: Return only this many of the newest messages. 0 means all.
+            tokens_max: Return only the newest messages that fit; a call comes with all its results or not at all. 0
+                means all.
+            strict: Fail if a rule fails on a node, instead of counting the node.
             timeout_s: Deadline in seconds. None means the client's.
-            **named: Its `external_id` instead: `ByExternalId`.
+            **named: The `external_id` of the node instead: `ByExternalId`.
 
         Raises:
             AnswerTooLarge: the answer has more than 4 MiB.

@@ -11,7 +11,7 @@ from contextkeep.values import Document
 
 
 class KnowledgeBases(gen.KnowledgeBases):
-    """Knowledge bases and their documents. One that the caller may not see is reported like one that does not exist."""
+    """Knowledge bases and their documents. A base that the caller may not see is reported as if it did not exist."""
 
     async def add_document(
         self,
@@ -25,14 +25,14 @@ class KnowledgeBases(gen.KnowledgeBases):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Document:
-        """Add a document, and return it before it is read: its `state` says how far that is.
+        """Add a document, and return it at once. The service reads it later; its `state` shows the progress.
 
         Args:
             knowledge_base: The name of a base.
             data: Up to 3,000,000 bytes. Leave it out for a record.
-            name: Its title, such as the name of a file, whose ending tells what it is. Empty: the record's.
+            name: Title, such as the name of a file; its extension tells the type. Empty: the record's name.
             uri: The address of the original, which hits show.
-            content_type: Such as "application/pdf"; of bytes.
+            content_type: Media type of `data`, such as "application/pdf".
             working_memory_id: A record of working memory that the document follows.
             request_id: A UUID. The same one again adds nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
@@ -40,8 +40,8 @@ class KnowledgeBases(gen.KnowledgeBases):
         Raises:
             KnowledgeBaseNotFound: the knowledge base does not exist, or the caller may not see it.
             RecordNotFound: the record does not exist.
-            InvalidArgument: it is neither bytes nor a record, or both, or the record is not open to the base.
-            LimitExceeded: it is too large, or the base has no room.
+            InvalidArgument: neither bytes nor a record is given, or both, or the base may not read the record.
+            LimitExceeded: the document is too large, or the base has no room.
         """
         if data is not None and working_memory_id is not None:
             raise InvalidArgument("give the bytes of a document or a record, not both", field="document")

@@ -15,7 +15,7 @@ class Memories(gen.Memories):
     """Memories.
 
     A memory belongs to a user. A key without a user names the user in `subject_user_id`, for which it needs the scope
-    `delegate`; else it is `SubjectRequired`. Another's memory, and one that is not there at all, is `MemoryNotFound`.
+    `delegate`; otherwise the call fails with `SubjectRequired`. A memory of another user is `MemoryNotFound`.
     """
 
     async def consolidate(
@@ -27,18 +27,18 @@ class Memories(gen.Memories):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Consolidation:
-        """Say what there is to merge and to promote; with the `plan` of that, do it.
+        """Return a plan of duplicates to merge and lessons to promote; with `plan`, carry it out.
 
         Args:
-            plan: The `plan` that a call for the same runs returned. Empty: nothing is changed.
+            plan: The `plan` that an earlier call for the same runs returned. Empty: change nothing.
             run_context_ids: Runs whose lessons are promoted, up to 20.
             subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             request_id: A UUID. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
-            PlanOutdated: memories changed since.
-            SubjectRequired: the call acts for no user.
+            PlanOutdated: memories changed since the plan was made.
+            SubjectRequired: neither the key nor the call names a user.
         """
         request = memories_pb.ConsolidateMemoriesRequest(
             run_context_ids=messages.texts("run_context_ids", run_context_ids),

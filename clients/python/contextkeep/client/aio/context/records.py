@@ -30,7 +30,7 @@ class Records(gen.Records):
         timeout_s: float | None = None,
         **fields: Unpack[RecordFields],
     ) -> Record:
-        """Write a record with inline content, JSON or text, or with none, and return it.
+        """Write a record, and return it. Its inline content is JSON or a text, or is left out.
 
         Args:
             memory_type: A `MemoryType`, or your own text.
@@ -39,9 +39,9 @@ class Records(gen.Records):
             content_json: The same as JSON text, kept byte for byte.
             content_text: Plain text instead, up to 1 MiB.
             working_memory_id: A UUID. By default the server creates one.
-            request_id: A UUID. The same one again answers as the first time and writes nothing. Default: a new one.
+            request_id: A UUID. A repeat with the same one writes nothing and gets the first answer. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
-            **fields: What else there is to say: `RecordFields`.
+            **fields: Further fields of the record: `RecordFields`.
 
         Raises:
             RecordExists: the id is taken.
@@ -82,7 +82,7 @@ class Records(gen.Records):
             RecordNotFound: the record does not exist.
             RecordArchived: the record is archived.
             RecordHasBlob: new content for a record whose content is a blob.
-            VersionConflict: it has another version: `version` in the metadata.
+            VersionConflict: the record has another version: `version` in the metadata.
         """
         request = memory_pb.UpdateWMRecordRequest(
             record=messages.record_input(working_memory_id=working_memory_id, **changes),
@@ -111,23 +111,24 @@ class Records(gen.Records):
         with_content: bool = False,
         timeout_s: float | None = None,
     ) -> list[SearchHit]:
-        """Find records of all entities by their words, by a vector, or by both; the best first.
+        """Find records of all entities by their words, by a vector, or by both. The best record comes first.
 
         Args:
             text: Words in name, description, inline content and text files. A record must contain all of them;
                 "or", quotes and minus as in a web search. Names are also found by the beginnings of their words.
-            embedding: 1,536 values, of the same model as the records'. With a `mode` that needs one, None is that of
-                the text, where the service has an embedder.
+            embedding: 1,536 values, of the same model as those of the records. None: the service computes it from the
+                text if the `mode` needs one and the service has an embedder.
             embedding_model: Compare only with embeddings of this model. Empty: with all.
-            mode: "text", "vector" or "fused". Empty: by what is given.
-            entity_node_ids: Records of one of these.
-            memory_types: One of these.
-            graph_name: Empty: all; so are the next two. Unlike in other methods, the client's `app_id` filters nothing.
+            mode: "text", "vector" or "fused". Empty: the one that fits the given text and embedding.
+            entity_node_ids: Return only records of these nodes.
+            memory_types: Return only records of these types.
+            graph_name: Return only records of this graph. Empty, here and in the next two, means all: the client's
+                `app_id` is not used.
             agent_bundle_id: Return only records of this bundle.
             app_id: Return only records of this app.
-            where: A condition tree, as of `query`.
-            include_archived: Archived and expired records too.
-            limit: Records; 0: 10, at most 100.
+            where: A condition tree, as in `query`.
+            include_archived: Return archived and expired records, too.
+            limit: Maximum number of records, up to 100. 0 means 10.
             with_content: Return inline contents too.
             timeout_s: Deadline in seconds. None means the client's.
 

@@ -46,7 +46,7 @@ def _opening(
 
 
 class Windows(gen.Windows):
-    """Windows on contexts. One that is of another's context, or not there at all, is `WindowNotFound`."""
+    """Windows on contexts. A window that does not exist, or that the caller may not see, is `WindowNotFound`."""
 
     def handle(self, window_id: Id, *, subject_user_id: str = "") -> WindowHandle:
         """Return the methods that are about one window, for a user if one is given. Makes no call."""
@@ -63,25 +63,25 @@ class Windows(gen.Windows):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> Pack:
-        """Return what the model should see now: the last pack with more after it, until the window folds.
+        """Return the pack: the messages that the model should see now. It extends the last pack until a compaction.
 
-        A window that lags a thousand messages takes a second or two. The bytes of files are read once and kept, up to
-        64 MiB for all packs of the client.
+        A window with a thousand unread messages takes a second or two. The client reads the bytes of files once and
+        caches up to 64 MiB of them.
 
         Args:
             window_id: The window.
-            since: The previous pack: as long as this one begins with it, only the new part is sent.
-            without_recall: Append nothing that is recalled.
+            since: The previous pack. If the new one begins with it, the service sends only the new part.
+            without_recall: Append no recalled passages.
             subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             WindowNotFound: the window does not exist.
             WindowClosed: the window is closed.
-            WindowBehind: it has more to read than there was time for; the next call goes on.
+            WindowBehind: the call had no time to read all new messages; the next call continues.
             BudgetTooSmall: the fixed parts do not fit: `least` in the metadata.
             TokensSpent: with this pack the window has more tokens than its `max_total_tokens`.
-            AnswerTooLarge: what fits the model fits no answer, even without the bytes of files.
+            AnswerTooLarge: the pack does not fit one answer, even without the bytes of files.
         """
         request = windows_pb.PackRequest(
             window_id=messages.to_id(window_id),
@@ -96,15 +96,15 @@ class Windows(gen.Windows):
     async def pack_body(
         self, window_id: Id, *, without_recall: bool = False, subject_user_id: str = ""
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the body of a pack as JSON, with the bytes of its files, without holding it. `pack` suits most callers.
+        """Yield the body of a pack as JSON, with the bytes of its files, in chunks. `pack` suits most callers.
 
         Args:
             window_id: The window.
             without_recall: Append no recalled passages.
-            subject_user_id: The user for whom a key without one calls.
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
 
         Raises:
-            ContextKeepError: those of `pack`.
+            ContextKeepError: the same errors as `pack`.
         """
         request = windows_pb.PackBodyRequest(
             window_id=messages.to_id(window_id), without_recall=without_recall, subject_user_id=subject_user_id
@@ -142,11 +142,11 @@ class Windows(gen.Windows):
         Args:
             window_id: The window.
             pack: The pack that was sent to the model.
-            invalid: Its response is of no use.
+            invalid: The response could not be used.
             expected_last_seq: The newest message of the log that you know, such as the response, if it was appended;
                 None: the last of the pack.
             subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
-            request_id: A UUID. The same one again rolls back no more. Default: a new one.
+            request_id: A UUID. A repeat with the same one changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -178,21 +178,22 @@ class Windows(gen.Windows):
         until_now: bool = False,
         subject_user_id: str = "",
     ) -> AsyncGenerator[WindowEvent, None]:
-        """Yield what changes of a window: breaks of its prefix, what came into the state, the window as it is then.
+        """Yield the changes of a window: breaks of its prefix, new entries of its state, and the changed window.
 
-        It goes on from where it was when a replica stops, and ends when the window is closed.
+        If a replica stops, the stream continues on another one. It ends when the window is closed.
 
         Args:
             window_id: The window.
-            epoch_after: Breaks after this epoch, such as that of the last pack. 0: all.
-            entry_from: The first entry of the state. 0: all that hold. A `WindowEvent` has both for the next call.
+            epoch_after: Only breaks after this epoch, such as that of the last pack. 0 means all.
+            entry_from: The first entry of the state; 0 means all in force. A `WindowEvent` has both values for the next
+                call.
             until_now: Stop after the events that exist now.
             subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
 
         Raises:
             WindowNotFound: the window does not exist, or was deleted meanwhile.
-            Unauthenticated: the key is revoked, or over.
-            TooManyCalls: there are as many watches as there may be.
+            Unauthenticated: the key was revoked, or has expired.
+            TooManyCalls: too many watches are open.
             Unavailable: no replica answers.
         """
         request = windows_pb.WatchWindowRequest(

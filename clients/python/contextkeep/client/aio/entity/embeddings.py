@@ -31,28 +31,28 @@ class Embeddings(gen.Embeddings):
         limit: int = 0,
         timeout_s: float | None = None,
     ) -> builtins.list[SimilarNode]:
-        """Return the nodes whose vectors are most like one, the most similar first. No similar node is missed.
+        """Return the nodes with the most similar vectors, the most similar first. The search is exact.
 
         Args:
             vector: The vector to compare with, unless a node is named.
-            node_id: The node whose vector to compare with. It is left out itself.
-            external_id: Your own id of that node instead, looked up in a call of its own.
+            node_id: The node whose vector to compare with. It is not in the result.
+            external_id: Your own id of that node instead; a separate call looks it up.
             name: The name of the embeddings. Empty: "default".
-            graph_name: Of a search by vector, or of the external id. Empty: "default". A search by a node looks in the
-                node's graph.
-            similarity_min: The least cosine, -1 to 1. Default: any.
+            graph_name: The graph to search, or that of the external id. Empty: "default". A search by a node is in the
+                graph of the node.
+            similarity_min: Minimum cosine similarity, -1 to 1. Default: any.
             metadata_contains: Compare only with vectors whose metadata contain this.
-            node_types: Either type name. Empty: all.
+            node_types: Only nodes of these general or specific types. Empty: all.
             include_archived: Return archived nodes, too.
-            limit: Nodes to return; 0: 10. At most 1,000.
+            limit: Maximum number of nodes, up to 1,000. 0 means 10.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             NodeNotFound: there is no such node.
-            EmbeddingNotFound: the node has no vector of the name.
+            EmbeddingNotFound: the node has no vector with this name.
             InvalidArgument: the vector has another dimension than the stored ones.
             LimitExceeded: there are more than 100,000 vectors to compare with.
-            AnswerTooLarge: the nodes are over 4 MiB together; ask for fewer.
+            AnswerTooLarge: the nodes have more than 4 MiB together; set a lower `limit`.
         """
         if external_id:
             node_id = await self._node_id(node_id, external_id=external_id, graph_name=graph_name)

@@ -1,4 +1,4 @@
-"""The entity graph, in five modules: nodes, edges, whole graphs, messages, and what finds nodes."""
+"""The entity graph, in five modules: nodes, edges, whole graphs, messages, and searches."""
 
 from __future__ import annotations
 

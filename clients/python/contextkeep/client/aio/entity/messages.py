@@ -14,7 +14,7 @@ from contextkeep.values import AppendedMessage
 
 
 class Messages(NamedNodes):
-    """What writes a message as `history.stream` reads it without a mapping of one's own: a node below its session's."""
+    """Messages that `history.stream` reads with the built-in mapping: nodes below the node of a session."""
 
     async def append_message(
         self,
@@ -32,26 +32,26 @@ class Messages(NamedNodes):
     ) -> AppendedMessage:
         """Write a message of a conversation: a node "Message", and the edge "Contains" from the session to it.
 
-        Both are written, or neither; a retried call appends once. Of two calls the second of which began when
-        the first had returned, the second message is the later one.
+        Both are written, or neither; a retried call appends the message once. If one call begins after another has
+        returned, its message is the later one.
 
         Args:
             session: The conversation's node; or name it by `external_id`.
             role: "user", "assistant", "system" or "tool".
             content: The text.
-            external_id: Your own id of the conversation. Without `create` it is looked up first, in a call of its own.
+            external_id: Your own id of the conversation. Without `create` a separate call looks it up first.
             graph_name: The session's graph. Empty: "default".
-            create: Write the node of the `external_id`, a "Session", if there is none. Callers that do so at the same
-                time get the same one.
+            create: Create the node of the `external_id`, a "Session", if it does not exist. Callers that do so at the
+                same time get the same node.
             data: More fields of the message's data, next to role and content, for mappings of your own.
-            created_at: Aware; for imports and replays: messages are read by it. Default: the server's time.
+            created_at: Aware; for imports and replays. Messages are read in this order. Default: the server's time.
             request_id: As in `create_node`.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             NodeNotFound: there is no such session.
             InvalidArgument: the role is unknown, the content is empty, or the session is in another graph.
-            LimitExceeded: the content with the data is over 1 MiB.
+            LimitExceeded: the content and the data have more than 1 MiB together.
         """
         session_id = messages.given_node_id(session, external_id, field="session")
         if external_id and not create:

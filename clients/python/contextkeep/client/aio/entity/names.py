@@ -9,21 +9,21 @@ from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 
 
 class NamedNodes(Noun):
-    """What every call that takes a node shares: it may be named by `external_id` and `graph_name` instead.
+    """Base class of calls that take a node: `external_id` and `graph_name` may name the node instead.
 
-    That is a look-up before the call, with the client's deadline. Who calls often keeps the id.
+    A separate call then looks the id up, with the client's deadline. If you call often, store the id.
     """
 
     async def _node_id(self, node_id: Id | None, *, external_id: str = "", graph_name: str = "") -> str:
         """Return the id of a node.
 
         Args:
-            node_id: It is known already.
-            external_id: The caller's own id of it; empty: `node_id` is given.
+            node_id: The id, if it is known already.
+            external_id: The caller's own id of the node. Empty: `node_id` is given.
             graph_name: The graph of the external id. Empty: "default".
 
         Raises:
-            InvalidArgument: it is named twice, or not at all.
+            InvalidArgument: the node is named in two ways, or not at all.
             NodeNotFound: no node of the graph has the external id: both are in the metadata.
         """
         known = messages.given_node_id(node_id, external_id)

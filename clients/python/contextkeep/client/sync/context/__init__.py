@@ -1,5 +1,5 @@
 # Generated from aio/context/__init__.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""The client of the Context Service: an RPC is one method of its noun, in the module of that name."""
+"""The client of the Context Service. Each RPC is a method of a noun, in the module of that noun."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class ContextClient(Client):
     Args:
         address: `host:port`, `http://host:port` or `https://host[:port]`. Default: `CONTEXT_SERVICE_ADDRESS`, or
             127.0.0.1:50051.
-        api_key: None: `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: none is
-            sent.
+        api_key: None: `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: send no
+            key.
         app_id: The app to write records for and to look up mappings in. Default: `CONTEXT_SERVICE_APP_ID`.
         timeout_s: Deadline of a unary call, its retries included.
         idle_timeout_s: Seconds after which a stream fails if no data arrive.
-        retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
+        retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0 means none.
         root_certificates: PEM of the authorities to trust for `https://`. Default: grpc's own list.
         client_certificate: Certificate chain and private key, PEM, for servers that ask for one.
 

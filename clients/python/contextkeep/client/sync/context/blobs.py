@@ -22,7 +22,7 @@ from contextkeep.values import Record
 
 
 class Blobs(gen.Blobs):
-    """Blobs: whole or in part, both ways."""
+    """Blobs: files that are uploaded and downloaded, whole or in part."""
 
     def upload(
         self,
@@ -47,7 +47,7 @@ class Blobs(gen.Blobs):
             name: A label. Empty takes the file's name, if the source has one.
             memory_type: A `MemoryType`, or your own text.
             working_memory_id: A UUID. By default the server creates one.
-            sha256: Hash of the file in hexadecimal, if you know it: the service then refuses other bytes.
+            sha256: Hash of the file in hexadecimal, if you know it. The service then refuses other bytes.
             request_id: As in `records.insert`.
             on_progress: Called with the number of sent bytes and, if it is known, of all bytes. The numbers begin at 0
                 again if the upload is repeated.
@@ -143,7 +143,7 @@ class Blobs(gen.Blobs):
         Args:
             blob: A record, a record's id, or a blob key.
             path: The file. Its folder must exist.
-            include_archived: Read it although its record is archived.
+            include_archived: Read the blob even if its record is archived.
             on_progress: Called with the bytes written and all bytes. It starts again if the download does.
 
         Raises:
@@ -177,10 +177,10 @@ class Blobs(gen.Blobs):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> bytes:
-        """Return the content of a record, blob or inline JSON, wherever it lives; up to 3 MiB.
+        """Return the content of a record, up to 3 MiB, whether it is a blob or inline.
 
         Raises:
-            AnswerTooLarge: it is larger: use `get`.
+            AnswerTooLarge: the content is larger: use `get`.
             ContextKeepError: the same errors as `get`.
         """
         request = memory_pb.GetContentRequest(
@@ -191,11 +191,11 @@ class Blobs(gen.Blobs):
 
 
 class BlobReader:
-    """The bytes of a blob as they arrive; made by `get`.
+    """The bytes of a blob as they arrive; `get` returns it.
 
     Iterate it once. At the end the number of bytes is checked, and of a whole blob the sha256: if that raises
-    `BlobCorrupted`, what came before is to be thrown away. Close it, or use it in a `with` block, where you may leave
-    early.
+    `BlobCorrupted`, discard the bytes that came before. Close the reader, or use it in a `with` block, if you do not
+    read to the end.
     """
 
     def __init__(

@@ -25,18 +25,18 @@ class Operations(gen.Operations, Observed):
     def set_tenant_limits(
         self, tenant: str, *, timeout_s: float | None = None, **limits: Unpack[LimitChanges]
     ) -> Tenant:
-        """Say what a tenant may store, and return it.
+        """Set the storage limits of a tenant, and return the tenant.
 
         Args:
-            tenant: Its name.
+            tenant: Name of the tenant.
             timeout_s: Deadline in seconds. None means the client's.
-            **limits: `records_max`, `bytes_max`, `blob_bytes_max`, `content_bytes_max`: None is what the settings say
-                again, and those that are not named stay.
+            **limits: `records_max`, `bytes_max`, `blob_bytes_max`, `content_bytes_max`: None restores
+                the service's own limit. Limits that are not named stay.
 
         Raises:
             TenantNotFound: no tenant has this name.
-            Unavailable: the database where it lives does not answer.
-            InvalidArgument: none is named, or one can be no limit.
+            Unavailable: the database of the tenant does not answer.
+            InvalidArgument: no limit is given, or a value is not a valid limit.
         """
         values = {name: value for name, value in limits.items() if value is not None}
         request = pb.SetTenantLimitsRequest(

@@ -46,32 +46,33 @@ class Query(gen.Query):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> QueriedContext:
-        """Ask every source a question, and return cited hits, and how each source fared.
+        """Ask every source a question, and return the hits, with their sources, and the status of each source.
 
-        A source that fails says so in its status; the others answer as ever.
+        If a source fails, its status has the error, and the other sources still answer.
 
         Args:
             query: The question: not blank, up to 8,000 characters.
-            mode: "results", or "answer": also quotations of the best hits.
+            mode: "results", or "answer", which also returns quotations of the best hits.
             scope: "auto", "personal": the user's data; "team": data without an owner.
             depth: "quick", or "deep": more time, more hits, and a second pass.
-            limit: Hits, 1 to 50.
+            limit: Maximum number of hits, 1 to 50.
             provider_ids: The providers to search, in addition to those of `families`. By default the default providers.
             families: Families whose providers are all searched, such as "mcp".
             node_ids: The nodes whose files the provider `workspace` searches, up to 20. Default: all.
             memory_mode: The provider `memory` returns a hit for each memory ("recall"), or one statement ("reflect").
             context_ids: The contexts that the provider `context` searches, up to 16.
-            tokens_max: Also return `prompt_text` with at most this many tokens. 0: none.
+            tokens_max: Also return `prompt_text` with at most this many tokens. 0 means no text.
             time_from: Return only hits from this time on. It must have a time zone.
-            time_to: Return only hits from before this time.
+            time_to: Return only hits from before this time. It must have a time zone.
             explain: Also return the hits of each provider, as they were before merging.
             expand_refs: Refs of hits of earlier answers, up to 20, whose whole texts are returned, too.
-            agent_id: For which agent: its policy holds, and its files are searched. Empty: the key's, if there is one.
+            agent_id: The agent to search as: its policy applies, and its files are searched. Empty: the key's agent, if
+                any.
             subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
             timeout_s: Deadline in seconds; the answer has the hits that arrive by then. None means the client's.
 
         Raises:
-            InvalidArgument: the question is blank, or something in it is unknown; the field is named.
+            InvalidArgument: the question is blank, or a value is unknown; the error names the field.
             LimitExceeded: a list has too many items.
             AgentNotFound: the agent does not exist, or the caller may not name it.
             ProviderNotAllowed: the agent may not use a named provider.
@@ -101,17 +102,17 @@ class Query(gen.Query):
     def stream(
         self, query: str, *, timeout_s: float | None = None, **options: Unpack[QueryOptions]
     ) -> Generator[QueryEvent, None, None]:
-        """Ask as `ask`, and yield what each source answered when it has; last comes what that returns.
+        """Ask like `ask`, and yield the answer of each source as it arrives. The last value is what `ask` would return.
 
-        Leave it early, and the sources that have not answered are cancelled.
+        If you stop reading early, the searches that still run are cancelled.
 
         Args:
             query: The question: not blank, up to 8,000 characters.
             timeout_s: Deadline in seconds; the answer has the hits that arrive by then. None means the client's.
-            **options: As of `ask`.
+            **options: The same as for `ask`.
 
         Raises:
-            InvalidArgument: the question is blank, or something in it is unknown; the field is named.
+            InvalidArgument: the question is blank, or a value is unknown; the error names the field.
             LimitExceeded: a list has too many items.
             AgentNotFound: the agent does not exist, or the caller may not name it.
             ProviderNotAllowed: the agent may not use a named provider.

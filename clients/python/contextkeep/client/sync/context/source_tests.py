@@ -39,7 +39,7 @@ class SourceTests(gen.SourceTests):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> SourceTest:
-        """Ask a question as `query.ask` does, keep all that comes back, and return it; needs the scope admin.
+        """Ask a question like `query.ask`, store the whole answer, and return it; needs the scope admin.
 
         Args:
             query: The question. It and the arguments below are those of `query.ask`.
@@ -47,8 +47,8 @@ class SourceTests(gen.SourceTests):
             mode: "results" or "answer".
             scope: "auto", "personal" or "team".
             depth: "quick" or "deep".
-            limit: Hits, 1 to 50.
-            provider_ids: Whom to ask.
+            limit: Maximum number of hits, 1 to 50.
+            provider_ids: The providers to search.
             families: Families whose providers are all searched, such as "mcp".
             node_ids: The nodes whose files are searched.
             memory_mode: "recall" or "reflect".
@@ -82,7 +82,7 @@ class SourceTests(gen.SourceTests):
         return SourceTest.from_proto(response.test)
 
     def replay(self, test_id: Id, *, label: str = "", timeout_s: float | None = None) -> SourceTest:
-        """Ask the question of a test again, keep all that comes back, and return it.
+        """Ask the question of a test again, store the whole answer, and return it.
 
         Raises:
             SourceTestNotFound: there is no such test.

@@ -1,5 +1,5 @@
 # Generated from aio/context/uploads.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""Resumable uploads: blobs in parts that each survive on their own."""
+"""Resumable uploads: blobs that are sent in parts, each of which is stored at once."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Uploads(gen.Uploads):
         patience_s: float = PATIENCE_S,
         **fields: Unpack[RecordFields],
     ) -> Record:
-        """Store a file as `blobs.upload` does, but in parts that each survive on their own, and return its record.
+        """Store a file like `blobs.upload`, but in parts that are each stored at once, and return its record.
 
         A broken connection or a restart of the service costs one part, not the whole file. Store the id that
         `on_started` gets: if this process ends, another process continues the upload with `resume`.
@@ -60,7 +60,7 @@ class Uploads(gen.Uploads):
             name: A label. Empty takes the file's name, if the source has one.
             memory_type: A `MemoryType`, or your own text.
             working_memory_id: A UUID. By default the server creates one.
-            sha256: Hash of the file in hexadecimal, if you know it: the service then refuses other bytes.
+            sha256: Hash of the file in hexadecimal, if you know it. The service then refuses other bytes.
             request_id: A UUID. A repeat with the same one continues the same upload. Default: a new one.
             on_started: Called with the upload's id before the first part.
             on_progress: Called with the number of durable bytes and, if it is known, of all bytes.

@@ -1,5 +1,5 @@
 # Generated from aio/entity/edges.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""Edges, one by one and of a node."""
+"""Edges: single ones, and those of a node."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Edges(NamedNodes):
         Args:
             from_node_id: The start node of the edge, unless `from_external_id` names it.
             to_node_id: The end node of the edge, unless `to_external_id` names it.
-            edge_type: Required. E.g. "Contains", "Calls" or "InResponseTo"; any name is allowed.
-            from_external_id: Your own id of where it starts, looked up in a call of its own.
-            to_external_id: The same of where it ends.
-            data: Its JSON object.
+            edge_type: Required, such as "Contains", "Calls" or "InResponseTo"; any name is allowed.
+            from_external_id: Your own id of the start node; a separate call looks it up.
+            to_external_id: Your own id of the end node; a separate call looks it up.
+            data: The data of the edge, a JSON object.
             graph_name: The graph of both nodes. Empty: "default".
             id: A UUID. By default the server creates one.
             created_at: Aware; for imports and replays. Default: the server's time.
@@ -49,8 +49,8 @@ class Edges(NamedNodes):
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
-            NodeNotFound: an end is missing.
-            EdgeExists: there is an edge of that type between the two: `edge_id` in the metadata.
+            NodeNotFound: one of the two nodes does not exist.
+            EdgeExists: the two nodes already have an edge of this type: `edge_id` in the metadata.
         """
         edge = EdgeInput(
             self._node_id(from_node_id, external_id=from_external_id, graph_name=graph_name),
@@ -82,20 +82,20 @@ class Edges(NamedNodes):
         """Delete one edge for good and return it as it was. Its nodes stay.
 
         Args:
-            edge_id: Which; or name it by its ends and its type.
+            edge_id: The edge; or name it by its two nodes and its type.
             from_node_id: The start node of the edge.
             to_node_id: The end node of the edge.
-            edge_type: Its type.
-            from_external_id: Your own id of where it starts, looked up in a call of its own.
-            to_external_id: The same of where it ends.
+            edge_type: The type of the edge.
+            from_external_id: Your own id of the start node; a separate call looks it up.
+            to_external_id: Your own id of the end node; a separate call looks it up.
             graph_name: The graph of external ids. Empty: "default".
             expected_version: Delete only this version.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
             EdgeNotFound: the edge does not exist, or the answer of an earlier attempt that deleted it was lost.
-            VersionConflict: it has another version: `version` in the metadata.
-            InvalidArgument: it is named twice, or not at all.
+            VersionConflict: the edge has another version: `version` in the metadata.
+            InvalidArgument: the edge is named in two ways, or not at all.
         """
         from_id, to_id = messages.to_id(from_node_id), messages.to_id(to_node_id)
         if from_external_id:

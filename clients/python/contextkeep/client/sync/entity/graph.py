@@ -1,5 +1,5 @@
 # Generated from aio/entity/graph.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""The entity graph, in five modules: nodes, edges, whole graphs, messages, and what finds nodes."""
+"""The entity graph, in five modules: nodes, edges, whole graphs, messages, and searches."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ class WholeGraphs(Noun):
     ) -> WrittenGraph:
         """Write nodes and edges, nodes first. Edges may join nodes of the same call.
 
-        Up to 2,000 rows and 4 MiB are one transaction: all of them or none. More are several, one after the other,
-        each all or none; with the same `request_id` the whole can be sent again.
+        Up to 2,000 rows and 4 MiB are one transaction, which writes all of them or none. More rows are several
+        transactions, one after the other. With the same `request_id` you can send everything again.
 
         Args:
             nodes: The nodes to write.
@@ -51,8 +51,8 @@ class WholeGraphs(Noun):
             timeout_s: Deadline of one transaction in seconds. None means the client's.
 
         Raises:
-            ContextKeepError: those of `create_node` and `create_edge`; the field names the row. Earlier transactions
-                have written their rows.
+            ContextKeepError: the same errors as `create_node` and `create_edge`; the field names the row. Earlier
+                transactions have written their rows.
         """
         request = graph_pb.WriteGraphRequest(
             on_existing=messages.choice_of("on_existing", on_existing, graph_pb.OnExisting),
@@ -73,18 +73,18 @@ class WholeGraphs(Noun):
     def import_lines(
         self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None
     ) -> ImportedGraph:
-        """Write a graph from newline-delimited JSON, as `export` makes it, and return the counts.
+        """Import a graph from newline-delimited JSON, as `export` writes it, and return the counts.
 
-        Rows whose ids exist are skipped, so an interrupted import can be repeated. It is sent in
-        segments of some MiB; one that failed with `Unavailable` is sent again by itself.
+        Rows whose ids exist are skipped, so an interrupted import can be repeated. The lines are
+        sent in segments of some MiB; a segment that failed with `Unavailable` is sent again.
 
         Args:
             source: A path (a text is a path), bytes, an open binary file, or an iterator of bytes.
-            graph_name: Where the rows go. Empty: the graph that the first line names, else "default".
-            on_progress: Called with the bytes that are written and, where known, all bytes.
+            graph_name: The graph to write to. Empty: the graph that the first line names, else "default".
+            on_progress: Called with the number of written bytes and, if it is known, of all bytes.
 
         Raises:
-            InvalidArgument: a line is malformed: the violation names it.
+            InvalidArgument: a line is malformed; the violation names the line.
             NodeNotFound: a line names a node that no line before it wrote.
             OSError: the source cannot be read.
         """
@@ -102,9 +102,9 @@ class WholeGraphs(Noun):
     def export(
         self, path: str | os.PathLike[str], *, graph_name: str = "", on_progress: OnProgress | None = None
     ) -> ExportedGraph:
-        """Read a whole graph out into a file of newline-delimited JSON, and return how much there was.
+        """Export a whole graph to a file of newline-delimited JSON, and return the counts.
 
-        The file appears under its name when it is complete and on disk. An export that broke off goes on where it was.
+        The file gets its name when it is complete and on disk. If the connection breaks, the export continues.
 
         Args:
             path: The file to write; an old one is replaced.
@@ -129,13 +129,13 @@ class WholeGraphs(Noun):
     def export_pages(
         self, graph_name: str = "", *, resume_token: str = ""
     ) -> Generator[graph_pb.ExportGraphResponse, None, None]:
-        """Read a whole graph out and yield the generated messages: whole lines, about 1 MiB each.
+        """Export a whole graph, and yield the generated messages: whole lines, about 1 MiB each.
 
-        A stream that breaks is opened again after the last message. `resume_token`, of such a message, goes on with
-        an export that another process began.
+        If the stream breaks, it continues after the last message. With the `resume_token` of a message, another process
+        continues the export.
 
         Raises:
-            InvalidPageToken: the token is malformed or of another graph.
+            InvalidPageToken: the token is malformed, or belongs to another graph.
         """
         request = graph_pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
         attempts = self._attempts(None)

@@ -1,5 +1,5 @@
 # Generated from aio/entity/nodes.py by tools/make_sync.py: change that file and run `make sync-client`.
-"""Nodes, one by one, and what went into and came out of them."""
+"""Nodes, with their input and output."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Nodes(NamedNodes):
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> Node:
-        """Write one node and return it.
+        """Create a node and return it.
 
         Args:
             general_type_name: The type of the node, such as "Session" or "Turn".
             name: A label.
-            data: Its JSON object, up to 1 MiB.
-            external_id: Your own id of it, unique in the graph; up to 512 bytes.
-            graph_name: The partition. Empty: "default".
+            data: The data of the node, a JSON object of up to 1 MiB.
+            external_id: Your own id of the node, unique in the graph; up to 512 bytes.
+            graph_name: The graph. Empty: "default".
             status: Empty: "Created".
             specific_type_name: Empty: the general type name.
-            agent_bundle_id: The bundle that it belongs to.
+            agent_bundle_id: The agent bundle that the node belongs to.
             id: A UUID. By default the server creates one.
             created_at: Aware; for imports and replays. Default: the server's time.
             get_existing: Return the node that has this external id already, unchanged, instead of failing.
-            request_id: A UUID. The same one again answers as the first time and writes nothing. Default: a new one.
+            request_id: A UUID. A repeat with the same one writes nothing and gets the first answer. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:

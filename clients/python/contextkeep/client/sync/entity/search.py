@@ -39,21 +39,22 @@ class NodeSearch(NamedNodes):
                 `{"type": "Task", "data.score": {"$gte": 0.5}}`. Operators: $eq $ne $gt $gte $lt $lte $in $nin $like
                 $ilike $exists $and $or $not. Times are texts with a zone.
             contains: A JSON document that the node's data must contain.
-            json_path: An SQL/JSON path over the data: a predicate must be true, a path must select something.
+            json_path: An SQL/JSON path over the data: a predicate that must be true, or a path that must select a
+                value.
             connected_to: Only nodes that a walk from this one reaches.
             agent_bundle_id: Empty: any.
             graph_name: Empty: "default"; with `connected_to`, the graph of that node.
             include_archived: Yield archived nodes, too.
             order_by: A field that is a text, a number or a time, or a path such as "data.turn.index". Empty:
                 "created_at".
-            descending: The other way round.
-            page_size: Rows of one call; 0: 100.
+            descending: Reverse the order.
+            page_size: Nodes that one call reads. 0 means 100.
             timeout_s: Deadline of one page in seconds. None means the client's.
 
         Raises:
-            InvalidArgument: a condition or a path is malformed: `violations` name the place.
-            NodeNotFound: there is no node to be connected to.
-            NodeBudgetExceeded: it is connected to more than 100,000.
+            InvalidArgument: a condition or a path is malformed: `violations` names the place.
+            NodeNotFound: the node of `connected_to` does not exist.
+            NodeBudgetExceeded: more than 100,000 nodes are connected to it.
         """
         node_filter = messages.node_filter(
             condition,

@@ -39,27 +39,27 @@ class Traversal(NamedNodes):
         """Walk the graph from `start` and yield each node that is reached once, in a total and stable order.
 
         Args:
-            start: One node id, or up to 1,000 of one graph; or name one node by `external_id`.
-            external_id: Your own id of the node, looked up in a call of its own.
+            start: One node id, or up to 1,000 ids of nodes of one graph; or name one node by `external_id`.
+            external_id: Your own id of the node; a separate call looks it up.
             graph_name: The graph of the external id. Empty: "default".
             edge_types: Empty: all.
             direction: The direction to follow edges.
-            depth_max: 1 to 100; 0: 3.
+            depth_max: Maximum number of edges to follow, up to 100. 0 means 3.
             node_types: Nodes of other types are passed through, not yielded. Empty: all.
-            include_archived: Yield archived nodes too, which else are passed through.
-            include_start: Yield the start nodes too, with depth 0.
-            include_io: Bring the nodes' input and output along, as `io`.
+            include_archived: Also yield archived nodes; otherwise the walk only passes through them.
+            include_start: Also yield the start nodes, with depth 0.
+            include_io: Also read the input and output of the nodes, as `io`.
             order_path: A path into the node's data, such as "turn.index". Empty: `created_at`.
-            descending: The other way round.
-            limit: Nodes to yield at most; 0: all.
+            descending: Reverse the order.
+            limit: Maximum number of nodes to yield. 0 means all.
             after: Begin after this node in the order of `created_at`; with `descending`, yield older nodes.
-            node_budget: Nodes to visit at most; 0: 100,000.
+            node_budget: Maximum number of nodes to visit. 0 means 100,000.
             timeout_s: Deadline of the whole walk; default: none.
 
         Raises:
-            NodeNotFound: a start node is not there.
-            NodeBudgetExceeded: the walk is too large.
-            AnswerTooLarge: with `include_io`, one node with its input and output is over 4 MiB.
+            NodeNotFound: a start node does not exist.
+            NodeBudgetExceeded: the walk would visit more than `node_budget` nodes.
+            AnswerTooLarge: with `include_io`, a node with its input and output has more than 4 MiB.
         """
         pages = self.traverse_pages(
             start,
@@ -106,13 +106,14 @@ class Traversal(NamedNodes):
         columns: Iterable[graph_pb.TraverseColumn] = (),
         timeout_s: float | None = None,
     ) -> Generator[graph_pb.TraverseResponse, None, None]:
-        """Walk as `traverse` does and yield the generated messages: up to 1,000 nodes each, no object per node.
+        """Walk like `traverse`, and yield the generated messages, with up to 1,000 nodes each.
 
-        A walk that `limit` cut goes on with `page_token`: the `next_page_token` of its last message. With `columns` the
-        messages have `rows_json` instead of nodes, which costs both sides less.
+        To continue a walk that `limit` has cut, give the `next_page_token` of its last message as `page_token`. With
+        `columns` the messages have `rows_json` instead of nodes, which costs both sides less.
 
         Raises:
-            InvalidPageToken: the token is malformed or of another walk; and as `traverse`.
+            InvalidPageToken: the token is malformed, or belongs to another walk.
+            ContextKeepError: the same errors as `traverse`.
         """
         if external_id or start is None:
             messages.given_node_id(start, external_id)
