@@ -1,4 +1,4 @@
-"""Command line of the Context Service: `context-service serve`, and what an operator needs beside it."""
+"""Command line of the Context Service: `context-service serve`, and the commands of an operator."""
 
 from __future__ import annotations
 

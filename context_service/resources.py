@@ -165,13 +165,13 @@ def entity_address_of(settings: Settings) -> Address:
 
 
 async def embedder_of(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
-    """Open what makes vectors, if there is to be one."""
+    """Open the embedder, if one is configured."""
     opening = open_embedder(settings)
     return await stack.enter_async_context(opening) if opening else None
 
 
 async def _chat(settings: Settings, stack: AsyncExitStack) -> Chat | None:
-    """Open what writes texts, if there is to be one."""
+    """Open the language model, if one is configured."""
     opening = open_chat(settings)
     return await stack.enter_async_context(opening) if opening else None
 

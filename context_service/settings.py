@@ -54,7 +54,7 @@ Provider = Literal["azure", "gcs", "s3", "local"]
 
 
 class Settings(ServiceSettings):
-    """What the Context Service is told."""
+    """The settings of the Context Service."""
 
     context_service_host: str = Field("127.0.0.1", description="address to listen on")
     context_service_port: int = Field(50051, ge=0, le=65535, description="port to listen on; 0: any free one")

@@ -1,4 +1,4 @@
-"""Composition of the room agents: returns its servicers and the rules that others use."""
+"""Composes the room agents: returns its servicers and the rules that others use."""
 
 from __future__ import annotations
 

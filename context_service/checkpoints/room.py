@@ -1,4 +1,4 @@
-"""Composition of the room checkpoints: it stores states of windows, and rolls windows back to them."""
+"""Composes the room checkpoints: it stores states of windows, and rolls windows back to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition of the room compiled pages: opens what only it needs, and returns its servicer and what others use."""
+"""Composes the room compiled pages: opens its own parts, and returns its servicer and the parts that others use."""
 
 from __future__ import annotations
 

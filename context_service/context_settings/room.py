@@ -1,4 +1,4 @@
-"""Composition of the room context_settings: returns its servicer and the rules that others use."""
+"""Composes the room context_settings: returns its servicer and the rules that others use."""
 
 from __future__ import annotations
 

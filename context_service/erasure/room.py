@@ -1,4 +1,4 @@
-"""Composes the room erasure: opens what only this room needs, and exports what other rooms use."""
+"""Composes the room erasure: opens its own parts, and exports the parts that other rooms use."""
 
 from __future__ import annotations
 

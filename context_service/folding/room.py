@@ -1,4 +1,4 @@
-"""Composition of the room folding: folds windows now, or prepares folds and commits them."""
+"""Composes the room folding: folds windows now, or prepares folds and commits them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition of the room forks: forks windows, and merges what came of them."""
+"""Composes the room forks: forks windows, and merges what came of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition of the room history: opens what only it needs, and returns its servicer and what others use."""
+"""Composes the room history: opens its own parts, and returns its servicer and the parts that other rooms use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition of the room mcp servers: returns its servicer and the rules that others use."""
+"""Composes the room mcp servers: returns its servicer and the rules that others use."""
 
 from __future__ import annotations
 

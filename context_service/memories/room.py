@@ -1,4 +1,4 @@
-"""Composition of the room memories: opens what only it needs, and returns its servicer and what others use."""
+"""Composes the room memories: opens its own parts, and returns its servicer and the parts that other rooms use."""
 
 from __future__ import annotations
 

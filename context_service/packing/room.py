@@ -1,4 +1,4 @@
-"""Composition of the room packing: catches up with logs, packs windows and explains packs."""
+"""Composes the room packing: catches up with logs, packs windows and explains packs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composes the room transfer: opens what only this room needs, and returns its servicer."""
+"""Composes the room transfer: opens its own parts, and returns its servicer."""
 
 from __future__ import annotations
 

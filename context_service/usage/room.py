@@ -1,4 +1,4 @@
-"""Composition of the room usage: bills, outcomes and statistics of windows."""
+"""Composes the room usage: bills, outcomes and statistics of windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition of the room wiki: opens what only it needs, and returns its servicer."""
+"""Composes the room wiki: opens its own parts, and returns its servicer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composition of the rooms of windows: opens what they share, and returns their servicers."""
+"""Composes the rooms of windows: opens what they share, and returns their servicers."""
 
 from __future__ import annotations
 

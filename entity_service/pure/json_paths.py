@@ -68,7 +68,7 @@ def _tokens(canonical: str) -> Sequence[tuple[str, str]]:
     """Return the tokens of a JSONPath, each as its kind and its text.
 
     Raises:
-        _NotUnderstoodError: a part of the text is no known token.
+        _NotUnderstoodError: a part of the text is not a known token.
     """
     tokens, at = [], 0
     while at < len(canonical):
@@ -115,7 +115,7 @@ class _Reader:
         """Take the next token, and return its kind and text.
 
         Raises:
-            _NotUnderstoodError: there is no further token, or it is none of the wanted ones.
+            _NotUnderstoodError: there is no further token, or it is not one of the expected ones.
         """
         token = self._tokens[self._at] if self._at < len(self._tokens) else _END
         if token == _END or (wanted and token[1] not in wanted):

@@ -217,7 +217,7 @@ def _let_read_version(connection: psycopg.Connection, schema: str, service_role:
 
 
 def _has_whole_series(connection: psycopg.Connection, migration: Migration) -> bool:
-    """Say whether the database has the whole series that a baseline replaces; False if the file is no baseline.
+    """Say whether the database has the whole series that a baseline replaces; False if the file is not a baseline.
 
     Raises:
         MigrationFailed: the database has only a part of the series, or migrations beyond it.
@@ -246,7 +246,7 @@ def _has_whole_series(connection: psycopg.Connection, migration: Migration) -> b
 def _carry_over(connection: psycopg.Connection, migration: Migration, service_role: str) -> bool:
     """Replace the series in the database by its baseline, and return whether that was done.
 
-    It returns False if the file is no baseline, or if the database does not have the series.
+    It returns False if the file is not a baseline, or if the database does not have the series.
 
     Raises:
         MigrationFailed: the database has only a part of the series, or another schema is not at the end of its series.

@@ -265,7 +265,7 @@ class Tenant:
         """Return the settings of row-level security for a statement that sees several contexts or users.
 
         Raises:
-            PermissionDenied: the statement sees all users' rows, and the caller is no administrator.
+            PermissionDenied: the statement sees all users' rows, and the caller is not an administrator.
         """
         if statement.subjects and not self._sees_all_subjects:
             raise PermissionDenied("the key lacks the scope admin", scope="admin")

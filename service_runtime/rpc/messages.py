@@ -32,7 +32,7 @@ def read(message_class: type[Message], data: bytes) -> Generator[None, None, Mes
     """Return the message of a request, in steps of some milliseconds (`calls.in_slices`).
 
     Raises:
-        DecodeError: it is no message of the class; or a large one that holds groups, an obsolete feature of protobuf.
+        DecodeError: it is not a message of the class, or a large one has groups, an obsolete feature of protobuf.
         LimitExceeded: it has more than `FIELDS_MAX` fields, a list of more than `LIST_MAX` texts or messages, or more
             than `ELEMENTS_MAX` of these in all its lists.
     """

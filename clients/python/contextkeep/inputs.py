@@ -1,6 +1,6 @@
-"""What a caller says: of new rows, for `graph.write`; of where to look for nodes; of a context and its messages.
+"""Values that callers pass to the clients: rows of `graph.write`, filters of nodes, contexts and their messages.
 
-Ids of rows are made here, so that an edge can name a node of the same call:
+Rows get their ids here, so that an edge can name a node of the same call:
 
     session = NodeInput("Session")
     turn = NodeInput("Turn", data={"user_input": "Hello"})
@@ -88,7 +88,7 @@ class ConnectedTo:
 
 @dataclass(frozen=True, slots=True)
 class ExternalId:
-    """What another system calls a context."""
+    """The id of a context in another system."""
 
     system: str  # up to 100 characters
     id: str  # up to 400 characters
@@ -140,7 +140,7 @@ class RecallOptions:
 
 @dataclass(frozen=True, slots=True)
 class StateEntryInput:
-    """What holds in the state of a window's work; to remove it, its section and key are enough."""
+    """An entry of the state of a window's work. To remove an entry, its section and key are enough."""
 
     # "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress"
     section: str
@@ -151,7 +151,7 @@ class StateEntryInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallInput:
-    """A model asks for a tool."""
+    """The call of a tool by a model."""
 
     id: str
     name: str
@@ -163,7 +163,7 @@ class SavedImage(Protocol):
 
     @property
     def format(self) -> str | None:
-        """Return the format of the file that it was read from, such as "JPEG"."""
+        """Return the format of the file that the image was read from, such as "JPEG"."""
         ...
 
     def save(self, fp: Any, format: str) -> None:
@@ -176,7 +176,7 @@ FileData = bytes | bytearray | memoryview | os.PathLike[str] | SavedImage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileInput:
-    """A file of a new message; one of the first three is given. Its context stores the bytes, up to 20 MiB."""
+    """A file of a new message, up to 20 MiB, which its context stores. Give one of the first three fields."""
 
     data: FileData | None = None  # bytes, the path of a file, which is read at once, or an image of Pillow
     url: str | None = None  # an http or https address, which the service does not read; or a `data:` URL
@@ -188,7 +188,7 @@ class FileInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultInput:
-    """What a tool answered."""
+    """The result of a tool call."""
 
     tool_call_id: str  # the id of the call that it answers
     content: Any = None  # any JSON value, or None
@@ -198,7 +198,7 @@ class ToolResultInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartInput:
-    """One piece of a new message: one of the first eight is given."""
+    """A part of a new message. Exactly one of the first eight fields must be given."""
 
     text: str | None = None
     data: Any = None  # any JSON value but null

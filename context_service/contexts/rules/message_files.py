@@ -41,5 +41,5 @@ class MessageFiles(Protocol):
     def stored(
         self, context_id: UUID, parts: Iterable[Part], sources: FileSources, *, principal: Principal
     ) -> AbstractAsyncContextManager[Store | None]:
-        """Write the bytes that a context does not have, and yield what makes them its files in a transaction."""
+        """Write the bytes that a context lacks, and yield a function that makes them its files in a transaction."""
         ...

@@ -101,7 +101,7 @@ class Merges:
 
         Raises:
             WindowNotFound: the window does not exist.
-            InvalidArgument: the window is no fork.
+            InvalidArgument: the window is not a fork.
             PermissionDenied: the principal does not reach the parent.
             WindowClosed: the parent window is closed.
             ContextClosed: the context of the parent window is closed.

@@ -231,7 +231,7 @@ def unescape_string(text: str) -> str:
     """Return the value of the string literal `text`.
 
     Raises:
-        BadEscape: an unknown escape, or one that is no Unicode character.
+        BadEscape: an unknown escape, or one that is not a Unicode character.
     """
     parts: list[str] = []
     done = 0

@@ -57,7 +57,7 @@ class Timestamp:
         """Return an aware datetime as a timestamp.
 
         Raises:
-            EvaluationError: a datetime without a time zone is no point in time.
+            EvaluationError: a datetime without a time zone is not a point in time.
         """
         return value if isinstance(value, Timestamp) else cls(_ns(value))
 

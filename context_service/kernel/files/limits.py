@@ -133,7 +133,7 @@ def base64_bytes(size_bytes: int) -> int:
 
 
 def _drop(numbers: Sequence[int], left_out: set[int], cost: Callable[[int], int], limit: int) -> None:
-    """Leave out files in an order, until the costs of the others are within a limit. 0 is no limit."""
+    """Leave out files in an order, until the costs of the others are within a limit. 0 means no limit."""
     total = sum(cost(number) for number in numbers if number not in left_out)
     for number in numbers:
         if not limit or total <= limit:

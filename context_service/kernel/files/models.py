@@ -89,7 +89,7 @@ class MediaModel:
 
 
 def media_model(name: str, to: Format) -> MediaModel:
-    """Return what a model takes of files.
+    """Return which files a model accepts.
 
     Args:
         name: The name of the model, which may be unknown or empty.
@@ -114,7 +114,7 @@ def _known() -> tuple[Mapping[str, MediaModel], Mapping[Format, str]]:
 
 
 def _model(values: dict[str, Any]) -> MediaModel:
-    """Return what a model takes of files, from its entry in `models.yaml`."""
+    """Return which files a model accepts, from its entry in `models.yaml`."""
     limits = dict(values.get("limits", {}))
     many = limits.pop("many", {})
     image = dict(values.get("image", {}))

@@ -24,7 +24,7 @@ _SHARE = 0.5  # share of a call's remaining time; the rest is for the search by 
 
 
 class NoVector(Exception):
-    """There is no vector of a question, and why."""
+    """A question has no vector; the message says why."""
 
 
 class QuestionVectors:

@@ -27,7 +27,7 @@ WITH_EXTRA = frozenset({Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})  # kinds who
 
 
 class Reason(Enum):
-    """Why there is no text of a file."""
+    """Why a file has no text."""
 
     UNSUPPORTED = "unsupported"  # nothing reads files of this type
     NO_PARSER = "no_parser"  # it needs the extra `documents`, or a kernel that confines it

@@ -63,7 +63,7 @@ class Day(NamedTuple):
 
 @dataclass(frozen=True)
 class AnalyzedQuery:
-    """A query with its terms, and with what it asks for.
+    """A query with its terms, and with the kind of answer that it asks for.
 
     Attributes:
         text: The text of the caller, cut to `CHARS_MAX` characters.

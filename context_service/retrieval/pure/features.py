@@ -246,7 +246,7 @@ class Candidates:
         return scores
 
     def scaled(self, values: Sequence[float]) -> list[float]:
-        """Return values scaled to 0 to 1; passages that are no candidates count as 0, the least value."""
+        """Return values scaled to 0 to 1; passages that are not candidates count as 0, the least value."""
         least = min(values, default=0.0) if len(values) >= self.passages else 0.0
         return _scale(values, least)
 

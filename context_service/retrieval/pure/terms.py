@@ -1,4 +1,4 @@
-"""The terms of a text: what a passage is found by.
+"""The terms of a text: the terms by which a search finds a passage.
 
 A term is a word in lower case, reduced to its English stem; stop words are left out. Scripts without spaces between
 words give pairs of letters instead, as in the search of records. The index stores a term as a number of `MASK_BITS`

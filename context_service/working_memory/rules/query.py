@@ -233,7 +233,7 @@ class _Statement:
 def _aggregate(function: str, sql: str, field_type: FieldType) -> str | None:
     """Return the SQL of an aggregate over a field.
 
-    The aggregate ignores rows without the field. In a JSON field, sums and averages ignore values that are no numbers.
+    The aggregate ignores rows without the field. In a JSON field, sums and averages ignore values that are not numbers.
 
     Args:
         function: One of `_AGGREGATES`.

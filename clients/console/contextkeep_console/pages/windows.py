@@ -452,7 +452,7 @@ def _shown_lines(message: TracedMessage) -> list[str]:
 
 
 async def original(visit: Visit) -> Response:
-    """Show what a ref stands for, and where packs show it."""
+    """Show the original text that a ref of a pack names, and where the last packs show it."""
     window_id, ref = visit.step("window_id"), visit.query_value("ref")
     if not ref:
         raise InvalidArgument("name a ref, such as m3/1", field="ref")

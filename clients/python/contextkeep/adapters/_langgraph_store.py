@@ -74,7 +74,7 @@ class ContextStore(BaseStore):
         """Run one operation, and return its result.
 
         Raises:
-            ValueError: it is no operation of a store.
+            ValueError: it is not an operation of a store.
         """
         match op:
             case GetOp():

@@ -157,7 +157,7 @@ def _walked(value: Any, files: list[FileInput], around: Mapping[str, Any]) -> An
 
 
 def _taken(key: str, text: str, around: Mapping[str, Any]) -> tuple[FileInput, dict[str, str]] | None:
-    """Return the file of a text, and how its base64 is written; None if the text is no file."""
+    """Return the file of a text, and how its base64 is written; None if the text is not a file."""
     head, comma, rest = text.partition(",")
     if text[:5].lower() == "data:" and comma and head.endswith(";base64"):
         media_type = head[5:].partition(";")[0]

@@ -257,7 +257,7 @@ def _existing(path: str) -> Path:
 def move(
     source: FrameworkStore, *, dry_run: bool = False, on_progress: Callable[[int, int], None] | None = None
 ) -> Iterator[MoveResult]:
-    """Move all that a source has; yield what became of each. One that fails leaves the others as they are.
+    """Move all that a source has; yield the outcome of each. One that fails leaves the others as they are.
 
     Args:
         source: The data to move.

@@ -147,7 +147,7 @@ def error_from(raised: Any, *, service: str, address: Address, closed: bool) -> 
 
     Args:
         raised: A `grpc.RpcError` with a status: `AioRpcError`, or what a sync call raises.
-        service: Names the service where the status is the transport's own, e.g. "entity-service".
+        service: Name of the service for errors of the transport, such as "entity-service".
         address: The address at which the service was called.
         closed: The client was closed.
     """
@@ -175,7 +175,7 @@ def error_from(raised: Any, *, service: str, address: Address, closed: bool) -> 
 
 
 def silence(*, service: str, address: Address, idle_timeout_s: float) -> DeadlineExceeded:
-    """Return the error of a stream on which nothing moved."""
+    """Return the error of a stream on which no data arrived for too long."""
     return DeadlineExceeded(
         f"nothing moved on a stream with {service} at {address} for {idle_timeout_s:g} s",
         dependency=service,
@@ -185,7 +185,7 @@ def silence(*, service: str, address: Address, idle_timeout_s: float) -> Deadlin
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether a host is an address of this machine itself; a name is none."""
+    """Return whether a host is a loopback address; a name is not."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

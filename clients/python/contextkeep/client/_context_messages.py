@@ -77,7 +77,7 @@ def context_changes(changes: ContextChanges) -> tuple[contexts_pb.ContextInput, 
     """Return the message with the new fields of a context, and the paths of its update mask.
 
     Raises:
-        InvalidArgument: a value cannot travel.
+        InvalidArgument: a value cannot be sent.
     """
     values: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
     mask = sorted("metadata_json" if name == "metadata" else name for name in changes)
@@ -145,7 +145,7 @@ def recall_options(options: RecallOptions, *, field: str = "options") -> context
     """Return the message for the options of recall.
 
     Raises:
-        InvalidArgument: a value cannot travel.
+        InvalidArgument: a value cannot be sent.
     """
     filter_ = recall_filter(options.filter, field=f"{field}.filter")
     return converted(contexts_pb.RecallOptions, field, options, filter=filter_)

@@ -52,7 +52,7 @@ ROLES: dict[str, str] = {role: role for role in ("user", "assistant", "system", 
 
 
 class NotGiven(Enum):
-    """An argument that was not given, where None is JSON's null."""
+    """Marks an argument that was not given, where None means JSON's null."""
 
     NOT_GIVEN = "not given"
 
@@ -515,7 +515,7 @@ def query_orders(field: str, columns: Iterable[str]) -> list[memory_pb.QueryOrde
     """Return the messages of columns to sort by; "-column" sorts in descending order.
 
     Raises:
-        InvalidArgument: It is a single text, or not a list.
+        InvalidArgument: the value is a single text, or not a list.
     """
     return [
         memory_pb.QueryOrder(column=column.removeprefix("-"), descending=column.startswith("-"))
@@ -724,8 +724,8 @@ def _check_form(place: str, descriptor: Any, value: object) -> None:
         value: The rules, or a part of them.
 
     Raises:
-        InvalidArgument: the value is no object, has an unknown field, or has another type where a list, an object or a
-            text is wanted.
+        InvalidArgument: the value is not an object, has an unknown field, or has another type than the list, object or
+            text that its field takes.
     """
     if not isinstance(value, Mapping):
         raise InvalidArgument(f"{place} is an object, not {type(value).__name__}", field=place)

@@ -253,7 +253,7 @@ class _Outbox:
 
 
 def source_of(source: UploadSource) -> UploadInput:
-    """Return what an upload reads.
+    """Return the source of an upload.
 
     Raises:
         InvalidArgument: the source is of a kind that cannot be read.
@@ -282,7 +282,7 @@ def source_of(source: UploadSource) -> UploadInput:
 
 
 class Target:
-    """A file that a download writes: complete under its name after `commit`, else gone after the block."""
+    """A file that a download writes. It gets its name at `commit`; otherwise it is removed at the end of the block."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._file = PartFile(path)
@@ -304,14 +304,14 @@ class Target:
 
 
 class KeptTarget:
-    """A file that is written in several goes, complete under its name after `commit`; see `KeptFile`."""
+    """A file that is written in several runs, and gets its name at `commit`; see `KeptFile`."""
 
     def __init__(self, path: str | os.PathLike[str], what: str) -> None:
         self._file = KeptFile(path, what)
 
     @property
     def size_bytes(self) -> int:
-        """Return how much of it is there."""
+        """Return the number of written bytes."""
         return self._file.size_bytes
 
     @property
@@ -327,7 +327,7 @@ class KeptTarget:
         self._file.close()
 
     def write(self, chunk: bytes, resume_token: str) -> None:
-        """Append bytes; with a token, all that is there counts from now on."""
+        """Append bytes; a token makes all bytes that were written so far valid."""
         self._file.write(chunk, resume_token)
 
     def back(self) -> None:

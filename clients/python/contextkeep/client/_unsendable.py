@@ -1,7 +1,7 @@
-"""Texts that cannot travel: a lone surrogate is no character, so UTF-8 has no bytes for it.
+"""Texts that cannot be sent: a lone surrogate is not a character, so UTF-8 cannot encode it.
 
-The generated messages raise `UnicodeEncodeError` for one, which says neither the field nor that it is the caller's.
-Each public method of a client says both.
+The generated messages raise `UnicodeEncodeError` for it, which does not name the field. Each public method of a client
+raises an error that does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DEPTH_MAX = 6  # of the values of a call
 
 
 def refusing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that raises `InvalidArgument`, with the field, for a text that cannot travel."""
+    """Return a method that raises `InvalidArgument`, with the field, for a text that cannot be sent."""
     items: Any
     if inspect.isasyncgenfunction(method):
 
@@ -59,10 +59,10 @@ def refusing(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_text(field: str, value: object) -> None:
-    """Refuse a text that cannot travel.
+    """Refuse a text that cannot be sent.
 
     Raises:
-        InvalidArgument: it holds a lone surrogate.
+        InvalidArgument: the text has a lone surrogate.
     """
     if isinstance(value, str):
         try:

@@ -22,7 +22,7 @@ def window_config(config: WindowConfig | None, *, field: str = "config") -> wind
     """Return the message of a window's config, with the fields that are not None. None if there is no config.
 
     Raises:
-        InvalidArgument: it is something else, or a value cannot travel.
+        InvalidArgument: `config` has another type, or a value cannot be sent.
     """
     if config is None:
         return None
@@ -35,7 +35,7 @@ def window_config(config: WindowConfig | None, *, field: str = "config") -> wind
 
 
 def tools_json(items: Sequence[Any]) -> str:
-    """Return tools as JSON; none: empty.
+    """Return tools as JSON; an empty text if there are none.
 
     Raises:
         InvalidArgument: the tools are not a list, or a value cannot be sent.
@@ -46,7 +46,7 @@ def tools_json(items: Sequence[Any]) -> str:
 
 
 def prefix_of(since: Pack | None) -> dict[str, Any]:
-    """Return what a request says of the pack before.
+    """Return the fields of a request that name the previous pack.
 
     Raises:
         InvalidArgument: the value has another type.
@@ -59,7 +59,7 @@ def prefix_of(since: Pack | None) -> dict[str, Any]:
 
 
 def pack_id_of(pack: Pack) -> str:
-    """Return what a pack is known by.
+    """Return the id of a pack.
 
     Raises:
         InvalidArgument: the value has another type.

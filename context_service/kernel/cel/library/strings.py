@@ -255,7 +255,7 @@ class Pattern:
         """Compile `text`.
 
         Raises:
-            BadPattern: `text` is no RE2 pattern, or too large.
+            BadPattern: `text` is not an RE2 pattern, or is too large.
         """
         if _classes(text) > _CLASSES_MAX:
             raise BadPattern(f"the regular expression names more than {_CLASSES_MAX} classes such as \\pL")

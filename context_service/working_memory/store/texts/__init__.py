@@ -1,1 +1,1 @@
-"""SQL of what finds records: passages and texts of records and files, vectors, and searches."""
+"""SQL of searches for records: passages and texts of records and files, vectors, and searches."""

@@ -1,4 +1,4 @@
-"""What the clients share: retries, deadlines, views, raw calls."""
+"""The base of the clients: retries, deadlines, views, raw calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _N = TypeVar("_N", bound="Noun")
 
 
 class AsyncClient:
-    """What the clients share: one channel, who calls, how long, how often."""
+    """The base of the clients: one channel, a credential, deadlines and retries."""
 
     def __init__(self, connection: io.Connection, options: base.CallOptions) -> None:
         self._connection = connection
@@ -34,8 +34,8 @@ class AsyncClient:
     def with_credential(self, credential: str) -> Self:
         """Return a view of this client that calls with another key or token.
 
-        For services that act for their callers. The view shares the channel, so it costs next to nothing and closing
-        either closes both. An empty credential sends none.
+        Use it in a service that acts for its callers. The view shares the channel: it costs next to nothing, and
+        closing one closes both. With an empty credential the view sends no key.
         """
         view = copy.copy(self)
         view._options = dataclasses.replace(self._options, credential=credential)
@@ -43,20 +43,20 @@ class AsyncClient:
         return view
 
     def channel(self) -> Any:
-        """Return the channel, open, for other stubs of the service: health, reflection. It closes with the client."""
+        """Return the open channel, for other stubs of the service, such as health. It closes with the client."""
         return self._connection.channel()
 
     async def call(self, rpc: str, request: Any, *, timeout_s: float | None = None, may_repeat: bool = True) -> Any:
         """Return the answer of a unary RPC: generated messages in and out.
 
         Args:
-            rpc: Its name in the proto, e.g. "GetNode".
-            request: Its request message.
+            rpc: The name of the RPC in the proto, such as "GetNode".
+            request: The request message.
             timeout_s: Deadline of the call with its retries in seconds. None means the client's.
-            may_repeat: It is safe to send the request twice: a read, or a write with a request id.
+            may_repeat: Whether the request may be sent twice, because it is a read or has a request id.
 
         Raises:
-            ContextKeepError: the class of the status.
+            ContextKeepError: the call failed; the class is that of the error's reason.
         """
         attempts = self._attempts(self._options.timeout_s if timeout_s is None else timeout_s, may_repeat=may_repeat)
 
@@ -73,16 +73,16 @@ class AsyncClient:
     ) -> AsyncGenerator[Any, None]:
         """Yield the answers of a server-streaming RPC: generated messages in and out.
 
-        It is tried again only until the first answer is there.
+        The call is retried only until the first answer has arrived.
 
         Args:
-            rpc: Its name in the proto, e.g. "Traverse".
-            request: Its request message.
+            rpc: The name of the RPC in the proto, such as "Traverse".
+            request: The request message.
             timeout_s: Deadline of the whole stream. By default there is none, but `idle_timeout_s` limits each silence.
-            may_repeat: It is safe to send the request twice.
+            may_repeat: Whether the request may be sent twice.
 
         Raises:
-            ContextKeepError: the class of the status.
+            ContextKeepError: the call failed; the class is that of the error's reason.
         """
         attempts = self._attempts(timeout_s, may_repeat=may_repeat)
         while True:
@@ -119,7 +119,7 @@ class AsyncClient:
         return Attempts(self._budget, retries=self._options.retries if may_repeat else 0, timeout_s=timeout_s)
 
     async def _streamed(self, rpc: str, request: Any, attempts: Attempts) -> AsyncGenerator[Any, None]:
-        """Yield the answers of one attempt. Whoever makes it tells `attempts` what became of it, once."""
+        """Yield the answers of one attempt, and report its outcome to `attempts` once."""
         with ClientSpan(rpc, self._metadata) as span:
             answers = self._connection.stream(
                 rpc,
@@ -133,7 +133,7 @@ class AsyncClient:
                     yield answer
 
     async def _repeated(self, attempts: Attempts, attempt: Callable[[], Awaitable[_T]]) -> _T:
-        """Return what `attempt` returns, trying again as long as `attempts` has some."""
+        """Return the result of `attempt`; repeat it as long as `attempts` allows it."""
         while True:
             try:
                 result = await attempt()
