@@ -28,7 +28,7 @@ _INTERRUPTED = 130
 
 def add_storage(commands: Subparsers) -> None:
     """Add `storage` and its subcommands."""
-    storage = commands.add_parser("storage", help="sweep, copy and check the blobs")
+    storage = commands.add_parser("storage", help="sweep, move and check the blobs (stored files)")
     storage_commands = storage.add_subparsers(dest="storage_command", required=True)
 
     sweep = storage_commands.add_parser(
@@ -47,10 +47,10 @@ def add_storage(commands: Subparsers) -> None:
         epilog="example: context-service storage copy --from local --to s3 --dry-run",
     )
     copy.add_argument(
-        "--from", dest="source", choices=sorted(BACKENDS), required=True, help="the provider that has the blobs"
+        "--from", dest="source", choices=sorted(BACKENDS), required=True, help="the provider to move the blobs from"
     )
     copy.add_argument(
-        "--to", dest="target", choices=sorted(BACKENDS), required=True, help="the provider that gets them"
+        "--to", dest="target", choices=sorted(BACKENDS), required=True, help="the provider to move the blobs to"
     )
     copy.add_argument("--dry-run", action="store_true", help="only count the blobs to copy")
     copy.set_defaults(run=_copy)

@@ -92,7 +92,7 @@ def add_moves(tenants: Subparsers) -> None:
         type=float,
         default=24.0,
         metavar="N",
-        help="moved N hours ago or before (default: %(default)s)",
+        help="only of tenants that moved at least N hours ago (default: %(default)s)",
     )
     for subcommand in (command, proposals, clean):
         subcommand.add_argument("--json", action="store_true", help="print JSON")

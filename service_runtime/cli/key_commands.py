@@ -26,28 +26,34 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 
 def add_keys(commands: Subparsers) -> Subparsers:
     """Add `keys` and `tenants`, and return where commands of `tenants` are added."""
-    keys = commands.add_parser("keys", help="make, list and revoke API keys, as DATABASE_ADMIN_URL")
+    keys = commands.add_parser("keys", help="make, list and revoke API keys; needs DATABASE_ADMIN_URL")
     of_keys = keys.add_subparsers(dest="access_command", required=True)
     create = of_keys.add_parser(
         "create",
-        help="make a key; it is printed once",
+        help="make a key and print it once; it cannot be shown again",
         epilog="example: context-service keys create --tenant acme --subject billing-agent --scope read --scope write",
     )
-    create.add_argument("--tenant", default=DEFAULT_TENANT, help="whose data it reaches (default: %(default)s)")
-    create.add_argument("--subject", required=True, help="the name of its holder; rows keep it as created_by")
+    create.add_argument(
+        "--tenant", default=DEFAULT_TENANT, help="the tenant whose data the key may use (default: %(default)s)"
+    )
+    create.add_argument(
+        "--subject", required=True, help="the name of the key's holder; new rows store it as created_by"
+    )
     create.add_argument(
         "--scope",
         action="append",
         choices=(*SCOPES, OPERATOR),
-        help="repeatable (default: read and write); operator: for administration of all tenants",
+        help="a right of the key; may be repeated (default: read and write); operator administers all tenants",
     )
     create.add_argument(
         "--user-id",
         metavar="USER",
         default="",
-        help="the user whose rows it sees and writes; new rows keep it as owner_user_id",
+        help="the user whose rows the key sees and writes; new rows store it as owner_user_id",
     )
-    create.add_argument("--agent-id", metavar="AGENT", default="", help="rows keep it as agent_id")
+    create.add_argument(
+        "--agent-id", metavar="AGENT", default="", help="the agent of the key; new rows store it as agent_id"
+    )
     create.add_argument(
         "--app-id",
         dest="app_ids",
@@ -55,10 +61,10 @@ def add_keys(commands: Subparsers) -> Subparsers:
         type=_name,
         metavar="APP",
         default=[],
-        help="bind it to an app: other apps' records and mappings do not exist for it; repeatable",
+        help="bind the key to an app, so that it does not see records and mappings of other apps; may be repeated",
     )
     create.add_argument(
-        "--agent-bundle", dest="agent_bundle_id", metavar="BUNDLE", type=_name, help="bind it to an agent bundle"
+        "--agent-bundle", dest="agent_bundle_id", metavar="BUNDLE", type=_name, help="bind the key to an agent bundle"
     )
     create.add_argument(
         "--graph",
@@ -67,20 +73,27 @@ def add_keys(commands: Subparsers) -> Subparsers:
         type=_name,
         metavar="GRAPH",
         default=[],
-        help="bind it to a graph; repeatable",
+        help="bind the key to a graph; may be repeated",
     )
-    create.add_argument("--expires-in", type=_lifetime, metavar="90d", help="minutes, hours or days: 30m, 12h, 90d")
-    listing = of_keys.add_parser("list", help="show keys, never whole")
-    listing.add_argument("--tenant", help="of one tenant only")
-    revoke = of_keys.add_parser("revoke", help="take a key back; the services follow within seconds")
-    revoke.add_argument("prefix", help="its beginning, as `keys list` shows it")
+    create.add_argument(
+        "--expires-in",
+        type=_lifetime,
+        metavar="90d",
+        help="lifetime in minutes, hours or days, such as 30m, 12h or 90d (default: no end)",
+    )
+    listing = of_keys.add_parser("list", help="list keys by their first characters")
+    listing.add_argument("--tenant", help="list only the keys of this tenant")
+    revoke = of_keys.add_parser("revoke", help="revoke a key; the services refuse it within seconds")
+    revoke.add_argument("prefix", help="the first characters of the key, as `keys list` shows them")
 
-    tenants = commands.add_parser("tenants", help="make and list tenants, as DATABASE_ADMIN_URL")
+    tenants = commands.add_parser("tenants", help="make and list tenants; needs DATABASE_ADMIN_URL")
     of_tenants = tenants.add_subparsers(dest="access_command", required=True)
     add = of_tenants.add_parser("create", help="make a tenant")
     add.add_argument("name")
-    add.add_argument("--database", metavar="NAME", help="where it lives (default: where the fewest bytes are)")
-    of_tenants.add_parser("list", help="show them")
+    add.add_argument(
+        "--database", metavar="NAME", help="the database of the tenant (default: the one with the fewest bytes)"
+    )
+    of_tenants.add_parser("list", help="list the tenants")
     for command in (*of_keys.choices.values(), *of_tenants.choices.values()):
         command.add_argument("--json", action="store_true", help="print JSON")
     return of_tenants
