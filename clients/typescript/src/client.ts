@@ -1,4 +1,4 @@
-/** What the clients share: one channel, who calls, how long, how often. */
+/** The base of the clients: one channel, a credential, deadlines and retries. */
 
 import type {
   DescMessage,
@@ -24,20 +24,24 @@ const RETRIES = 3;
 
 type Headers = Record<string, string>;
 
-/** Who calls which service, and how. */
+/** The service, the credential and the limits of a client's calls. */
 export interface ClientOptions extends TlsOptions {
-  /** `host:port`, `http://host:port` or `https://host[:port]`. Else the service's variable, else its port on this machine. */
+  /**
+   * `host:port`, `http://host:port` or `https://host[:port]`. Default: the environment variable of the service, or its
+   * port on this machine.
+   */
   address?: string;
-  /** Else `CONTEXT_SERVICE_API_KEY`, else the key of a stack that `make run` runs there. Empty: none is sent. */
+  /** Default: `CONTEXT_SERVICE_API_KEY`, or the key of a stack that `make run` runs there. Empty: send no key. */
   apiKey?: string;
-  /** Metadata that goes with every call. A function is called at each attempt, where the call is made: for the current
-  trace. */
+  /**
+   * Metadata that goes with every call. A function is called at each attempt, so that it can read the current trace.
+   */
   headers?: Headers | (() => Headers);
-  /** Deadline of a call, its retries included; 30,000. */
+  /** Deadline of a call with its retries, in milliseconds. Default: 30,000. */
   timeoutMs?: number;
-  /** How long nothing may move on a stream; 60,000. */
+  /** Milliseconds after which a stream fails if no data arrive. Default: 60,000. */
   idleTimeoutMs?: number;
-  /** Attempts after the first, for calls that failed with `Unavailable` and may be repeated; 3. */
+  /** Attempts after the first, for calls that failed with `Unavailable` and may be repeated. Default: 3. */
   retries?: number;
 }
 
@@ -45,13 +49,13 @@ export interface ClientOptions extends TlsOptions {
 export interface CallOptions {
   /** Metadata of this call, added to the client's; the same name wins. */
   headers?: Headers;
-  /** Deadline of this call, its retries included; of a list, of each page. */
+  /** Deadline of this call with its retries, in milliseconds; of a list, that of each page. */
   timeoutMs?: number;
-  /** Ends the call; the method then throws the signal's reason. */
+  /** Cancels the call; the method then throws the reason of the signal. */
   signal?: AbortSignal;
 }
 
-/** Where a service is looked for. */
+/** The default address of a service. */
 interface Service {
   name: string;
   variable: string;
@@ -87,7 +91,7 @@ export abstract class Client {
     this.connection = new Connection(address, service.name, options);
   }
 
-  /** Call with this key or token from now on. Empty: with none. */
+  /** Call with this key or token from now on. Empty: send no key. */
   setApiKey(apiKey: string): void {
     const key = apiKey.trim();
     if (!/^[\x20-\x7e]*$/.test(key)) {
@@ -109,8 +113,8 @@ export abstract class Client {
   /**
    * Return the answer of a unary RPC: generated messages in and out, for RPCs and fields that have no method here.
    *
-   * @param mayRepeat It is safe to send the request twice: a read, or a write with a request id.
-   * @throws ContextKeepError The class of the status.
+   * @param mayRepeat Whether the request may be sent twice, because it is a read or has a request id.
+   * @throws ContextKeepError The call failed; the class is that of the error's reason.
    */
   async call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
@@ -125,10 +129,10 @@ export abstract class Client {
   }
 
   /**
-   * Yield the answers of a server-streaming RPC: generated messages in and out. It is tried again only until the first answer
-   * is there.
+   * Yield the answers of a server-streaming RPC: generated messages in and out. The call is retried only until the
+   * first answer has arrived.
    *
-   * @throws ContextKeepError The class of the status.
+   * @throws ContextKeepError The call failed; the class is that of the error's reason.
    */
   async *stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,
@@ -156,7 +160,7 @@ export abstract class Client {
   }
 
   /**
-   * The attempts of one call; `timeoutMs` is that of all of them.
+   * The attempts of one call; `timeoutMs` is the deadline of all of them together.
    *
    * @internal
    */

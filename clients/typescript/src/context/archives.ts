@@ -1,4 +1,4 @@
-/** Archives: a tenant, a context, a user or a graph, taken out and put in elsewhere. */
+/** Archives: exports and imports of a tenant, a context, a user or a graph. */
 
 import { create } from "@bufbuild/protobuf";
 
@@ -12,14 +12,14 @@ import { cut } from "../transfer.js";
 
 const method = pb.Transfer.method;
 
-/** All of them need the scope `admin`, and a key that is bound to nothing. An RPC is one method. */
+/** All calls need the scope `admin`, and a key without bounds. Each RPC is one method. */
 export class Archives extends GeneratedArchives {
   /**
    * Import an archive into the tenant of the key, and return the result. Rows that exist already are not written twice.
-   * With its
-   * `importId` an interrupted import continues: `open` is called for the bytes from there.
+   * With its `importId` an interrupted import continues: `open` is called for the bytes from there.
    *
-   * @throws ArchiveRefused A piece is malformed, or holds what cannot be stored; what came before it is written.
+   * @throws ArchiveRefused A piece is malformed, or has a value that cannot be stored. The pieces before it are
+   *   written.
    */
   async importArchive(
     open: (offsetBytes: number) => AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

@@ -1,4 +1,4 @@
-/** Blobs: there and back, ranges, URLs. */
+/** Blobs: uploads, downloads, ranges and URLs. */
 
 import { create } from "@bufbuild/protobuf";
 
@@ -19,42 +19,42 @@ const memory = pb.WorkingMemory.method;
 
 export interface UploadOptions extends RecordFields, WriteOptions {
   name: string;
-  /** A UUID; else the server makes one. */
+  /** A UUID. Default: the server makes one. */
   workingMemoryId?: string;
-  /** In hexadecimal, where you know it: the service then refuses other bytes. */
+  /** Hash in hexadecimal, if you know it. The service then refuses other bytes. */
   sha256?: string;
   onProgress?: OnProgress;
 }
 
-/** Where the bytes of an upload are: in memory, or in a stream, with their number where you know it. */
+/** The bytes of an upload: in memory, or a stream, with their number if you know it. */
 export type UploadSource =
   | { buffer: Uint8Array; stream?: undefined; sizeBytes?: undefined }
   | { buffer?: undefined; stream: ByteStream; sizeBytes?: number };
 
 export interface ReadOptions extends CallOptions {
-  /** The first byte; else 0. */
+  /** Position of the first byte. Default: 0. */
   offsetBytes?: number;
-  /** 0, or more than there is: to the end. */
+  /** Number of bytes. 0, or a number beyond the end, reads to the end. */
   lengthBytes?: number;
-  /** Read it although its record is archived. */
+  /** Read the blob even if its record is archived. */
   includeArchived?: boolean;
   /** The user for whom to read a file of a context. */
   subjectUserId?: string;
 }
 
-/** An RPC is one method. */
+/** Each RPC is one method. */
 export class Blobs extends GeneratedBlobs {
   /**
-   * Store a buffer, or what a stream gives, as a blob and return its record. When it returns, the bytes are durable; until then nothing is
-   * visible.
+   * Store a buffer, or the bytes of a stream, as a blob and return its record. When it returns, the bytes are durable;
+   * until then nothing is visible.
    *
    * The answer is compared with the sent bytes. A buffer that failed with `Unavailable` is sent again, with the same
-   * request id. A stream is
-   * sent once, since it cannot be read again, and never held at once; if it fails, nothing is stored, and its error is thrown.
+   * request id. A stream is sent once, since it cannot be read again, and never held at once; if it fails, nothing is
+   * stored, and its error is thrown.
    *
-   * @throws BlobTooLarge The limit was passed. Nothing was stored.
-   * @throws ChecksumMismatch The bytes have not the `sha256`. Nothing was stored.
-   * @throws SizeMismatch The stream gave other than `sizeBytes` bytes. Nothing was stored.
+   * @throws BlobTooLarge The blob exceeds the size limit. Nothing was stored.
+   * @throws ChecksumMismatch The bytes have another hash than `sha256`. Nothing was stored.
+   * @throws SizeMismatch The stream had more or fewer than `sizeBytes` bytes. Nothing was stored.
    */
   async upload(upload: UploadOptions & UploadSource): Promise<WMRecord> {
     const [source, sizeBytes] = upload.buffer ? [[upload.buffer], upload.buffer.length] : [upload.stream, upload.sizeBytes];
@@ -66,14 +66,14 @@ export class Blobs extends GeneratedBlobs {
   /**
    * Open a blob, or a range of it: its record, then its bytes as they arrive.
    *
-   * @throws BlobNotFound There is none of that key.
-   * @throws RecordHasNoBlob Its content is inline: see `blobs.getContent`.
+   * @throws BlobNotFound No blob has this key.
+   * @throws RecordHasNoBlob The content of the record is inline: see `blobs.getContent`.
    */
   async get(blob: BlobName, options: ReadOptions = {}): Promise<BlobReader> {
     return this.opened(blob, options, true);
   }
 
-  /** Return the bytes of a blob, checked against its sha256. A read that breaks is begun again. */
+  /** Return the bytes of a blob, checked against its sha256. If the connection breaks, the read starts again. */
   async getAsBuffer(
     blob: BlobName,
     options: { includeArchived?: boolean; subjectUserId?: string; onProgress?: OnProgress } & CallOptions = {},
@@ -93,7 +93,7 @@ export class Blobs extends GeneratedBlobs {
     });
   }
 
-  /** Return the content of a record, wherever it lives: the bytes of its blob, or its inline JSON; none: empty. */
+  /** Return the content of a record: the bytes of its blob, or its inline content; empty if it has none. */
   async getContent(
     record: BlobName,
     options: { includeArchived?: boolean; subjectUserId?: string } & CallOptions = {},

@@ -13,9 +13,8 @@ import { Blobs } from "./blobs.js";
 const method = pb.Contexts.method;
 
 /**
- * An RPC is one method. A context that belongs to another tenant or user, is outside the bounds of the key, has
- * expired, or does not
- * exist is `ContextNotFound`.
+ * Each RPC is one method. A context that belongs to another tenant or user, is outside the bounds of the key, has
+ * expired, or does not exist is `ContextNotFound`.
  */
 export class Contexts extends GeneratedContexts {
   constructor(client: AppClient) {
@@ -23,20 +22,20 @@ export class Contexts extends GeneratedContexts {
   }
 
   /**
-   * Return a handle of a context: its methods need no `contextId`, and call for the user of `subjectUserId` if one is given. Makes no
-   * call.
+   * Return a handle of a context: its methods need no `contextId`, and act for the user of `subjectUserId` if one is
+   * given. Makes no call.
    */
   handle(contextId: string, { subjectUserId }: { subjectUserId?: string } = {}): ContextHandle {
     return new ContextHandle(subjectUserId ? new Contexts(this.client.forUser(subjectUserId)) : this, contextId);
   }
 
   /**
-   * Wait until messages are found by all indexes, and return the state of the index. Words find a message as soon as it
-   * is
-   * sent; vectors, where the service has an embedder, follow.
+   * Wait until messages are found by all indexes, and return the state of the index. A message can be found by its
+   * words as soon as it is sent. Vectors follow, if the service has an embedder.
    *
-   * @param options `seq`: up to which message, else all that are written now; `waitS`: seconds to wait, 30, and up to 300.
-   * @throws ContextNotFound There is none, or it was deleted meanwhile.
+   * @param options `seq` is the last message that must be indexed; by default the newest one. `waitS` is the number of
+   *   seconds to wait, up to 300; by default 30.
+   * @throws ContextNotFound The context does not exist, or was deleted meanwhile.
    */
   async waitForIndex(
     contextId: string,
@@ -49,13 +48,12 @@ export class Contexts extends GeneratedContexts {
   }
 
   /**
-   * Yield what happens in a context: messages, and tasks and artifacts as they are when they changed. It goes on from where it was
-   * when a replica stops, and ends when the context is closed.
+   * Yield the events of a context: its messages, and each changed task or artifact in its new state. If a replica
+   * stops, the stream continues on another one. It ends when the context is closed.
    *
    * @param options `seqFrom` is the first message; `changeAfter` skips changes of tasks and artifacts up to this
-   * number; an event has
-   *   both for the next call. `untilNow` stops after the events that exist now.
-   * @throws Unauthenticated The key is revoked, or over.
+   *   number; an event has both values for the next call. `untilNow` stops after the events that exist now.
+   * @throws Unauthenticated The key was revoked, or has expired.
    */
   async *watch(
     contextId: string,

@@ -1,4 +1,4 @@
-/** Histories: of a conversation, and of all that happened to an entity. */
+/** Histories: of a conversation, and of an entity. */
 
 import { create } from "@bufbuild/protobuf";
 
@@ -14,29 +14,31 @@ import { type NodeName, nameFields } from "../names.js";
 const chat = pb.ChatHistory.method;
 
 export interface HistoryOptions extends CallOptions {
-  /** How nodes become messages; else "simple_chat". */
+  /** The mapping that turns nodes into messages. Default: "simple_chat". */
   mappingName?: string;
-  /** Where the mapping is looked up; else the client's. */
+  /** The app whose mapping is used. Default: the client's app. */
   appId?: string;
-  /** The newest; else all. */
+  /** Only this many of the newest messages. Default: all. */
   maxMessages?: number;
 }
 
 export interface WholeHistoryOptions extends HistoryOptions {
-  /** Fail on the first node on which a rule fails, instead of counting it. */
+  /** Fail if a rule fails on a node, instead of counting the node. */
   strict?: boolean;
-  /** Only the newest messages that fit into this many tokens, and calls with all their results or not at all. Default:
-  all. */
+  /**
+   * Only the newest messages that fit into this many tokens; a call comes with all its results or not at all. Default:
+   * all.
+   */
   tokensMax?: number;
 }
 
-/** An RPC is one method. */
+/** Each RPC is one method. */
 export class History extends GeneratedHistory {
   /**
    * Return the messages of a conversation, oldest first, however many they are.
    *
    * @param node The conversation's node.
-   * @throws MappingNotFound Nobody has registered the mapping: `apps` in the metadata names where it is.
+   * @throws MappingNotFound The mapping is not registered; `apps` in the metadata names the apps that have it.
    */
   async get(
     node: NodeName,

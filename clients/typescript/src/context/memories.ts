@@ -9,16 +9,15 @@ import type { ContextOptions } from "./app.js";
 const method = pb.Memories.method;
 
 /**
- * An RPC is one method. A memory belongs to a user: a key without a user names one in `subjectUserId`, otherwise it is
- * `SubjectRequired`.
- * Another's memory, and one that is not there at all, is `MemoryNotFound`.
+ * Each RPC is one method. A memory belongs to a user: a key without a user names one in `subjectUserId`, otherwise the
+ * call fails with `SubjectRequired`. A memory of another user is `MemoryNotFound`.
  */
 export class Memories extends GeneratedMemories {
   /**
-   * Say what there is to merge and to promote; with the `plan` of that, do it.
+   * Return a plan of duplicates to merge and lessons to promote; with `plan`, carry it out.
    *
    * @param options `runContextIds` are up to 20 runs whose lessons are promoted.
-   * @throws PlanOutdated Memories changed since.
+   * @throws PlanOutdated Memories changed since the plan was made.
    */
   async consolidate(
     options: { plan?: string; runContextIds?: string[] } & ContextOptions & WriteOptions = {},

@@ -1,4 +1,4 @@
-/** What a tenant stores, and what operators do for all tenants. */
+/** Usage of a tenant, and calls of operators for all tenants. */
 
 import { type Tenant, type TenantLimits, tenantOf } from "../_gen/administration.js";
 import { GeneratedOperations } from "../_gen/nouns/operations.js";
@@ -13,13 +13,13 @@ const LIMITS = {
   contentBytesMax: "content_bytes_max",
 } as const;
 
-/** An RPC is one method. All but the first need the scope operator, which only the command line gives. */
+/** Each RPC is one method. All but the first need the scope operator, which only the command line gives. */
 export class Operations extends GeneratedOperations {
   /**
-   * Say what a tenant may store, and return it.
+   * Set the storage limits of a tenant, and return the tenant.
    *
-   * @param limits A limit that is undefined returns to the setting; limits that are not named stay.
-   * @throws TenantNotFound There is none of this name.
+   * @param limits A limit that is undefined returns to the service's own limit; limits that are not named stay.
+   * @throws TenantNotFound No tenant has this name.
    */
   async setTenantLimits(tenant: string, limits: TenantLimits, options: CallOptions = {}): Promise<Tenant> {
     const said: Record<string, bigint> = {};

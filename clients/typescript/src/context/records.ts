@@ -8,13 +8,13 @@ import { type VersionOptions, type WriteOptions, expectedVersion, requestId } fr
 
 const memory = pb.WorkingMemory.method;
 
-/** An RPC is one method. */
+/** Each RPC is one method. */
 export class Records extends GeneratedRecords {
   /**
    * Change fields of a record and return it: fields that are not given stay, empty values empty a field. Metadata are
    * replaced, not merged.
    *
-   * @throws VersionConflict `expectedVersion` is stale: `version` in the metadata.
+   * @throws VersionConflict The record has another version than `expectedVersion`: `version` in the metadata.
    */
   async update(
     workingMemoryId: string,

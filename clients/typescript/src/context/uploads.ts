@@ -19,24 +19,25 @@ const memory = pb.WorkingMemory.method;
 
 const FINISH_TIMEOUT_MS = 3_600_000; // the service reads and writes every byte once more
 
-/** A resumable upload to begin. */
+/** A new resumable upload. */
 export interface NewUpload extends RecordFields {
   name: string;
   workingMemoryId?: string;
-  /** Of the whole, where you know it; so of the next one. */
+  /** Size of the whole file, if you know it. The same applies to the hash. */
   sizeBytes?: number;
   sha256?: string;
-  /** A UUID: the same one again answers the same upload. */
+  /** A UUID. A repeat with the same one returns the same upload. */
   requestId?: string;
 }
 
-/** An RPC is one method; `upload` and `resume` are made of them. */
+/** Each RPC is one method; `upload` and `resume` call several of them. */
 export class Uploads extends GeneratedUploads {
   /**
-   * Store a stream as `blobs.upload` does, but in parts that each survive on their own: a broken connection or a restart of
-   * the service costs one part, not the whole. Keep the id that `onStarted` gets: should this process end, `uploads.resume` goes on.
+   * Store a stream like `blobs.upload`, but in parts that are each stored at once: a broken connection or a restart of
+   * the service costs one part, not the whole file. Store the id that `onStarted` gets: if this process ends,
+   * `uploads.resume` continues the upload.
    *
-   * @throws Unavailable The service was away for too long.
+   * @throws Unavailable The service did not answer for too long.
    */
   async upload(
     upload: NewUpload & ResumeOptions & { stream: ByteStream; onStarted?: (uploadId: string) => void },
@@ -48,18 +49,18 @@ export class Uploads extends GeneratedUploads {
   }
 
   /**
-   * Go on with an upload, in this process or another, and return its record.
+   * Continue an upload that was started in this or another process, and return its record.
    *
-   * @param stream The same bytes again, from their start.
-   * @throws UploadNotFound It was given up, after a day without a new part.
-   * @throws ChecksumMismatch These are other bytes.
+   * @param stream The same bytes, from their start.
+   * @throws UploadNotFound The upload was discarded, after a day without a new part.
+   * @throws ChecksumMismatch The bytes differ from those that the upload was started with.
    */
   async resume(uploadId: string, stream: ByteStream, options: ResumeOptions = {}): Promise<WMRecord> {
     const upload = await patiently(options, () => this.get(uploadId, { ...options, timeoutMs: undefined }));
     return sendRest(this, upload, stream, options);
   }
 
-  /** Begin an upload that survives broken connections and restarts; `uploads.resume` does the rest of it. */
+  /** Start an upload that survives broken connections and restarts; `uploads.resume` sends the bytes. */
   async start(upload: NewUpload & CallOptions): Promise<Upload> {
     const { record, sizeBytes, sha256, requestId } = uploadHeader(upload, upload.sizeBytes, this.client.appId);
     const { upload: started } = await this.client.call(memory.startUpload, { record, sizeBytes, sha256, requestId }, upload);
@@ -67,9 +68,10 @@ export class Uploads extends GeneratedUploads {
   }
 
   /**
-   * Add one part to an upload, in one piece or several. It is sent once: after an error, `uploads.get` tells whether it arrived.
+   * Add one part to an upload, in one piece or several. The part is sent once: after an error, `uploads.get` shows
+   * whether it arrived.
    *
-   * @throws UploadPartExists The upload is past this offset: `offset_bytes` in the metadata.
+   * @throws UploadPartExists The upload already has bytes beyond this offset: `offset_bytes` in the metadata.
    */
   async append(
     uploadId: string,
@@ -84,9 +86,10 @@ export class Uploads extends GeneratedUploads {
   }
 
   /**
-   * Make a record of an upload and return it; again answers the same. It may take minutes, and has an hour.
+   * Make a record of an upload and return it. A repeat returns the same record. The call may take minutes; its deadline
+   * is an hour.
    *
-   * @throws SizeMismatch The parts are not as many bytes. They stay, and others may be added.
+   * @throws SizeMismatch The parts have another number of bytes. They stay, and further parts may be added.
    */
   async finish(
     uploadId: string,
@@ -109,7 +112,7 @@ async function* partMessages(
   }
 }
 
-/** Return the header of an upload; its record is of the app `appId` if it names none. */
+/** Return the header of an upload; its record belongs to the app `appId` if it names no app. */
 export function uploadHeader(upload: NewUpload, sizeBytes: number | undefined, appId: string): pb.UploadHeader {
   if (!upload.name) throw new InvalidArgument("an upload needs a name", { field: "header.record.name" });
   return create(pb.UploadHeaderSchema, {

@@ -11,10 +11,10 @@ import { whole } from "../messages.js";
 import { type Recovered, packSince } from "../windows.js";
 import type { ContextOptions } from "./app.js";
 
-/** A window as it was opened, and the methods that are about it: `window.pack()`. */
+/** A window as it was opened, with the methods that are about it: `window.pack()`. */
 export type OpenWindow = Window & WindowHandle;
 
-/** An RPC is one method. A window that is of another's context, or not there at all, is `WindowNotFound`. */
+/** Each RPC is one method. A window that does not exist, or that the caller may not see, is `WindowNotFound`. */
 export class Windows extends GeneratedWindows {
   override async open(...args: Parameters<GeneratedWindows["open"]>): Promise<OpenWindow> {
     const window = await super.open(...args);
@@ -22,23 +22,24 @@ export class Windows extends GeneratedWindows {
   }
 
   /**
-   * Return a handle of a window: its methods need no `windowId`, and call for the user of `subjectUserId` if one is given. Makes no call.
+   * Return a handle of a window: its methods need no `windowId`, and act for the user of `subjectUserId` if one is
+   * given. Makes no call.
    */
   handle(windowId: string, { subjectUserId }: { subjectUserId?: string } = {}): WindowHandle {
     return new WindowHandle(subjectUserId ? new Windows(this.client.forUser(subjectUserId)) : this, windowId);
   }
 
   /**
-   * Return what the model should see now: the last pack with more after it, until a fold leaves some out.
+   * Return the pack: the messages that the model should see now. It extends the last pack until a compaction.
    *
-   * @param options `since` is the previous pack: as long as this one begins with it, only the new part is sent.
-   * @throws WindowClosed It packs no more.
-   * @throws WindowBehind It has more to read than there was time for; the next call goes on.
-   * @throws BudgetTooSmall The last step does not fit: `least` in the metadata.
+   * The client reads the bytes of files once and caches up to 64 MiB of them. `body` has them; `messagesJson` does not.
+   *
+   * @param options `since` is the previous pack. If the new one begins with it, the service sends only the new part.
+   * @throws WindowClosed The window is closed.
+   * @throws WindowBehind The call had no time to read all new messages; the next call continues.
+   * @throws BudgetTooSmall The fixed parts do not fit: `least` in the metadata.
    * @throws TokensSpent With this pack the window has more tokens than its `maxTotalTokens`.
-   * The bytes of files are read once and kept, up to 64 MiB for all packs of the client. `body` has them; `messagesJson` has not.
-   *
-   * @throws AnswerTooLarge What fits the model fits no answer, even without the bytes of files.
+   * @throws AnswerTooLarge The pack does not fit one answer, even without the bytes of files.
    */
   async pack(windowId: string, options: { since?: Pack; withoutRecall?: boolean } & ContextOptions = {}): Promise<Pack> {
     const { since, withoutRecall, subjectUserId } = options;
@@ -54,9 +55,7 @@ export class Windows extends GeneratedWindows {
     return recovered;
   }
 
-  /**
-   * Yield the body of a pack as JSON, with the bytes of its files, without holding it. `pack` suits most callers.
-   */
+  /** Yield the body of a pack as JSON, with the bytes of its files, in chunks. `pack` suits most callers. */
   async *packBody(windowId: string, options: { withoutRecall?: boolean } & ContextOptions = {}): AsyncGenerator<Uint8Array> {
     const { withoutRecall, subjectUserId } = options;
     for await (const { answer } of this.client.stream(pb.Packing.method.packBody, { windowId, withoutRecall, subjectUserId }, options)) {
@@ -71,13 +70,13 @@ export class Windows extends GeneratedWindows {
   }
 
   /**
-   * Yield what changes of a window: breaks of its prefix with their accounts, what came into the state, and the window as it is then. It
-   * goes on from where it was when a replica stops, and ends when the window is closed.
+   * Yield the changes of a window: breaks of its prefix, new entries of its state, and the changed window. If a replica
+   * stops, the stream continues on another one. It ends when the window is closed.
    *
    * @param options `epochAfter` skips breaks up to this epoch, such as that of the last pack; `entryFrom` is the first
-   * entry of the
-   *   state; an event has both for the next call. `untilNow` stops after the changes that exist now.
-   * @throws Unauthenticated The key is revoked, or over.
+   *   entry of the state; an event has both values for the next call. `untilNow` stops after the changes that exist
+   *   now.
+   * @throws Unauthenticated The key was revoked, or has expired.
    */
   async *watch(
     windowId: string,

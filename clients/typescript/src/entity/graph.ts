@@ -1,4 +1,6 @@
-/** The graph: edges by the callers' own ids of nodes, messages of conversations, searches, walks, whole graphs in and out. */
+/**
+ * The graph: edges by the callers' own ids of nodes, messages of conversations, searches, walks, imports and exports.
+ */
 
 import {
   type Edge,
@@ -39,26 +41,29 @@ const ROLES = { user: "user", assistant: "assistant", system: "system", tool: "t
 
 export type Direction = "out" | "in" | "both";
 
-/** What a caller says of a new message. */
+/** A new message of a conversation. */
 export interface MessageInput {
   role: keyof typeof ROLES;
   /** The text. */
   content: string;
-  /** Write the node of the session's external id, a "Session", if there is none. Callers that do so at once get the same one. */
+  /**
+   * Create the node of the session's external id, a "Session", if it does not exist. Callers that do so at the same
+   * time get the same node.
+   */
   create?: boolean;
-  /** The session's graph; else that of its external id, else "default". */
+  /** The graph of the session. Default: that of its external id, or "default". */
   graphName?: string;
   /** More fields of the message's data, next to role and content, for mappings of your own. */
   data?: object;
-  /** For imports and replays: messages are read by it; else the server's time. */
+  /** For imports and replays. Messages are read in this order. Default: the server's time. */
   createdAt?: Date | string;
 }
 
-/** What `appendMessage` wrote. */
+/** The result of `appendMessage`. */
 export interface AppendedMessage {
-  /** Of the message. */
+  /** Id of the message. */
   nodeId: string;
-  /** The node that it hangs below. */
+  /** Id of the session's node. */
   sessionId: string;
   createdAt: string;
   /** By this call. */
@@ -68,7 +73,7 @@ export interface AppendedMessage {
 export interface SearchOptions extends CallOptions {
   /** A condition tree: `{ type: "Task", "data.score": { $gte: 0.5 } }`; docs/search.md has its operators. */
   condition?: object;
-  /** What the nodes' data contain. */
+  /** A JSON document that the nodes' data must contain. */
   contains?: object;
   /** An SQL/JSON path over the nodes' data. */
   jsonPath?: string;
@@ -84,33 +89,33 @@ export interface TraverseOptions extends CallOptions {
   edgeTypes?: string[];
   /** Else "out". */
   direction?: Direction;
-  /** 1 to 100; else 3. */
+  /** Maximum number of edges to follow, up to 100. Default: 3. */
   depthMax?: number;
-  /** Either type name; a node of another type is passed through, not returned. Else all. */
+  /** Only nodes of these general or specific types; the walk passes through others. Default: all. */
   nodeTypes?: string[];
   includeArchived?: boolean;
-  /** Return the start nodes too, with depth 0. */
+  /** Also return the start nodes, with depth 0. */
   includeStart?: boolean;
-  /** Return the nodes' input and output too. */
+  /** Also return the nodes' input and output. */
   includeIO?: boolean;
-  /** A path into the nodes' data such as "turn.index" to order by; else the time. */
+  /** A path into the nodes' data to order by, such as "turn.index". Default: the time. */
   orderPath?: string;
   descending?: boolean;
-  /** Nodes to return; else all. */
+  /** Maximum number of nodes. Default: all. */
   limit?: number;
   /** Begin after this node in the order of time. */
   after?: Pick<Node, "createdAt" | "seq">;
-  /** Nodes to visit at most. */
+  /** Maximum number of nodes to visit. */
   nodeBudget?: number;
 }
 
-/** An RPC is one method. */
+/** Each RPC is one method. */
 export class Graph extends GeneratedGraph {
   /**
    * Write one edge between two nodes of its graph and return it.
    *
-   * @throws NodeNotFound An end is missing.
-   * @throws EdgeExists There is an edge of that type between the two: `edge_id` in the metadata.
+   * @throws NodeNotFound One of the two nodes does not exist.
+   * @throws EdgeExists The two nodes already have an edge of this type: `edge_id` in the metadata.
    */
   async createEdge(
     edge: Omit<EdgeInput, "fromNodeId" | "toNodeId"> & { fromNodeId: NodeName; toNodeId: NodeName } & WriteOptions,
@@ -122,12 +127,12 @@ export class Graph extends GeneratedGraph {
   }
 
   /**
-   * Write a graph from newline-delimited JSON, as `graph.export` gives it, and return the counts.
+   * Import a graph from newline-delimited JSON, as `graph.export` writes it, and return the counts.
    *
-   * Rows whose ids exist are skipped, so an interrupted import can be repeated. It is sent in segments of some
-   * MiB; one that failed with `Unavailable` is sent again by itself.
+   * Rows whose ids exist are skipped, so an interrupted import can be repeated. The lines are sent in segments of some
+   * MiB; a segment that failed with `Unavailable` is sent again.
    *
-   * @throws InvalidArgument A line is malformed: the violation names it.
+   * @throws InvalidArgument A line is malformed; the violation names the line.
    * @throws NodeNotFound A line names a node that no line before it wrote.
    */
   async import(source: ByteStream | Uint8Array, options: ImportOptions = {}): Promise<ImportedGraph> {
@@ -148,17 +153,18 @@ export class Graph extends GeneratedGraph {
   }
 
   /**
-   * Read a whole graph out, as newline-delimited JSON: `writeFile(path, client.exportGraph())`, or another client's `graph.import`.
-   * An export that breaks off goes on where it was. It is no snapshot of rows that are written meanwhile.
+   * Export a whole graph as newline-delimited JSON: `writeFile(path, client.graph.export())`, or another client's
+   * `graph.import`. If the connection breaks, the export continues. It is not a snapshot: rows that are written
+   * meanwhile may be missing.
    */
   async *export(options: ExportOptions = {}): AsyncGenerator<Uint8Array> {
     for await (const { lines } of this.exportPages(options)) yield lines;
   }
 
   /**
-   * The same in pieces with their numbers of rows, and with the token for an export that continues after them.
+   * Export a whole graph in pieces, with the numbers of their rows, and with the token to continue after each.
    *
-   * @throws InvalidPageToken The token is malformed or of another graph.
+   * @throws InvalidPageToken The token is malformed, or belongs to another graph.
    */
   async *exportPages(options: ExportOptions = {}): AsyncGenerator<ExportPage> {
     const { graphName } = options;
@@ -182,12 +188,11 @@ export class Graph extends GeneratedGraph {
   /**
    * Write a message of a conversation: a node "Message", and the edge "Contains" from the session to it.
    *
-   * Both are written, or neither; a retried call appends once. Of two calls the second of which began when the first
-   * had
-   * returned, the second message is the later one. An external id without `create` is looked up first, in a call of its own.
+   * Both are written, or neither; a retried call appends the message once. If one call begins after another has
+   * returned, its message is the later one. Without `create` a separate call looks an external id up first.
    *
    * @throws NodeNotFound There is no such session.
-   * @throws InvalidArgument The role is none, the content is empty, or the session is in another graph.
+   * @throws InvalidArgument The role is unknown, the content is empty, or the session is in another graph.
    */
   async appendMessage(session: NodeName, message: MessageInput & WriteOptions): Promise<AppendedMessage> {
     const { role, content, data, createdAt, headers, timeoutMs, signal, requestId } = message;
@@ -223,7 +228,7 @@ export class Graph extends GeneratedGraph {
     };
   }
 
-  /** The nodes that match all conditions, by time or in another order. */
+  /** Return the nodes that match all conditions, by time or in another order. */
   search(
     options: SearchOptions & { orderBy?: string; descending?: boolean; pageSize?: number } = {},
   ): Rows<Node> {
@@ -236,7 +241,7 @@ export class Graph extends GeneratedGraph {
     });
   }
 
-  /** How many nodes `graph.search` would find. */
+  /** Return how many nodes `graph.search` would find. */
   async count(options: SearchOptions = {}): Promise<number> {
     const filter = nodeFilter(options);
     const nodeId = await this.nodeId(options.connectedTo?.nodeId ?? "", options, options.graphName);
@@ -244,10 +249,10 @@ export class Graph extends GeneratedGraph {
   }
 
   /**
-   * What a walk reaches from a node, or from up to 1,000: each node once, with its least depth and the edge that reached it
-   * there, in the order of time. It is one call, streamed.
+   * Walk the graph from one node, or from up to 1,000, and return each node that is reached once, with its smallest
+   * depth and the edge that led to it, in the order of time. This is one streamed call.
    *
-   * @throws NodeNotFound A start node is missing.
+   * @throws NodeNotFound A start node does not exist.
    * @throws NodeBudgetExceeded The walk would visit too many nodes.
    */
   traverse(start: NodeName | string[], options: TraverseOptions = {}): Rows<TraversedNode> {

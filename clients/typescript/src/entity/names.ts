@@ -8,12 +8,12 @@ import { Rows, pages } from "../rows.js";
 
 const graph = pb.EntityGraph.method;
 
-/** What every call that takes a node shares. A look-up is a call of its own: who calls often keeps the id. */
+/** Base class of calls that take a node. A separate call looks an external id up; if you call often, store the id. */
 export abstract class NodeNoun extends Noun {
   /**
    * Return the id of a node.
    *
-   * @param graphName Where an external id is looked up that has no graph of its own; else "default".
+   * @param graphName The graph of an external id that names no graph. Default: "default".
    * @throws NodeNotFound No node of the graph has the external id: both are in the metadata.
    */
   protected async nodeId(name: NodeName, options: CallOptions, graphName?: string): Promise<string> {
@@ -23,7 +23,7 @@ export abstract class NodeNoun extends Noun {
     return (await this.client.call(graph.getNodeByExternalId, request, { headers, timeoutMs, signal })).node!.id;
   }
 
-  /** The rows of all pages of a list of a node, which is looked up once. */
+  /** Return the rows of all pages of a list about one node, whose id is looked up once. */
   protected rowsOf<T>(
     name: NodeName,
     options: { graphName?: string } & CallOptions,
