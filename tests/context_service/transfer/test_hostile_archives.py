@@ -433,6 +433,7 @@ async def furnished(stack: Opened, caller: Caller) -> tuple[str, dict[str, str]]
     await caller.call("ApproveDefinition", name="turns", version=definition.definition.version)
     await caller.call("PutProfile", name="mine", text="extends: general")
     await caller.call("UpdateProviderSetting", setting={"provider_id": "workspace", "enabled": False})
+    await caller.call("PutContextSetting", app_id="books", models="MODEL_USE_OFF")
     question = {"query": "Who likes fish?", "providers": {"ids": ["memory"]}}
     await caller.call("RunSourceTest", question=question)
     await caller.call("RegisterMapping", mapping_name="tickets", rules=_RULES)
@@ -461,6 +462,7 @@ async def shown(caller: Caller, user: str, ids: dict[str, str]) -> list[tuple[st
         ("task", task.task),
         ("artifact", task.artifacts[0]),
         ("artifact", artifact),
+        ("context_setting", (await caller.call("GetContextSettings", app_id="books")).settings[0]),
         ("context_window", (await caller.call("GetWindow", window_id=ids["window"])).window),
         ("window_checkpoint", next(one for one in checkpoints if one.label == "mine")),
         ("memory", (await caller.call("ListMemories", subject_user_id=user)).memories[0]),

@@ -146,17 +146,18 @@ async def test_a_file_is_carried_with_its_record(stack: Stack, admin: Caller, ot
 
 
 async def test_an_archive_of_a_context_has_the_files_of_its_messages(stack: Stack, admin: Caller, other: Caller):
-    sent = await admin.send("look", parts=[{"file": {"data": PDF, "name": "a.pdf"}}])
+    content = PDF + an_id().encode()  # bytes that the other tenant has not
+    sent = await admin.send("look", parts=[{"file": {"data": content, "name": "a.pdf"}}])
     archive = await export(admin, context_id=sent.context_id)
     done = await put(other, archive)
 
     named = {"context_id": sent.context_id, "message_id": sent.message.message_id}
     (found,) = (await other.call("GetMessage", **named)).message.parts
     assert counts(done)["blob"] == (1, 0, 0) and counts(done)["wm_record"] == (1, 0, 0)
-    assert (await download(other, found.file.working_memory_id))[1] == PDF
+    assert (await download(other, found.file.working_memory_id))[1] == content
     assert counts(await put(other, archive))["wm_record"] == (0, 1, 0)
     await other.call("DeleteContext", context_id=sent.context_id, now=True)
-    assert (await download(admin, found.file.working_memory_id))[1] == PDF
+    assert (await download(admin, found.file.working_memory_id))[1] == content
 
 
 async def test_files_go_to_the_provider_of_whoever_imports(

@@ -39,7 +39,7 @@ async def worked(stack: Stack) -> tuple[Caller, windows_pb.Window, list[windows_
     """A window over 90 steps with many folds, and a pack after each step: to read."""
     caller, words = Caller(stack.channels[0]), random.Random(7)
     context_id = await said(caller, "", {"content": "Never open gate 80. Please find the lost shipments."})
-    config = {"summarize_every_n_steps": 5, "tier_ratios": {"segments": 0.02}}
+    config = {"summarize_every_n_steps": 5, "tier_ratios": {"segments": 0.05}}
     window = await opened(caller, context_id, limit=16_000, config=config)
     packs = []
     for n in range(1, 91):

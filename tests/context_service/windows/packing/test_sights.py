@@ -229,7 +229,11 @@ async def test_who_has_a_prefix_is_answered_what_stands_behind_it(caller: Caller
         begin = before.messages_json.encode()[: behind.offset_bytes].decode()
         assert begin + behind.messages_json == whole.messages_json
         assert behind.offset_bytes == (before.prefix_bytes if before.epoch == whole.epoch else 0)
+        assert whole.spans[behind.known_span_count :] == behind.spans
         behind.messages_json, behind.offset_bytes = whole.messages_json, 0
+        behind.ClearField("known_span_count")
+        behind.ClearField("spans")
+        behind.spans.extend(whole.spans)
         assert behind == whole
         before = whole
     assert 0 in offsets and len(set(offsets)) > 10
