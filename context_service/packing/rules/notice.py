@@ -1,8 +1,8 @@
 """The notice before a fold: a note that tells the model to save its results, for windows that ask for it.
 
 The note comes when the next step of average size would reach the high mark, or when a step as large as the largest of
-the last ten would pass the limit. If a larger step passes the mark before that, the pack with this step has the note,
-and the fold waits for the next step, if the pack fits the limit.
+the last ten would pass the limit together with the note. If a larger step passes the mark before that, the pack with
+this step has the note, and the fold waits for the next step, if the pack fits the limit.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ def notice_for(caught_up: CaughtUpWindow, pack: Pack) -> NewBlock | None:
     if not window.config.notice_before_fold or caught_up.waiting or any(part.kind == NOTICE for part in parts):
         return None
     last = islice((part.tokens for part in reversed(parts) if part.zone == "verbatim"), _LAST_STEPS)
-    passes_limit = caught_up.tokens + max(last, default=0) > window.counted_limit
+    notice = text_block(NOTICE, window.step_count, NOTICE_TEXT, window)
+    # If the largest step comes next, its pack must have room for the notice, or the fold cannot wait for it.
+    passes_limit = caught_up.tokens + max(last, default=0) + notice.tokens > window.counted_limit
     if not (passes_limit or (pack.step_count and not pack.fold_eta_steps)):
         return None
-    notice = text_block(NOTICE, window.step_count, NOTICE_TEXT, window)
     return notice if caught_up.tokens + notice.tokens <= window.counted_limit else None
 
 

@@ -54,6 +54,28 @@ async def test_the_pack_before_each_fold_has_the_notice_and_the_pack_after_it_ha
     assert folds > 1
 
 
+async def test_the_notice_comes_in_time_wherever_the_largest_step_ends(caller: Caller):
+    """Even where the step fits below the limit, but the notice does not fit after it."""
+    context_id = await said(caller, "", {"content": "Count the items."})
+    large = await opened(caller, context_id)
+    tokens = []
+    for n, size in enumerate([80, 80, 500]):
+        await said(caller, context_id, calls(f"c{n}"), result(f"c{n}", words(size)))
+        tokens.append((await packed(caller, large, without_recall=True)).tokens)
+    next_tokens = tokens[-1] + (tokens[-1] - tokens[-2])
+    windows = [await opened(caller, context_id, next_tokens + room, config=ASKED) for room in range(0, 160, 20)]
+    before = [await packed(caller, window, without_recall=True) for window in windows]
+    await said(caller, context_id, calls("c3"), result("c3", words(500)))
+
+    after = [await packed(caller, window, without_recall=True) for window in windows]
+
+    told = [NOTICE_TEXT in pack.messages_json for pack in before]
+    folded = [later.epoch > pack.epoch for pack, later in zip(before, after, strict=True)]
+    assert folded == sorted(folded, reverse=True)
+    assert set(folded) == {True, False}
+    assert all(has_notice for has_notice, is_folded in zip(told, folded, strict=True) if is_folded)
+
+
 async def test_a_window_that_does_not_ask_for_it_has_no_notice(caller: Caller, other_replica: Caller):
     context_id = await said(caller, "", {"content": "Count the items."})
     window = await opened(caller, context_id, LIMIT)
