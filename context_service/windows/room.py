@@ -43,6 +43,7 @@ from context_service.windows.rules.windows import Windows
 from context_service.windows.store.queue import WindowQueue
 from context_service.windows.store.traces import TraceRows
 from context_service.windows.store.windows import WindowRows
+from context_service.working_memory.room import FileContents
 from contextkeep.context.v1.context_windows_pb2_grpc import add_WindowsServicer_to_server
 from service_runtime.grpc_server.server import Service
 from service_runtime.rpc.principal import Authenticator
@@ -179,6 +180,7 @@ async def windows_of(
         fork_rows,
         log=deps.log,
         passages=deps.passages,
+        contents=FileContents(deps.records, deps.storage),
         recalling=recalling,
         learning=learning,
         telemetry=telemetry,

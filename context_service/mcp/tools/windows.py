@@ -76,6 +76,10 @@ async def _expand(tool: Tool, use: Use, arguments: Any) -> Document:
 
 def _text(original: pb.ExpandResponse) -> str:
     """Return an original as text for a model; for the result of a tool, the text inside it if it is a text."""
+    try:
+        original.content.decode(errors="surrogatepass")
+    except UnicodeDecodeError:
+        return f"[a file of {len(original.content):,} bytes that is no text; SHA-256 {original.sha256}]"
     text = original.content.decode(errors="replace")
     value = orjson.loads(text) if original.is_json else text
     return value if isinstance(value, str) else text

@@ -12,7 +12,8 @@ from uuid import UUID
 
 from context_service.contexts.model import Message
 from context_service.contexts.room import SEQ_MAX, ByMeaning, Filter, Log, RecalledItem, Recalling, RecallQuery
-from context_service.kernel.parts import Part
+from context_service.kernel.parts import File, Part
+from context_service.kernel.rendering.turns import line_of
 from context_service.packing.model import STEP, SUMMARY, ViewPart
 from context_service.packing.pure.texts.units import SpokenText, said_in
 from context_service.profiles.pure.profiles import ROLES
@@ -23,7 +24,8 @@ from context_service.windows.pure import refs
 from context_service.windows.pure.refs import Ref
 from context_service.windows.rules.telemetry import Telemetry
 from context_service.windows.store.windows import WindowRows
-from contextkeep.errors import Erased, InvalidArgument, RefNotFound
+from context_service.working_memory.room import FileContents
+from contextkeep.errors import AnswerTooLarge, Erased, InvalidArgument, RefNotFound
 from service_runtime.inputs.documents import beside_the_loop
 from service_runtime.rpc.principal import Principal
 from service_runtime.values.copying import copied
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from context_service.profiles.room import Learning
 
 _MESSAGES_MAX = 500  # the most messages of an answer
+_FILE_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024  # gRPC clients take answers of up to 4 MiB
 _PART_BYTES = 40  # bytes of parsing that reading a part costs
 
 
@@ -78,6 +81,7 @@ class Originals:
         forks: The store of forks, whose logs a ref may name.
         log: The contexts, which hold the messages.
         passages: The index of the logs' passages.
+        contents: Reads the bytes of files.
         recalling: Finds passages that answer a question.
         learning: Counts the lookups of windows that learn.
         telemetry: Counts all lookups, for metrics.
@@ -91,6 +95,7 @@ class Originals:
         *,
         log: Log,
         passages: Passages,
+        contents: FileContents,
         recalling: Recalling,
         learning: Learning,
         telemetry: Telemetry,
@@ -102,6 +107,7 @@ class Originals:
         self._forks = forks
         self._log = log
         self._passages = passages
+        self._contents = contents
         self._recalling = recalling
 
     async def expand(self, window_id: UUID, ref: str, *, principal: Principal) -> Original:
@@ -114,6 +120,8 @@ class Originals:
             InvalidArgument: the text is not a ref.
             RefNotFound: the context has no such message, part or fork.
             Erased: the message was retracted, or the fork that has it is erased.
+            AnswerTooLarge: the file that the ref names does not fit one answer.
+            BlobCorrupted, ProviderNotConfigured, Unavailable: the bytes of the file cannot be read.
         """
         principal = principal.without_admin()
         context_id, learns = await self._rows.window_context(window_id, principal=principal)
@@ -155,7 +163,13 @@ class Originals:
             raise Erased("the messages that ref names were retracted", ref=ref)
         if target.passage is not None:
             raise _no_ref(ref)
-        original = _part(messages[0], target, ref) if target.part is not None else None
+        original: Original | None = None
+        if target.part is not None:
+            file = _file(messages[0], target.part)
+            if file:
+                original = await self._original_of_file(file, last_ref, context_id, principal=principal)
+            else:
+                original = _part(messages[0], target, ref)
         if learns and target.seq == target.last_seq:  # a range of messages does not show which kind of line was wanted
             spoken_texts = [
                 spoken_text for spoken_text in said_in(messages[0]) if target.part in (None, spoken_text.part)
@@ -166,6 +180,30 @@ class Originals:
         last = messages[-1].seq
         next_ref = refs.refs_between(last + 1, target.last_seq) if last < target.last_seq else ""
         return Original(messages=messages, next_ref=next_ref and ref.removesuffix(last_ref) + next_ref)
+
+    async def _original_of_file(self, file: File, ref: str, context_id: UUID, *, principal: Principal) -> Original:
+        """Return the bytes of a file of a context. If its record was deleted, the line that stands for the file.
+
+        Raises:
+            AnswerTooLarge: the file does not fit one answer.
+        """
+        record_id = file.working_memory_id
+        if record_id is None:
+            return _original(file.url or "")
+        files = await self._contents.files_of([record_id], principal=principal, context_id=context_id)
+        if record_id not in files:
+            return _original(line_of(replace(file, ref=ref)))
+        blob = files[record_id].blob
+        if blob.size_bytes > _FILE_BYTES_MAX:
+            raise AnswerTooLarge(
+                f"the file has {blob.size_bytes:,} bytes; an answer may have up to {_FILE_BYTES_MAX:,}: call GetBlob"
+                f" with the working_memory_id {record_id}",
+                use="GetBlob",
+                size_bytes=blob.size_bytes,
+                size_bytes_max=_FILE_BYTES_MAX,
+            )
+        content = await self._contents.read(blob)
+        return Original(content=content, sha256=hashlib.sha256(content).hexdigest())
 
     async def search(
         self, window_id: UUID, query: RecallQuery, steps: StepRange, *, principal: Principal
@@ -198,6 +236,11 @@ class Originals:
         return hits, recalled.meaning
 
 
+def _file(message: Message, part: int) -> File | None:
+    """Return the file that is a part of a message; None if the part is something else."""
+    return message.parts[part - 1].file if 0 < part <= len(message.parts) else None
+
+
 def _part(message: Message, target: Ref, ref: str) -> Original:
     """Return the original of the part of a message that a ref names.
 
@@ -212,7 +255,7 @@ def _part(message: Message, target: Ref, ref: str) -> Original:
 
 
 def _original_of(part: Part) -> Original:
-    """Return the text or the JSON of a part; for a part that points at a file or a record, its address."""
+    """Return the text or the JSON of a part; for a part that points at a record, its id."""
     if part.tool_result:
         return _original(part.tool_result.content_json, is_json=True)
     if part.tool_call:

@@ -91,6 +91,19 @@ class FileContents:
         for chunk in _cut(body, at, len(body)):
             yield chunk
 
+    async def read(self, blob: StoredBlob) -> bytes:
+        """Return the bytes of a blob.
+
+        Raises:
+            BlobCorrupted, ProviderNotConfigured, Unavailable: the bytes cannot be read.
+            HeldBytesExceeded: the service holds too many bytes for the caller.
+        """
+        with hold_bytes() as charge:
+            charge.set(blob.size_bytes)
+            chunks = self._read(blob)
+            async with aclosing(chunks):
+                return b"".join([chunk async for chunk in chunks])
+
     async def _base64(self, blob: StoredBlob) -> AsyncGenerator[bytes, None]:
         """Yield the base64 of a blob; each chunk but the last is of a multiple of three bytes."""
         rest = b""

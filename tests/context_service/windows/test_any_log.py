@@ -211,7 +211,9 @@ class Walk:
         if not part:
             return str(message.get("content", "")).encode()
         of = message["parts"][part - 1]
-        said = of.tool_result.content_json or of.tool_call.arguments_json or of.url or of.working_memory_id
+        if of.url:
+            return base64.b64decode(of.url.partition(",")[2])
+        said = of.tool_result.content_json or of.tool_call.arguments_json or of.working_memory_id
         return str(said).encode()
 
 

@@ -907,7 +907,9 @@ class Merged(Value):
 class Original(OriginalBase):
     """The original of a ref: the bytes of a part or a passage, or messages."""
 
-    # For a part or a passage: its original bytes, text or JSON.
+    # For a part or a passage: its original bytes, text or JSON. For a file with an address, the address; for any other
+    # file, its bytes. If its record was deleted, the line of text that stands for the file. A result of a tool is
+    # answered without its files: those of `messages` name their records.
     content: bytes = b""
     # SHA-256 of `content`, in hexadecimal.
     sha256: str = ""

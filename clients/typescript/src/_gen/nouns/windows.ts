@@ -326,7 +326,8 @@ export class GeneratedWindows extends Noun<AppClient> {
   /**
    * Return the original of a ref that a pack, a receipt or a recall has shown. Throws WindowNotFound,
    * RefNotFound (NotFound: this context has no such ref, even if another context has it), Erased (NotFound: the
-   * message was retracted), InvalidArgument.
+   * message was retracted), AnswerTooLarge (a file of more than 3.9 MiB: use blobs.get), BlobCorrupted,
+   * ProviderNotConfigured, Unavailable, InvalidArgument.
    *
    * @param ref "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages; "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
    */

@@ -405,6 +405,11 @@ class Windows(Noun):
             WindowNotFound: No window that the caller may see has this id, or its context was deleted.
             RefNotFound: this context has no such ref, even if another context has it.
             Erased: the message was retracted.
+            AnswerTooLarge: a file of more than 3.9 MiB: use `blobs.get`.
+            BlobCorrupted: Stored bytes are missing or do not match their checksum.
+            ProviderNotConfigured: The blob is stored with a provider that the service is not configured for, or that
+                refuses its credentials.
+            Unavailable: The service, or a dependency of it, does not answer.
             InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
         """
         request = context_windows_pb.ExpandRequest(

@@ -3099,7 +3099,9 @@ export const ExpandRequestSchema: GenMessage<ExpandRequest> = /*@__PURE__*/
  */
 export type ExpandResponse = Message<"contextkeep.context.v1.ExpandResponse"> & {
   /**
-   * For a part or a passage: its original bytes, text or JSON.
+   * For a part or a passage: its original bytes, text or JSON. For a file with an address, the address; for any other
+   * file, its bytes. If its record was deleted, the line of text that stands for the file. A result of a tool is
+   * answered without its files: those of `messages` name their records.
    *
    * @generated from field: bytes content = 1;
    */
@@ -4645,7 +4647,8 @@ export const Windows: GenService<{
   /**
    * Return the original of a ref that a pack, a receipt or a recall has shown. Reasons: WINDOW_NOT_FOUND,
    * REF_NOT_FOUND (NOT_FOUND: this context has no such ref, even if another context has it), ERASED (NOT_FOUND: the
-   * message was retracted), INVALID_ARGUMENT.
+   * message was retracted), ANSWER_TOO_LARGE (a file of more than 3.9 MiB: use GetBlob), BLOB_CORRUPTED,
+   * PROVIDER_NOT_CONFIGURED, UNAVAILABLE, INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.Windows.Expand
    */
