@@ -27,14 +27,17 @@ USERS, USERS_OF_GRAPHS = "erased users", "erased users of graphs"
 SWEPT = "records past their retention, abandoned uploads, bytes to remove"
 IMPORTS, KEYS = "unfinished contexts of imports", "idempotency keys past their time"
 EDGES, CHANGES = "edges to settle", "changes past their time"
+FOLDS, LOGS = "folds that a model prepares", "windows that read a long log"
 
 ROUNDS = {
     "context_service/contexts/store/erasures.py": [CONTEXTS],
     "context_service/contexts/store/pointed_records.py": [POINTED],
     "context_service/erasure/rules/subjects.py": [USERS],
+    "context_service/folding/rules/prepare_ahead.py": [FOLDS],
     "context_service/knowledge_bases/rules/drop.py": [BASES],
     "context_service/knowledge_bases/rules/documents.py": [DOCUMENTS, FOLLOWING],
-    "context_service/retrieval/rules/vectors.py": [VECTORS],
+    "context_service/packing/rules/catch_up_ahead.py": [LOGS],
+    "context_service/retrieval/vector_worker.py": [VECTORS],
     "context_service/transfer/rules/imports.py": [IMPORTS],
     "context_service/working_memory/rules/file_texts.py": [TEXTS],
     "context_service/working_memory/upkeep/sweep.py": [SWEPT],
@@ -66,6 +69,8 @@ LOOPS = {
     "sweeper.keep_sweeping",
     "work",  # of documents and bases
     "worker.keep_making",
+    "worker.keep_preparing",
+    "worker.keep_reading",
     "RequestSweep(database, Requests('entity')).keep_sweeping",
     "change_sweep.keep_sweeping",
     "owned_eraser.keep_erasing",

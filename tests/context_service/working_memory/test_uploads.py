@@ -406,7 +406,7 @@ async def test_an_upload_is_charged_for_the_parts_that_the_provider_s_library_ho
     token = current_call.set(Call(call_id="1", method="/Upload", principal=PRINCIPAL, ledger=books))
     came = 0
     try:
-        async with aclosing(writer._charged(blocks())) as charged:
+        async with aclosing(writer._charge(blocks())) as charged:
             async for _ in charged:
                 came += 1
     except HeldBytesExceeded as error:
