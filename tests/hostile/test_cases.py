@@ -25,6 +25,11 @@ NAMES_NOTHING = {
         for of in ("message", "messages", "task.status.message", "artifact")
         for field in ("id", "name")
     ),
+    *(
+        f"{of}.parts.{file}.name"  # of a file
+        for of in ("message", "messages", "task.status.message", "artifact")
+        for file in ("file", "tool_result.files")
+    ),
     "message.name",
     "task.status.message.name",
     "artifact.name",
