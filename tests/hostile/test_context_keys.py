@@ -32,6 +32,7 @@ from tests.conftest import cloned
 from tests.hostile.calling import WHOLE_SHARES, Client, Outcome
 from tests.hostile.stalls import watched
 from tests.hostile.things import RPCS, SECRET, Things, seeded
+from tests.media import png
 
 OWNER = NewKey(tenant="default", subject="owner", scopes=["read", "write", "delegate", "admin"])
 
@@ -206,6 +207,57 @@ def test_it_points_at_no_record(issued: Issued):
         assert issued.client.call(RPCS[name], said, key=issued.parent).ok, name
 
 
+def _send_file(issued: Issued, context_id: str, data: bytes) -> str:
+    """Send a file in a context, by the parent, and return its record."""
+    said = MessageInput(parts=[message.Part(file=message.File(data=data, name="a.png"))])
+    request = pb.SendMessageRequest(context_id=context_id, message=said)
+    (sent,) = issued.client.call(RPCS["SendMessage"], request, key=issued.parent).answers
+    reading = pb.GetMessageRequest(context_id=sent.context_id, message_id=sent.message.message_id)
+    (got,) = issued.client.call(RPCS["GetMessage"], reading, key=issued.parent).answers
+    return got.message.parts[0].file.working_memory_id
+
+
+def _read_file(issued: Issued, key: str, **asked: str) -> tuple[Outcome, Outcome]:
+    return (
+        issued.client.call(RPCS["GetContent"], memory.GetContentRequest(**asked), key=key),
+        issued.client.call(RPCS["GetBlob"], memory.GetBlobRequest(**asked), key=key),
+    )
+
+
+def _assert_reads(issued: Issued, key: str, data: bytes, **asked: str) -> None:
+    content, blob = _read_file(issued, key, **asked)
+    assert content.ok and blob.ok, (content, blob)
+    assert content.answers[0].content == b"".join(one.chunk for one in blob.answers) == data
+
+
+def test_it_reads_the_files_of_its_context_and_no_others(issued: Issued):
+    """Neither those of another context and of working memory, nor such with the same bytes, by whichever name."""
+    data, others = png(3, 2, color=41), png(3, 2, color=42)
+    own = _send_file(issued, issued.context_id, data)
+    for key in (issued.key, issued.reader, issued.parent):
+        _assert_reads(issued, key, data, working_memory_id=own)
+
+    hidden = {_send_file(issued, "", data): data, _send_file(issued, "", others): others}
+    for stored in (data, others):
+        header = memory.UploadHeader(record=memory.WMRecordInput(memory_type="file", name=f"{uuid.uuid4()}.png"))
+        upload = [memory.UploadBlobRequest(header=header), memory.UploadBlobRequest(chunk=stored)]
+        (uploaded,) = issued.client.call(RPCS["UploadBlob"], upload, key=issued.parent).answers
+        hidden[uploaded.record.working_memory_id] = stored
+    for record_id, stored in hidden.items():
+        _assert_reads(issued, issued.parent, stored, working_memory_id=record_id)
+        seen, _ = _read_file(issued, issued.parent, working_memory_id=record_id)
+        blob_key = seen.answers[0].record.blob_key
+        assert blob_key
+        for key in (issued.key, issued.reader):
+            for outcome in _read_file(issued, key, working_memory_id=record_id):
+                assert (outcome.reason, outcome.answers) == ("RECORD_NOT_FOUND", [])
+            for outcome in _read_file(issued, key, blob_key=blob_key):
+                assert (outcome.reason, outcome.answers) == ("BLOB_NOT_FOUND", [])
+            for user_id in ("ada", issued.things.user_id):
+                for outcome in _read_file(issued, key, working_memory_id=record_id, subject_user_id=user_id):
+                    assert (outcome.ok, outcome.answers) == (False, [])
+
+
 def test_it_finds_what_is_about_a_node_whose_records_it_does_not_see(issued: Issued):
     """What of the context is about a node stands in the context."""
     node_id = str(uuid.uuid4())
@@ -337,6 +389,19 @@ def test_those_of_forks_spend_what_their_run_may_have(issued: Issued, forked: Fo
     reading = windows.GetWindowRequest(window_id=forked.root.window_id)
     (root,) = issued.client.call(RPCS["GetWindow"], reading, key=issued.parent).answers
     assert reasons == {"", "TOKENS_SPENT"} and root.window.spent_tokens == spent <= 120
+
+
+def test_that_of_a_fork_reads_no_file_from_above_or_beside(issued: Issued, forked: Forks):
+    data = png(3, 2, color=43)
+    root, one, another = (forked.root, forked.one.window, forked.another.window)
+    files = [_send_file(issued, window.context_id, data) for window in (root, one, another)]
+    for key, reached in ((forked.key, {0, 1, 2}), (forked.one.key, {1}), (forked.another.key, {2})):
+        for position, record_id in enumerate(files):
+            if position in reached:
+                _assert_reads(issued, key, data, working_memory_id=record_id)
+                continue
+            for outcome in _read_file(issued, key, working_memory_id=record_id):
+                assert (outcome.reason, outcome.answers) == ("RECORD_NOT_FOUND", [])
 
 
 def test_one_says_how_steps_ended_and_remembers_nothing_beyond_its_context(issued: Issued):

@@ -339,6 +339,7 @@ TESTED_BELOW = {
     "connections_max": (4_000, 500),  # test_transport.py tries it
     "queued_items_max": (100_000, 1_000),  # test_outbox.py tries it
     "watches_max": (1000, 4),  # test_watching.py tries it
+    "llm_tokens_per_day_max": (0, 100_000),  # it refuses no call: rules write the segments; test_prepare_ahead.py
     "evaluation_steps_max": (10_000, 100),
     "evaluation_bytes_max": (MIB, 500),
     "call_steps_max": (50_000_000, 120),

@@ -104,13 +104,20 @@ def written_by(twins: int, rpc: Rpc, position: int, client: Client, tables: Tabl
     else:
         again = client.call(rpc, case, key=key)
         assert len({KEY.sub("", str(outcome.answers)) for outcome in (*outcomes, again)}) == 1
-        other = with_request_id(cases(rpc, Things())[position], request_id)
+        other = unlike(case, rpc, position, request_id)
         assert client.call(rpc, other, key=key).reason == "REQUEST_ID_REUSED"
         assert without_keys(tables.sums_of(key)) == without_keys(after)
     # Bytes that a twin wrote in vain go by the sweeper; a tenant's usage has a row for each connection that wrote.
     wrote = {table for table in without_keys(after) if after[table] != before[table]}
     changed = wrote - {"context.blob", "context.tenant_usage"}
     return {table: after[table][0] - before[table][0] for table in changed}
+
+
+def unlike(case: Any, rpc: Rpc, position: int, request_id: str) -> Any:
+    """Return the request at a position with other names, or the next one if it has none in it, with a request id."""
+    made = cases(rpc, Things())
+    others = [with_request_id(one, request_id) for one in (*made[position:], *made[:position])]
+    return next(one for one in others if one is not None and one != case)
 
 
 def without_keys(sums: dict[str, tuple[int, str]]) -> dict[str, tuple[int, str]]:

@@ -470,13 +470,17 @@ async def test_a_key_that_may_only_ask_context_query_reaches_nothing_else(stack:
     assert all(outcome.metadata.get("scope") in scopes for outcome in refused)
 
 
+# They show a key of a context the files of that context alone: tests/hostile/test_context_keys.py.
+READING_FILES = {f"/contextkeep.context.v1.WorkingMemory/{name}" for name in ("GetBlob", "GetContent")}
+
+
 def test_no_rpc_of_the_entity_service_and_none_that_makes_keys_takes_a_key_of_a_context():
     windows = ("Windows", "Packing", "Folding", "Checkpoints", "Forks", "CompressionProfiles", "Usage")
     names = ("Contexts", "Artifacts", "Tasks", *windows, "ContextQuery", "Tools")
     services = tuple(f"/contextkeep.context.v1.{name}/" for name in names)
     taking = [rpc.path for rpc in all_rpcs() if rpc.options.context_key]
     others = [path for path in taking if not path.startswith(services) or "Key" in path]
-    assert others == [WHO_AM_I]
+    assert sorted(others) == sorted([WHO_AM_I, *READING_FILES])
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import orjson
 from context_service.folding.pure.importance import Weights
 from context_service.usage.pure.prices import Prices
 from contextkeep.errors import InvalidArgument
-from service_runtime.values.checks import check_between, check_text
+from service_runtime.values.checks import check_between, check_text, check_texts
 
 KEEP_LAST_STEPS, SEGMENT_STEPS = 10, 20
 STEPS_MAX = 1_000  # the most for either of these two
@@ -33,6 +33,7 @@ CHECKPOINT_STEPS = 50
 BY_ANY_MODEL, NO_MODEL = "auto", "none"  # which model writes segments: any configured one, or none
 STYLES = ("structured", "narrative")  # the styles in which a model can write segments
 PROMPT_CHARS_MAX, MODEL_CHARS_MAX, AUTHOR_CHARS_MAX = 4_000, 200, 64
+AUTHORS_MAX = 20  # the most `rule_authors`
 ROLLBACK, REREAD = "rollback_to_checkpoint", "reread_from_checkpoint"  # strategies of recovery
 FIRST_USER = "first_user"  # in `rule_authors`, the first user who speaks in the context
 RULE_AUTHORS = ("system", FIRST_USER)  # messages of developers have the role system, too
@@ -176,8 +177,7 @@ def config_of(settings: Mapping[str, Any]) -> Config:
             f"(got {reprlib.repr(config.summarization_style)})",
             field="config.summarization_style",
         )
-    for number, author in enumerate(config.rule_authors):
-        check_text(f"config.rule_authors[{number}]", author, chars_max=AUTHOR_CHARS_MAX, required=True)
+    check_texts("config.rule_authors", config.rule_authors, count_max=AUTHORS_MAX, chars_max=AUTHOR_CHARS_MAX)
     if config.low_mark >= config.high_mark:
         raise InvalidArgument(
             f"config.low_mark must be below config.high_mark (got {config.low_mark:g} and {config.high_mark:g})",

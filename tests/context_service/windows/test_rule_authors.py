@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_service.packing.pure.state.rule_authors import is_rule_author
-from contextkeep.errors import ContextKeepError
+from contextkeep.errors import ContextKeepError, LimitExceeded
 from tests.context_service.contexts.callers import Caller
 from tests.context_service.windows.calling import opened, packed, said
 
@@ -65,6 +65,16 @@ async def test_an_author_without_a_name_is_refused(caller: Caller):
         await opened(caller, context_id, config={"rule_authors": ["Ann", ""]})
 
     assert "rule_authors[1]" in str(refused.value)
+
+
+async def test_more_authors_than_a_window_may_have_are_refused(caller: Caller):
+    context_id = await said(caller, "", {"content": "Hello"})
+    await opened(caller, context_id, config={"rule_authors": [f"user {number}" for number in range(20)]})
+
+    with pytest.raises(LimitExceeded) as refused:
+        await opened(caller, context_id, config={"rule_authors": [f"user {number}" for number in range(21)]})
+
+    assert refused.value.metadata["limit_max"] == "20"
 
 
 @pytest.mark.parametrize(
