@@ -451,6 +451,7 @@ async def test_a_pack_folds_by_rules_if_what_was_prepared_is_void_or_has_no_word
         world.server.answer = down(500)
     await world.prepared(window)
     if change == "config":
+        world.server.answer = down(500)  # else the window is prepared again in the background
         await world.caller.call("UpdateWindow", window_id=window.window_id, config={"low_mark": 0.31})
 
     await _filled(world, context_id, window)
