@@ -110,7 +110,7 @@ class Answered:
     reason: str = ""  # why it is SKIPPED or STALE
     as_of: datetime | None = None  # when the searched data were last brought up to date
     ttl_s: float | None = None  # seconds after `as_of` until the answer counts as STALE
-    target: str = ""  # what was searched, for the status
+    target: str = ""  # the searched data, such as "12 pages", for the status
     mode: str = ""  # how it was searched, for the status
 
 

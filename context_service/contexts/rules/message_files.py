@@ -13,7 +13,7 @@ from service_runtime.rpc.principal import Principal
 
 # Called in the transaction that writes the messages, after their context exists.
 Store = Callable[[Transaction], Awaitable[None]]
-# Where the bytes of files come from, and what is known about them; only the implementation looks into it.
+# Where the bytes of files come from, and their known facts; only the implementation reads this value.
 FileSources = Mapping[Any, Any]
 
 

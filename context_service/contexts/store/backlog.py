@@ -42,7 +42,7 @@ class IndexGauges:
         self.vectors_pending_s = 0.0  # seconds for which the oldest passage has waited for its vector; 0 if none waits
         self.erasures_pending_s = 0.0  # seconds since the deletion of the oldest context whose rows are not all removed
 
-        self.subjects_pending_s = 0.0  # the same for the oldest user who is being erased
+        self.subjects_pending_s = 0.0  # seconds since the oldest unfinished erasure of a user began
 
     def show(self, metrics: Metrics) -> None:
         """Register the metrics, which report the values of the last read."""

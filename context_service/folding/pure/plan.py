@@ -55,7 +55,7 @@ from context_service.windows.pure.models import binds_reasoning
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldInputs:
-    """The inputs of a fold: the stored parts of a window, and what is known about them.
+    """The inputs of a fold: the stored parts of a window, and the known facts about them.
 
     Attributes:
         summaries: Digests and segments, the blocks of the conversation zone, and the blocks after the state.

@@ -1,7 +1,8 @@
 """Windows that read long logs in the background, so that no call has to.
 
-A pack of a window that is far behind its log queues it (`newest_steps`). The worker takes turns by tenant, for a second
-each, and lets calls of the window in between. Any number of replicas may run it: a window is claimed by one of them.
+A pack queues its window if many messages of the log are unread (`newest_steps`). The worker reads for one second for
+each tenant in turn, and other calls of the window run in between. Any number of replicas may run it: a window is
+claimed by one of them.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _FACTS = ("width", "height", "page_count", "text_chars", "duration_seconds")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSource:
-    """Where the bytes of a file come from, and what is known about them."""
+    """The source of the bytes of a file, and their known facts."""
 
     sha256: bytes
     size_bytes: int

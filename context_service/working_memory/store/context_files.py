@@ -28,7 +28,7 @@ _HOLD = SQL["hold_files"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """A record that a message names, with what is known about its bytes."""
+    """A record that a message names, with the known facts about its bytes."""
 
     id: UUID
     context_id: UUID | None
