@@ -32,7 +32,7 @@ NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
 OF_NODES = ("node_id", "child_id", "other_id", "edge_id", "external_id", "node_name", "embedding_name")
 OF_USERS = (
     *("context_id", "message_id", "task_id", "artifact_id", "window_id", "pin_id", "thread_id", "user_id", "doomed_id"),
-    *("erasure_id", "memory_id", "memory_key", "page_id", "page_slug"),
+    *("erasure_id", "memory_id", "memory_key", "page_id", "page_slug", "file_id"),
 )
 USERS_SCOPES = ("read", "write")
 

@@ -302,6 +302,19 @@ def test_a_key_that_may_only_read_runs_no_tool_that_writes(world: World, client:
     assert tables.sums_of(world.key.tenant_id) == before
 
 
+@pytest.mark.parametrize("stranger", [ANOTHER_USER, NO_USER], ids=str)
+@pytest.mark.parametrize("name", ["SendMessage", "AppendMessages", "GetBlob", "GetContent"])
+def test_a_file_of_a_context_is_no_other_users(name: str, stranger: Stranger, world: World, client: Client):
+    """Records are of the tenant, but those of a user's context are the user's."""
+    rpc, things = RPCS[name], world.original.things
+    about_file = [case for case in cases(rpc, things) if things.file_id in str(case)]
+    assert about_file
+    for case in about_file:
+        answered = client.call(rpc, case, key=stranger.key(world.key, world.context_id))
+        assert answered.reason in ("RECORD_NOT_FOUND", "PERMISSION_DENIED"), (case, answered)
+        assert client.call(rpc, case, key=world.key).ok, case
+
+
 def _assert_told_nothing(
     known: Known,
     stranger: Stranger,

@@ -54,6 +54,7 @@ class Things:
     embedding_name: str = _text("embedding {}")
     record_id: str = _id()
     blob_record_id: str = _id()
+    file_id: str = _id()  # of a file that a context has
     blob_key: str = _text("blob_{}")
     upload_id: str = _id()
     record_name: str = _text("record {}")
