@@ -1,13 +1,14 @@
 """`make bench-recall`: whether recalled passages hold the answer.
 
-`python -m bench.quality [LOCOMO] [--save]`. LOCOMO: a folder with conversations of LoCoMo, which is not part of
-this project; without it generated ones alone are measured. Profiles through the running services, by words alone,
-and, where it is installed, with the local model, compared with its vectors alone; BM25 of turns, and weights that are
-learned, by the rules in memory.
+`python -m bench.quality [--locomo FOLDER] [--beam FOLDER] [--save]`. The folders have conversations of LoCoMo and BEAM,
+which are not part of this project; without them generated ones alone are measured. Profiles through the running
+services, by words alone, and, where it is installed, with the local model, compared with its vectors alone; BM25 of
+passages, and weights that are learned, by the rules in memory.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import time
@@ -22,12 +23,13 @@ from typing import TextIO
 
 from bench.document import save
 from bench.quality.agent_log import agent_log
+from bench.quality.beam import conversations as beam_of
 from bench.quality.by_vectors import by_vectors
 from bench.quality.conversations import Conversation, Searcher
 from bench.quality.figures import HEADER, figures
 from bench.quality.in_memory import by_bm25, searcher
 from bench.quality.learning import examples, learned
-from bench.quality.locomo import conversations
+from bench.quality.locomo import conversations as locomo_of
 from bench.quality.over_services import Contexts
 from bench.quality.paraphrases import paraphrases
 from bench.quality.talk import talk
@@ -46,23 +48,32 @@ PROBES = 300  # calls while the model runs, and without it
 
 def main() -> None:
     """Measure, print; exit with 1 if a target is missed."""
-    folders = [Path(argument) for argument in sys.argv[1:] if argument != "--save"]
-    locomo = [conversation for folder in folders for conversation in conversations(folder)]
+    arguments = _arguments()
+    locomo = locomo_of(arguments.locomo) if arguments.locomo else []
+    beam = beam_of(arguments.beam) if arguments.beam else []
     printed = StringIO()
     with (
         redirect_stdout(Both(sys.stdout, printed)),
     ):
         with asking() as (client, _):
-            missed = measured(locomo, Contexts(client))
+            missed = measured(locomo, beam, Contexts(client))
         if all(map(find_spec, PACKAGES)):
             with asking(EMBEDDING_PROVIDER="local", EMBEDDING_INTERVAL_S="0.1") as (client, database_url):
                 missed += measured_by_meaning(locomo, client, database_url)
         else:
             print("\nthe local model is not installed")
-    if "--save" in sys.argv[1:]:
+    if arguments.save:
         save("bench-recall", printed.getvalue().strip("\n").splitlines())
     if missed:
         sys.exit(f"missed a target: {', '.join(missed)}")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="measure whether recalled passages hold the answer")
+    parser.add_argument("--locomo", type=Path, help="a folder with conversations of LoCoMo")
+    parser.add_argument("--beam", type=Path, help="a folder with conversations of BEAM")
+    parser.add_argument("--save", action="store_true", help="write the figures into docs/benchmarks.md")
+    return parser.parse_args()
 
 
 @contextmanager
@@ -110,10 +121,10 @@ def probed(client: ContextClient, calls: int) -> str:
     return f"{places[49]:.1f}, {places[98]:.1f}"
 
 
-def measured(locomo: Sequence[Conversation], contexts: Contexts) -> list[str]:
+def measured(locomo: Sequence[Conversation], beam: Sequence[Conversation], contexts: Contexts) -> list[str]:
     """Print all figures by words, and return which targets are missed."""
     agents = [agent_log(seed=seed) for seed in (3, 4)]
-    sets = {"LoCoMo": locomo, "agents": agents, "talk": [talk()], "paraphrases": paraphrases()}
+    sets = {"LoCoMo": locomo, "BEAM": beam, "agents": agents, "talk": [talk()], "paraphrases": paraphrases()}
     recalls = {of: table(of, those, contexts) for of, those in sets.items() if those}
     if not locomo:
         return []

@@ -5,25 +5,25 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from bench.quality.conversations import Ask, Conversation, Searcher
+from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.features import Candidates, feature
-from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.ranking import at_once, ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
-from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.pure.text_pieces import pieces
 from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE, SEARCHED_MAX
 
 
 class Index:
-    """The passages of a conversation: a turn each.
+    """The passages of a conversation, cut as the service cuts messages.
 
     Args:
-        conversation: The messages to search; each is a passage.
+        conversation: The messages to search. The `seq` of a passage is the position of its message.
         read_whole: Larger conversations are not read whole; see `Passages`.
         common_share: Part of the turns. A term in more turns than this is too common to find passages by.
     """
@@ -31,39 +31,45 @@ class Index:
     def __init__(
         self, conversation: Conversation, *, read_whole: int = READ_WHOLE, common_share: float = COMMON_SHARE
     ) -> None:
-        """Work out the terms, lengths and places of all turns once, for all questions."""
-        self._terms = [terms_of(turn.indexed) for turn in conversation.turns]
-        self._seqs: dict[str, list[int]] = defaultdict(list)
-        for seq, terms in enumerate(self._terms):
+        """Work out the terms, lengths and places of all passages once, for all questions."""
+        count = TokenCounter().count
+        passages = [
+            (seq, ordinal, turn, piece)
+            for seq, turn in enumerate(conversation.turns)
+            for ordinal, piece in enumerate(pieces(turn.text, count=count, name=turn.author))
+        ]
+        self._terms = [piece.terms for _, _, _, piece in passages]
+        self._passages_with: dict[str, list[int]] = defaultdict(list)
+        for number, terms in enumerate(self._terms):
             for term in set(terms):
-                self._seqs[term].append(seq)
+                self._passages_with[term].append(number)
         self._read_whole, self._common_share = read_whole, common_share
         lengths: Counter[int] = Counter()
         places: Counter[int] = Counter()
         last: dict[int, int] = defaultdict(int)
-        rows = []
+        placed = []
         before_all = after_all = 0
-        for seq, (turn, terms) in enumerate(zip(conversation.turns, self._terms, strict=True)):
-            is_said = turn.kind == "text"
+        for _, _, turn, piece in passages:
+            is_said, length = turn.kind == "text", len(piece.terms)
             length_before = last[turn.session] if is_said else 0
-            rows.append((seq, turn, places[turn.session] if is_said else None, len(terms), length_before))
-            lengths[turn.session] += len(terms)
+            placed.append((places[turn.session] if is_said else None, length, length_before))
+            lengths[turn.session] += length
             before_all += length_before
             if is_said:
-                after_all += len(terms) if places[turn.session] else 0
+                after_all += length if places[turn.session] else 0
                 places[turn.session] += 1
-                last[turn.session] = len(terms)
+                last[turn.session] = length
         self._rows = [
             Row(
                 seq=seq,
-                ordinal=0,
+                ordinal=ordinal,
                 session=turn.session,
                 place=place,
                 length=length,
                 length_before=length_before,
                 session_length=lengths[turn.session],
                 session_places=places[turn.session],
-                marks=marks_of(turn.text),
+                marks=piece.marks,
                 kind=turn.kind,
                 role=turn.role,
                 author=turn.author,
@@ -71,9 +77,11 @@ class Index:
                 said_at=turn.said_at,
                 found=(),
             )
-            for seq, turn, place, length, length_before in rows
+            for (seq, ordinal, turn, piece), (place, length, length_before) in zip(passages, placed, strict=True)
         ]
-        self._by_place = {(row.session, row.place): row.seq for row in self._rows if row.place is not None}
+        self._by_place = {
+            (row.session, row.place): number for number, row in enumerate(self._rows) if row.place is not None
+        }
         self._totals = Totals(
             passages=len(self._rows),
             sessions=len(lengths),
@@ -81,7 +89,7 @@ class Index:
             length_before=before_all,
             length_after=after_all,
             first_seq=0,
-            last_seq=len(self._rows) - 1,
+            last_seq=self._rows[-1].seq if self._rows else 0,
             authors=frozenset(turn.author for turn in conversation.turns if turn.author),
         )
 
@@ -91,24 +99,24 @@ class Index:
         if not numbers:
             return Matching(totals=self._totals, rows=(), is_whole=False, estimated={})
         if len(self._rows) <= self._read_whole:
-            rows = [self._row(seq, numbers) for seq in range(len(self._rows))]
+            rows = [self._row(passage, numbers) for passage in range(len(self._rows))]
             return Matching(totals=self._totals, rows=rows, is_whole=True, estimated={})
-        often = {term: len(self._seqs.get(term, ())) for term in numbers}
+        often = {term: len(self._passages_with.get(term, ())) for term in numbers}
         finding = self._finding(often)
         left_out = sorted(numbers.keys() - finding, key=often.__getitem__)
-        seqs = self._having(finding)
-        if not seqs and left_out:
+        found = self._having(finding)
+        if not found and left_out:
             finding = {left_out.pop(0)}
-            seqs = self._having(finding)
+            found = self._having(finding)
         wanted = SEARCHED_MAX if len(finding) > 1 or left_out else FOUND_MAX
         if max(often[term] for term in finding) ** 2 > wanted * len(self._rows):  # looked for from the end on
-            seqs = set(heapq.nlargest(wanted, seqs))
-        estimated = {*left_out, *(finding if len(seqs) >= FOUND_MAX else ())}
-        best = self._best(seqs, often)
-        beside = {other for seq in best for other in self._beside(seq, numbers)}
+            found = set(heapq.nlargest(wanted, found))
+        estimated = {*left_out, *(finding if len(found) >= FOUND_MAX else ())}
+        best = self._best(found, often)
+        beside = {other for passage in best for other in self._beside(passage, numbers)}
         return Matching(
             totals=self._totals,
-            rows=[self._row(seq, numbers) for seq in sorted(best | beside)],
+            rows=[self._row(passage, numbers) for passage in sorted(best | beside)],
             is_whole=False,
             estimated={numbers[term]: float(often[term]) for term in estimated},
         )
@@ -125,26 +133,26 @@ class Index:
         return finding
 
     def _having(self, terms: Collection[str]) -> set[int]:
-        return {seq for term in terms for seq in self._seqs.get(term, ())}
+        return {passage for term in terms for passage in self._passages_with.get(term, ())}
 
-    def _best(self, seqs: Collection[int], often: Mapping[str, int]) -> set[int]:
+    def _best(self, found: Collection[int], often: Mapping[str, int]) -> set[int]:
         """Return the passages that have most of the rarest terms; of equal ones, the newest."""
-        if len(seqs) <= FOUND_MAX:
-            return set(seqs)
-        weights: dict[int, float] = dict.fromkeys(seqs, 0.0)
+        if len(found) <= FOUND_MAX:
+            return set(found)
+        weights: dict[int, float] = dict.fromkeys(found, 0.0)
         for term, count in often.items():
-            for seq in self._seqs.get(term, ()):
-                if seq in weights:
-                    weights[seq] -= math.log(count / len(self._rows))
-        return set(heapq.nlargest(FOUND_MAX, weights, key=lambda seq: (weights[seq], seq)))
+            for passage in self._passages_with.get(term, ()):
+                if passage in weights:
+                    weights[passage] -= math.log(count / len(self._rows))
+        return set(heapq.nlargest(FOUND_MAX, weights, key=lambda passage: (weights[passage], passage)))
 
-    def _row(self, seq: int, numbers: Mapping[str, int]) -> Row:
-        found = [(place, numbers[term]) for place, term in enumerate(self._terms[seq]) if term in numbers]
-        return self._rows[seq]._replace(found=found)
+    def _row(self, passage: int, numbers: Mapping[str, int]) -> Row:
+        places = [(place, numbers[term]) for place, term in enumerate(self._terms[passage]) if term in numbers]
+        return self._rows[passage]._replace(found=places)
 
-    def _beside(self, seq: int, asked: Collection[str]) -> list[int]:
+    def _beside(self, passage: int, asked: Collection[str]) -> list[int]:
         """Return the message after a message, and the one before it if that has a term of the question."""
-        row = self._rows[seq]
+        row = self._rows[passage]
         if row.place is None:
             return []
         behind = self._by_place.get((row.session, row.place + 1))
@@ -161,8 +169,8 @@ def by_profile(profile: Profile, conversation: Conversation) -> Ask:
 
     def ask(text: str) -> list[str]:
         question = AnalyzedQuery.of(text)
-        found = ranked(question, index.matching(question), profile)
-        return [conversation.turns[item.row.seq].id for item in found]
+        best = ranked(question, index.matching(question), profile)
+        return _ids(conversation, [item.row.seq for item in best])
 
     return ask
 
@@ -176,9 +184,14 @@ def by_bm25(conversation: Conversation) -> Ask:
         candidates = at_once(Candidates.read(question, index.matching(question), {}))
         scored = zip(candidates.bm25, candidates.rows, strict=True)
         best = sorted((-score, row.seq) for score, row in scored if score > 0)
-        return [conversation.turns[seq].id for _, seq in best]
+        return _ids(conversation, [seq for _, seq in best])
 
     return ask
+
+
+def _ids(conversation: Conversation, seqs: Sequence[int]) -> list[str]:
+    """Return the ids of the messages of passages, each once: a long message has several passages."""
+    return [conversation.turns[seq].id for seq in dict.fromkeys(seqs)]
 
 
 def searcher(profile: Profile) -> Searcher:

@@ -9,14 +9,16 @@ from functools import partial
 
 import pytest
 
+from bench.quality import beam
 from bench.quality.agent_log import agent_log
 from bench.quality.conversations import Conversation
 from bench.quality.figures import figures
-from bench.quality.in_memory import by_bm25, searcher
+from bench.quality.in_memory import Index, by_bm25, searcher
 from bench.quality.locomo import conversations
 from bench.quality.paraphrases import FILLER, pairs, paraphrases
 from bench.quality.talk import talk
 from context_service.retrieval.profiles import profile
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.terms import terms_of
 
 
@@ -69,6 +71,32 @@ def test_conversations_of_a_folder_are_read(tmp_path):
         datetime(2024, 3, 2, 0, 5, tzinfo=UTC),
     )
     assert [asked.evidence for asked in read.asked] == [{"D3:1"}]
+
+
+def test_talk_with_an_assistant_is_read_with_its_roles_and_searched_by_passages(tmp_path):
+    """An assistant's answers are long: the service cuts them, so what is measured in memory must be cut, too."""
+    answer = "\n\n".join(f"Step {number}: {'whisk the eggs and fold in the flour, ' * 12}" for number in range(9))
+    document = {
+        "turns": [
+            {"id": 0, "role": "user", "session": 2, "day": "2024-03-02", "text": "How do I bake a sponge?"},
+            {"id": 1, "role": "assistant", "session": 2, "day": "2024-03-02", "text": answer},
+        ],
+        "questions": [
+            {"text": "What was baked?", "kind": "recall", "evidence": [0, 7]},
+            {"text": "Who left?", "kind": "recall", "evidence": [9]},
+        ],
+    }
+    (tmp_path / "conversation-1.json").write_text(json.dumps(document), "utf-8")
+    (read,) = beam.conversations(tmp_path)
+
+    assert [(turn.role, turn.session, turn.said_at.date().isoformat()) for turn in read.turns] == [
+        ("user", 2, "2024-03-02"),
+        ("assistant", 2, "2024-03-02"),
+    ]
+    assert [asked.evidence for asked in read.asked] == [{"0"}]
+    rows = Index(read).matching(AnalyzedQuery.of("flour")).rows
+    assert [(row.seq, row.place) for row in rows[:3]] == [(0, 0), (1, 1), (1, 2)]
+    assert by_bm25(read)("flour") == ["1"]
 
 
 def test_paraphrases_share_no_word_with_what_they_ask_for():
