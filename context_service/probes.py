@@ -15,6 +15,7 @@ from context_service.resources import (
     migrations,
 )
 from context_service.settings import Settings
+from context_service.working_memory.room import fact_reader_of
 from service_runtime.auth import access
 from service_runtime.cli import database_probes
 from service_runtime.grpc_server import probe, server
@@ -51,6 +52,7 @@ def probes(settings: Settings) -> dict[str, Check]:
         f"listening on {settings.context_service_host}": listening,
         **database_probes.of_services(settings, migrations()),
         "the place of the blobs": blobs,
+        "the reading of pictures and PDFs": fact_reader_of(settings).check,
     }
     asked[f"the Entity Service at {entity_address_of(settings)}"] = entity
     if settings.embedder == "local":

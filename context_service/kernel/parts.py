@@ -41,6 +41,7 @@ class File:
     duration_seconds: float = 0.0  # of a recording
     ref: str = ""  # in a window: with it a model can expand the file; never stored with the message
     tokens: int = 0  # in a window: those that its model counts; never stored with the message
+    follows_result: bool = False  # in a window: its model takes no file within a result; never stored with the message
 
     @property
     def texts(self) -> list[str]:

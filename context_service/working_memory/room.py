@@ -88,6 +88,7 @@ __all__ = [
     "WrittenBlob",
     "blob_rows",
     "context_files_of",
+    "fact_reader_of",
     "field_checks_of",
     "fsck_of",
     "limits_of",
@@ -122,11 +123,16 @@ def context_files_of(deps: Dependencies) -> ContextFiles:
         storage=deps.storage,
         writer=BlobWriter(deps.storage, lease_s=settings.upload_lease_s),
         limits=limits_of(deps),
-        facts=FactReader(
-            memory_bytes_max=settings.document_parser_memory_bytes_max,
-            timeout_s=settings.document_parser_timeout_s,
-        ),
+        facts=fact_reader_of(settings),
         purges=purges_of(settings, deps.database),
+    )
+
+
+def fact_reader_of(settings: Settings) -> FactReader:
+    """Return what reads the type and the dimensions of files."""
+    return FactReader(
+        memory_bytes_max=settings.document_parser_memory_bytes_max,
+        timeout_s=settings.document_parser_timeout_s,
     )
 
 

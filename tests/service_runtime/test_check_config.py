@@ -43,7 +43,7 @@ async def test_all_is_well_where_everything_answers(run: Run, services: Addresse
     done = await asyncio.to_thread(run, ENTITY_SERVICE_URL=services.entity, API_KEY="s3cret-key")
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("ok  ") == 5
+    assert done.stdout.count("ok  ") == 6
     for name in Settings.model_fields:
         assert name.upper() in done.stdout
     assert "s3cret-key" not in done.stdout + done.stderr

@@ -20,7 +20,7 @@ FileSources = Mapping[Any, Any]
 class MessageFiles(Protocol):
     """Stores the files of messages; `ContextFiles` of working memory explains the methods."""
 
-    async def sources_of(self, parts: Iterable[Part], *, principal: Principal) -> FileSources:
+    async def sources_of(self, parts: Sequence[Part], *, principal: Principal) -> FileSources:
         """Return the source of each file; raises RecordNotFound for a record that the caller does not see."""
         ...
 

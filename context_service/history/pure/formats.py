@@ -29,9 +29,9 @@ from context_service.kernel.rendering import (
     roles_shared,
     with_speaker,
 )
-from context_service.kernel.rendering.accepted import kind_of
 from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
 
+_MEDIA = re.compile(r"(?:image|audio|video)/|application/pdf$")  # what some vendor takes as a file
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ID_DIGITS = 32
 _NOTHING = Result("", is_error=False)
@@ -80,7 +80,7 @@ def with_files(messages: Iterable[ChatMessage], files: Mapping[str, File]) -> li
         messages: The messages.
         files: The files by the ids of their records. A file that no vendor takes stays a reference.
     """
-    shown = {record_id: file for record_id, file in files.items() if kind_of(file.media_type)}
+    shown = {record_id: file for record_id, file in files.items() if _MEDIA.match(file.media_type)}
     return [
         message._replace(parts=tuple(_with_file(part, shown) for part in message.parts)) if message.parts else message
         for message in messages

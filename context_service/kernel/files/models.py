@@ -71,6 +71,7 @@ class MediaModel:
         page_image: Tokens of the picture of a page of a PDF.
         page_text_max: The most tokens of the text of a page of a PDF. 0 if the text is not counted.
         second: Tokens of a second of audio.
+        in_results: Whether results of tools may have files. If not, they follow in a turn of the user.
         limits: The limits of one request.
     """
 
@@ -80,6 +81,7 @@ class MediaModel:
     page_image: int
     page_text_max: int
     second: int
+    in_results: bool
     limits: RequestLimits
 
     def takes(self, facts: FileFacts) -> bool:
@@ -126,5 +128,6 @@ def _model(values: dict[str, Any]) -> MediaModel:
         page_image=page.get("image", 0),
         page_text_max=page.get("text_max", 0),
         second=values.get("second", 0),
+        in_results=values.get("in_results", True),
         limits=RequestLimits(**limits, many_above=many.get("above", 0), many_side=many.get("side", 0)),
     )

@@ -1,14 +1,21 @@
-"""Reads the facts of files in a child process. A file that cannot be read has unknown facts; that is no error."""
+"""Reads the facts of files in a child process.
+
+A file that cannot be read has unknown facts, which is no error. A process that cannot even start is logged, and
+`check-config` names it: without facts, each picture counts as the largest there can be.
+"""
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from context_service.kernel.files.facts import FileFacts, FileKind, facts_of_answer, kind_of
+from contextkeep.errors import Unavailable
 from service_runtime.child_processes import confined
+from service_runtime.child_processes.confined import Ended, ProgramResult
 from service_runtime.rpc.admission import Shares
 from service_runtime.rpc.fair_queue import FairQueue, Turn
 from service_runtime.rpc.principal import Principal
@@ -21,6 +28,9 @@ _AT_ONCE = 4  # child processes at the same time
 _SHARES = Shares(of_tenant=1 / 2, of_key=1 / 2)
 _STOPPED_MAX = 2  # files that may each stop a child process; then the facts of the rest of a call stay unknown
 _PIECE_BYTES = 1024 * 1024
+_PROBE = b"GIF89a" + bytes([2, 0, 3, 0, 0, 0, 0]) + b";"  # 2 x 3 pixels
+
+_log = logging.getLogger("files")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +73,31 @@ class FactReader:
         lines += [b""] * (len(files) - len(lines))
         return [facts_of_answer(line, file.declared_type) for line, file in zip(lines, files, strict=True)]
 
+    async def check(self) -> None:
+        """Read the facts of a small picture.
+
+        Raises:
+            Unavailable: the child process does not answer.
+        """
+        lines = await self._lines([UnreadFile(data=_PROBE, declared_type="image/gif")])
+        if not lines or facts_of_answer(lines[0], "").width != _PROBE[6]:
+            raise Unavailable("the process that reads files does not answer; the log says how it ended")
+
     async def _lines(self, files: Sequence[UnreadFile]) -> list[bytes]:
         """Return the answers of one child process, which may be fewer than the files."""
         limits = (FILE_BYTES_MAX, self._memory_bytes_max, math.ceil(self._timeout_s))
-        outcome = await confined.run(
-            (*_PROGRAM, ",".join(sorted(_kinds(files))), *map(str, limits)),
-            _framed(files),
-            timeout_s=self._timeout_s,
-            output_bytes_max=_ANSWER_BYTES_MAX * len(files),
-        )
+        try:
+            outcome = await confined.run(
+                (*_PROGRAM, ",".join(sorted(_kinds(files))), *map(str, limits)),
+                _framed(files),
+                timeout_s=self._timeout_s,
+                output_bytes_max=_ANSWER_BYTES_MAX * len(files),
+            )
+        except OSError as error:  # the machine has no memory or no process ids left
+            outcome = ProgramResult(ended=Ended.BROKEN, output=b"", detail=str(error))
+        if outcome.ended is not Ended.WELL:
+            values = {"files": len(files), "ended": outcome.ended.value, "detail": outcome.detail}
+            _log.warning("the process that reads files ended early", extra=values)
         return outcome.output.split(b"\n")[:-1][: len(files)]
 
 

@@ -12,7 +12,6 @@ from types import ModuleType
 
 from context_service.kernel.parts import Part
 from context_service.kernel.rendering import anthropic, gemini, openai_chat, openai_responses
-from context_service.kernel.rendering.accepted import EVERYTHING, Accepted
 from context_service.kernel.rendering.bodies import Body, Rendered, Source, Span
 from context_service.kernel.rendering.files import apart
 from context_service.kernel.rendering.formats import Format
@@ -23,9 +22,7 @@ from context_service.kernel.rendering.written import PlacedFile
 
 __all__ = [
     "BEGINNING",
-    "EVERYTHING",
     "RENDERER",
-    "Accepted",
     "Body",
     "Call",
     "Format",
@@ -69,20 +66,19 @@ _MODULES: dict[Format, ModuleType] = {
 _USER_FIRST = frozenset({Format.ANTHROPIC, Format.GEMINI})
 
 
-def pieces(turn: Turn, to: Format, accepted: Accepted = EVERYTHING) -> list[RequestPart]:
+def pieces(turn: Turn, to: Format) -> list[RequestPart]:
     """Return the pieces of a turn, and of the turns with files that follow it; none if the vendor accepts nothing.
 
     Args:
         turn: The turn.
         to: The vendor's format.
-        accepted: The files that the model accepts; others become lines of text.
     """
     module = _MODULES[to]
     if _is_blank(turn):
         return []
     if not turn.has_files:
         return list(module.pieces(turn))
-    shown, following = apart(turn, module.file_block, accepted)
+    shown, following = apart(turn, module.file_block)
     request_parts: list[RequestPart] = module.pieces(shown)
     for later in following:
         request_parts += [piece._replace(call_id=later.call_id) for piece in module.pieces(later.turn)]

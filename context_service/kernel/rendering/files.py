@@ -2,7 +2,7 @@
 
 A file stays in its place if the vendor has a block for it there. If the vendor has one only in turns of the user, the
 file follows in such a turn after the results of the turn's calls, and a line of text names it in its place. A file that
-the model does not accept is such a line alone.
+the vendor takes nowhere is such a line alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from context_service.kernel.parts import File, Part
-from context_service.kernel.rendering.accepted import Accepted, kind_of
 from context_service.kernel.rendering.turns import Call, Turn, inline_file, line_of, media_type_of, quotable
 
 RESULT = "tool"  # the place within the result of a tool, where other places are roles
@@ -73,7 +72,7 @@ def url_or_base64(file: File) -> FileBytes | str:
     return base64_of(file, as_url=True) or file.url or ""
 
 
-def apart(turn: Turn, block_of: BlockOf, accepted: Accepted) -> tuple[Turn, list[Following]]:
+def apart(turn: Turn, block_of: BlockOf) -> tuple[Turn, list[Following]]:
     """Return a turn in which only files stay that the vendor takes in their place, and the turns that follow it.
 
     As long as a result is missing, no files follow: vendors require all results right after their calls.
@@ -81,21 +80,20 @@ def apart(turn: Turn, block_of: BlockOf, accepted: Accepted) -> tuple[Turn, list
     Args:
         turn: The turn.
         block_of: Returns the vendor's block for a file.
-        accepted: The files that the model accepts.
     """
     moved: list[Following] = []
     parts, files = [], []
     for part in turn.parts:
-        shown = _shown(part, turn.role, block_of, accepted)
+        shown = _shown(part, turn.role, block_of)
         parts.append(shown)
-        if shown is not part and (file := file_of(part)) and _follows(file, block_of, accepted):
+        if shown is not part and (file := file_of(part)) and _follows(file, block_of):
             files.append(part)
     if files:
         whose = {"assistant": "the assistant's message", "system": "the system message"}.get(turn.role, "the message")
         moved.append(_following(files, f"[Files of {whose} before]", ""))
     calls = []
     for call in turn.calls:
-        shown_call, files = _without_files(call, block_of, accepted)
+        shown_call, files = _without_files(call, block_of)
         calls.append(shown_call)
         if files:
             tool = quotable(call.call.name)
@@ -106,16 +104,16 @@ def apart(turn: Turn, block_of: BlockOf, accepted: Accepted) -> tuple[Turn, list
     return Turn(turn.role, turn.name, parts, calls), [] if is_open else moved
 
 
-def _without_files(call: Call, block_of: BlockOf, accepted: Accepted) -> tuple[Call, list[Part]]:
+def _without_files(call: Call, block_of: BlockOf) -> tuple[Call, list[Part]]:
     """Return a call whose result has only the files that the vendor takes there, and the files that follow it."""
     if call.result is None or not call.result.files:
         return call, []
     kept, lines, moved = [], [], []
     for file in call.result.files:
-        if accepted.in_results and _is_accepted(file, accepted) and block_of(file, RESULT):
+        if not file.follows_result and block_of(file, RESULT):
             kept.append(file)
             continue
-        follows = _follows(file, block_of, accepted)
+        follows = _follows(file, block_of)
         lines.append(line_of(file, follows=follows))
         if follows:
             moved.append(Part(file=file))
@@ -123,23 +121,19 @@ def _without_files(call: Call, block_of: BlockOf, accepted: Accepted) -> tuple[C
     return replace(call, result=call.result._replace(text=text, files=tuple(kept))), moved
 
 
-def _shown(part: Part, role: str, block_of: BlockOf, accepted: Accepted) -> Part:
+def _shown(part: Part, role: str, block_of: BlockOf) -> Part:
     """Return a part as it is shown in its place: itself, or a line for a file that cannot stay there."""
     file = file_of(part)
-    if file is None or (_is_accepted(file, accepted) and block_of(file, role)):
+    if file is None or block_of(file, role):
         return part
     if part.url is not None and inline_file(part.url) is None:
         return Part(text=part.url)
-    return Part(text=line_of(file, follows=_follows(file, block_of, accepted)))
+    return Part(text=line_of(file, follows=_follows(file, block_of)))
 
 
-def _follows(file: File, block_of: BlockOf, accepted: Accepted) -> bool:
+def _follows(file: File, block_of: BlockOf) -> bool:
     """Return whether the vendor takes a file in a turn of the user."""
-    return _is_accepted(file, accepted) and block_of(file, "user") is not None
-
-
-def _is_accepted(file: File, accepted: Accepted) -> bool:
-    return kind_of(file.media_type) in accepted.kinds
+    return block_of(file, "user") is not None
 
 
 def _following(files: list[Part], heading: str, call_id: str) -> Following:

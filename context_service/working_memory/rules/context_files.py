@@ -94,63 +94,51 @@ class ContextFiles:
         self._facts = facts
         self._purges = purges
 
-    async def sources_of(self, parts: Iterable[Part], *, principal: Principal) -> FileSources:
+    async def sources_of(self, parts: Sequence[Part], *, principal: Principal) -> FileSources:
         """Return the source of each file of parts that has bytes, with their hash, or names a record.
+
+        One child process reads the facts of all files of the call.
 
         Raises:
             RecordNotFound: a part names a record that the caller does not see.
             BlobTooLarge: a file is larger than a blob of the tenant may be.
         """
-        parts = list(parts)
-        sent = [file.data for part in parts for file in part.files if file.data is not None]
+        sent = {bytes.fromhex(file.sha256): file for part in parts for file in part.files if file.data is not None}
         ids = {UUID(record_id) for part in parts for record_id in _named_by(part)}
         if not sent and not ids:
             return {}
-        sources: dict[bytes | UUID, FileSource] = {}
-        if ids:
-            found = await rows.find(self._database.of(principal), sorted(ids))
-            for record_id in sorted(ids - found.keys()):
-                raise RecordName(record_id=record_id).not_found()
-            for record in found.values():
-                if record.memory_type == MESSAGE_FILE:
-                    check_bytes("a file of a message", record.size_bytes, FILE_BYTES_MAX)
-            sources |= {record_id: await self._source_of(record, principal) for record_id, record in found.items()}
+        found = await rows.find(self._database.of(principal), sorted(ids)) if ids else {}
+        for record_id in sorted(ids - found.keys()):
+            raise RecordName(record_id=record_id).not_found()
+        for record in found.values():
+            if record.memory_type == MESSAGE_FILE:
+                check_bytes("a file of a message", record.size_bytes, FILE_BYTES_MAX)
         if sent:
             limits = await self._limits.of(principal)
-            for data in sent:
-                limits.check_blob(len(data))
-            sources |= await self._sources_of_bytes(parts, principal)
-        return sources
-
-    async def _sources_of_bytes(self, parts: Iterable[Part], principal: Principal) -> dict[bytes | UUID, FileSource]:
-        """Return the facts of the files whose bytes the parts bring, by their hash; equal files are read once."""
-        files = [file for part in parts for file in part.files if file.data is not None]
-        first = {bytes.fromhex(file.sha256): file for file in reversed(files)}
-        unread = [UnreadFile(data=file.data or b"", declared_type=file.media_type) for file in first.values()]
-        facts = await self._facts.read(unread, tenant_id=principal.tenant_id)
-        return {
-            sha256: FileSource(sha256=sha256, size_bytes=len(file.data or b""), facts=known, data=file.data)
-            for (sha256, file), known in zip(first.items(), facts, strict=True)
+            for file in sent.values():
+                limits.check_blob(len(file.data or b""))
+        unread: dict[bytes | UUID, UnreadFile] = {
+            sha256: UnreadFile(data=file.data or b"", declared_type=file.media_type) for sha256, file in sent.items()
         }
+        for record in filter(_is_unread, found.values()):
+            unread[record.id] = UnreadFile(data=await self._bytes_of(record), declared_type=record.content_type)
+        facts = await self._facts.read(list(unread.values()), tenant_id=principal.tenant_id) if unread else []
+        read = dict(zip(unread, facts, strict=True))
+        sources: dict[bytes | UUID, FileSource] = {
+            sha256: FileSource(sha256=sha256, size_bytes=len(file.data or b""), facts=read[sha256], data=file.data)
+            for sha256, file in sent.items()
+        }
+        return sources | {record.id: _source_of(record, read.get(record.id)) for record in found.values()}
 
-    async def _source_of(self, record: FoundFile, principal: Principal) -> FileSource:
-        """Return the source of a record; its facts are read from its bytes unless the record has them."""
-        known = orjson.loads(record.metadata_json) if record.context_id else {}
-        facts = FileFacts(media_type=record.content_type, **{name: known[name] for name in _FACTS if name in known})
-        is_unread = record.context_id is None and (
-            record.memory_type == MESSAGE_FILE or kind_of(record.content_type) is not FileKind.OTHER
-        )
-        if is_unread and record.stored and record.stored.size_bytes <= FILE_BYTES_MAX:
-            data = bytearray()
-            chunks = self._storage.read(record.stored, start_bytes=0, end_bytes=record.stored.size_bytes)
-            async with aclosing(chunks):
-                async for chunk in chunks:
-                    data += chunk
-            unread = UnreadFile(data=bytes(data), declared_type=record.content_type)
-            (facts,) = await self._facts.read([unread], tenant_id=principal.tenant_id)
-        # A file of a context has a name in each message; its record has that of the first.
-        name = "" if record.context_id or record.name == UNNAMED else record.name
-        return FileSource(sha256=record.sha256, size_bytes=record.size_bytes, facts=facts, name=name, found=record)
+    async def _bytes_of(self, record: FoundFile) -> bytes:
+        """Return the bytes of a record, which has at most `FILE_BYTES_MAX`."""
+        assert record.stored is not None, "a record whose facts are read has a blob"
+        data = bytearray()
+        chunks = self._storage.read(record.stored, start_bytes=0, end_bytes=record.stored.size_bytes)
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                data += chunk
+        return bytes(data)
 
     def with_files(self, parts: Sequence[Part], sources: FileSources) -> tuple[Part, ...]:
         """Return parts in which a part that names a file of a context, or an upload for a message, is a file."""
@@ -271,6 +259,23 @@ class ContextFiles:
         if record.blob_id is None or not record.stored or not await rows.hold_blobs(transaction, [record.blob_id]):
             raise RecordName(record_id=record.id).not_found()
         return record.blob_id, record.stored.provider
+
+
+def _is_unread(record: FoundFile) -> bool:
+    """Return whether the facts of a record have to be read from its bytes; the record of a context's file has them."""
+    if record.context_id is not None or record.stored is None or record.stored.size_bytes > FILE_BYTES_MAX:
+        return False
+    return record.memory_type == MESSAGE_FILE or kind_of(record.content_type) is not FileKind.OTHER
+
+
+def _source_of(record: FoundFile, facts: FileFacts | None) -> FileSource:
+    """Return the source of a record, with the facts that were read from its bytes or that the record has."""
+    if facts is None:
+        known = orjson.loads(record.metadata_json) if record.context_id else {}
+        facts = FileFacts(media_type=record.content_type, **{name: known[name] for name in _FACTS if name in known})
+    # A file of a context has a name in each message; its record has that of the first.
+    name = "" if record.context_id or record.name == UNNAMED else record.name
+    return FileSource(sha256=record.sha256, size_bytes=record.size_bytes, facts=facts, name=name, found=record)
 
 
 def source_of(file: File, sources: FileSources) -> FileSource | None:

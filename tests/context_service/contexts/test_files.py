@@ -12,6 +12,7 @@ from typing import Any
 import grpc
 import pytest
 
+from context_service.kernel.files.reading import FactReader
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
@@ -267,6 +268,23 @@ async def test_an_upload_becomes_a_file_of_the_first_message_that_names_it(calle
     assert [row.id for row in await records_with(database, data)] == [file.working_memory_id]
     with pytest.raises(RecordNotFound):
         await content(caller, uploaded.working_memory_id)
+
+
+async def test_one_process_reads_the_facts_of_all_files_of_a_call(caller: Caller, monkeypatch: pytest.MonkeyPatch):
+    counts: list[int] = []
+    lines_of = FactReader._lines
+
+    async def counted(reader: FactReader, files: Any) -> list[bytes]:
+        counts.append(len(files))
+        return await lines_of(reader, files)
+
+    monkeypatch.setattr(FactReader, "_lines", counted)
+    uploads = [await upload(caller, picture(color=20 + n), name=f"{n}.png") for n in range(3)]
+    named = [message.Part(file=message.File(working_memory_id=record.working_memory_id)) for record in uploads]
+    sent = await caller.send("", parts=[*named, part(picture(color=23)), part(picture(color=24))])
+
+    assert counts == [5]
+    assert [one.file.width for one in (await read(caller, sent)).parts] == [3] * 5
 
 
 async def test_a_file_is_copied_to_another_context_of_its_user(caller: Caller, database: Database):

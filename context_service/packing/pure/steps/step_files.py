@@ -34,7 +34,10 @@ def with_files_of(step: Step, model: MediaModel, *, tokens_max: int) -> Step:
     if not files:
         return step
     left_out = files_left_out([_sendable(file, is_of_tool) for file, is_of_tool in files], model, share=STEP_SHARE)
-    counted = [replace(file, tokens=_tokens(file, model)) for file, _ in files]
+    counted = [
+        replace(file, tokens=_tokens(file, model), follows_result=is_of_tool and not model.in_results)
+        for file, is_of_tool in files
+    ]
     total = sum(file.tokens for number, file in enumerate(counted) if number not in left_out)
     for number in sorted(range(len(files)), key=lambda number: (not files[number][1], number)):
         if total <= tokens_max:

@@ -10,6 +10,7 @@ import pytest
 
 from context_service.kernel.files.facts import FileFacts, FileKind, facts_of_answer, kind_of, type_of
 from context_service.kernel.files.reading import FactReader, UnreadFile
+from contextkeep.errors import Unavailable
 from service_runtime.rpc.principal import DEFAULT_TENANT_ID
 from tests import media
 from tests.context_service.retrieval.files import pdf, pdf_with_password
@@ -88,6 +89,24 @@ async def test_a_reader_without_memory_knows_nothing_and_refuses_nothing():
     reader = FactReader(memory_bytes_max=2**20, timeout_s=20)
     unread = [UnreadFile(data=media.png(7, 5), declared_type="image/png")] * 3
     assert len(await reader.read(unread, tenant_id=DEFAULT_TENANT_ID)) == 3
+
+
+async def test_a_process_that_cannot_start_is_logged_and_named_by_the_check(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    await FactReader(memory_bytes_max=512 * 2**20, timeout_s=20).check()
+    assert not caplog.records
+
+    monkeypatch.setattr("sys.executable", "/no/such/python")
+    reader = FactReader(memory_bytes_max=512 * 2**20, timeout_s=20)
+    with pytest.raises(Unavailable, match="the process that reads files does not answer"):
+        await reader.check()
+    (facts,) = await reader.read(
+        [UnreadFile(data=media.png(7, 5), declared_type="image/png")], tenant_id=DEFAULT_TENANT_ID
+    )
+    assert facts.width == 0
+    assert {record.message for record in caplog.records} == {"the process that reads files ended early"}
+    assert "No such file" in caplog.records[0].detail
 
 
 @pytest.mark.parametrize(

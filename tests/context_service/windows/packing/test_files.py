@@ -65,6 +65,23 @@ def test_a_picture_of_a_tool_counts_as_its_vendor_counts(model, to, tokens):
     assert (step.block.files.images, step.block.files.tool_images) == (1, 1)
 
 
+@pytest.mark.parametrize(("model", "is_within"), [("gemini-3-pro", True), ("google/gemini-2.5-flash", False)])
+def test_a_picture_of_a_tool_stays_within_its_result_only_for_models_that_take_it_there(model, is_within):
+    (step,) = made(messages.called("look"), shown(2, SHOT), model=model, to=Format.GEMINI).steps
+    with_files = [piece for piece in step.block.pieces if piece.files]
+    assert [piece.is_result for piece in with_files] == [is_within]
+    assert step.block.files.tool_images == 1
+    text = "".join(piece.json for piece in step.block.pieces)
+    assert ("in the next message of the user" in text) is not is_within
+
+
+@pytest.mark.parametrize(("model", "images"), [("claude-haiku-4-5", 50), ("claude-sonnet-4-6", 150)])
+def test_models_with_a_context_of_a_million_tokens_get_more_pictures(model, images):
+    photos = [Part(file=File(url=f"https://fotos.example/{n}.jpg", media_type="image/jpeg")) for n in range(150)]
+    (step,) = made(messages.message("user", "", *photos), model=model, to=Format.ANTHROPIC).steps
+    assert step.block.files.images == images
+
+
 @pytest.mark.parametrize("to", Format)
 def test_clearing_a_result_with_a_picture_keeps_its_words_and_a_ref(to):
     (step,) = made(messages.called("look"), shown(2, SHOT), model="", to=to).steps
