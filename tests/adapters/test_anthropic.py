@@ -146,17 +146,25 @@ async def test_what_cannot_be_done_is_told_to_the_model(client: AsyncContextClie
     assert (await memory.call({"command": "view", "path": "/memories/file"})).endswith("\n     1\tx")
 
 
-async def test_of_two_that_create_a_file_one_does_at_most_and_edits_at_once_are_all_there(
+async def test_of_several_that_create_a_file_one_does_and_edits_at_once_are_all_there(
     client: AsyncContextClient, name: str
 ):
     memory = AsyncMemoryTool(name, client)
     create = {"command": "create", "path": ORDERS, "file_text": "one\ntwo\nthree\n"}
-    created = await asyncio.gather(*(answered(memory, create) for _ in range(4)))
-    assert sum(not answer.startswith("Error") for answer in created) <= 1
-    await answered(memory, create)
+    for _ in range(3):  # also of a path that had a file before
+        created = await asyncio.gather(*(answered(memory, create) for _ in range(8)))
+        assert sum(not answer.startswith("Error") for answer in created) == 1
+        assert sum("already exists" in answer for answer in created) == 7
+        await memory.call({"command": "delete", "path": ORDERS})
+    await memory.call(create)
+    inserted = [{"command": "insert", "path": ORDERS, "insert_line": 0, "insert_text": f"line {n}"} for n in range(12)]
+    answers = await asyncio.gather(*(answered(memory, edit) for edit in inserted))
+    assert set(answers) == {f"The file {ORDERS} has been edited."}
+    text = await memory.call({"command": "view", "path": ORDERS})
+    assert all(f"line {n}\n" in text for n in range(12))
     edits = [{"command": "str_replace", "path": ORDERS, "old_str": one, "new_str": one * 2} for one in ("one", "two")]
     await asyncio.gather(*(memory.call(edit) for edit in edits))
-    assert "oneone\n     2\ttwotwo\n     3\tthree" in await memory.call({"command": "view", "path": ORDERS})
+    assert "oneone\n    14\ttwotwo\n    15\tthree" in await memory.call({"command": "view", "path": ORDERS})
 
 
 async def test_memories_of_two_names_are_apart_and_files_are_found(client: AsyncContextClient, name: str):

@@ -434,3 +434,37 @@ async def test_a_picture_comes_back_and_is_a_picture_in_a_window(client: AsyncCo
         if part.file
     ]
     assert (file.name, file.width, file.height, file.size_bytes) == ("Hafen.png", 640, 400, len(picture))
+
+
+def hostile() -> list[Event]:
+    """Return events with texts that Postgres does not keep as text, and with more than a message takes."""
+    parts = [
+        Part(text="chat \ud83d noir"),
+        Part(text="a\0b"),
+        Part(inline_data=Blob(data=png(12, 8), mime_type="image/png")),
+        Part(function_response=FunctionResponse(id="c1", name="find", response={"a": "PK\0", "n": 2**70})),
+        Part(text="茶" * 500_000),
+    ]
+    delta = {"of\0": "\ud800", "user:of": "b\0", "large": "x" * 1_500_000}
+    of_all = Event(id="e9", author="a\0", content=Content(role="model", parts=parts))
+    changes = Event(id="e10", author="clerk", actions=EventActions(state_delta=delta))
+    singles = [
+        Event(id=f"e{place}", author="user", content=Content(role="user", parts=[part]))
+        for place, part in enumerate(parts)
+    ]
+    return [*singles, of_all, changes]
+
+
+async def test_texts_that_postgres_keeps_not_and_large_ones_come_out_as_they_went_in(
+    client: AsyncContextClient, name: str
+):
+    place: Any = {"app_name": name, "user_id": "anna", "session_id": "s"}
+    found = []
+    for service in (ContextSessionService(client), InMemorySessionService()):
+        session = await service.create_session(**place, state={"begun": "a\0\ud83d", "app:all": "\0"})
+        for event in hostile():
+            await service.append_event(session, event)
+        read = await service.get_session(**place)
+        assert read is not None
+        found.append((read.state, [(one.id, one.author, one.content) for one in read.events]))
+    assert found[0] == found[1]

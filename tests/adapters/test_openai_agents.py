@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from typing import Any
@@ -226,3 +227,52 @@ async def test_files_come_out_as_they_went_in_and_are_files_of_the_context(clien
     assert [file.sha256 for file in result.files] == [hashlib.sha256(PNG).hexdigest()]
     assert "iVBOR" not in result.content_json
     assert await ours.pop_item() == WITH_FILES[-1]
+
+
+HOSTILE: list[Any] = [
+    {"type": "function_call_output", "call_id": "c1", "output": "PK\x03\x04\x00\x00 Hafen"},
+    {"role": "user", "content": "chat \ud83d noir"},
+    {"role": "user", "content": "\ud800", "extra": {"\0": [float("inf"), 2**80]}},
+    {
+        "type": "message",
+        "role": "user",
+        "content": [
+            {"type": "input_text", "text": "what\0is it?"},
+            {"type": "input_image", "detail": "auto", "image_url": PICTURE},
+        ],
+    },
+    {"type": "function_call", "call_id": "c2", "name": "find", "arguments": '{"path": "\0"}'},
+    {"type": "function_call", "call_id": "c" * 500, "name": "find", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c2", "output": "\0" * 700_000},
+    {"role": "user", "content": "茶" * 800_000},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"n {n}"} for n in range(250)]},
+    {"role": "user", "content": "deep", "extra": json.loads("[" * 90 + "]" * 90)},
+]
+
+
+async def test_what_postgres_keeps_not_as_text_and_what_is_large_comes_out_as_it_went_in(
+    client: AsyncContextClient, name: str
+):
+    """NUL in the answer of a tool is the most frequent cause of sessions that cannot go on."""
+    ours, theirs = ContextSession(name, client), SQLiteSession(name)
+    for session in (ours, theirs):
+        await session.add_items(HOSTILE)
+    assert await ContextSession(name, client).get_items() == await theirs.get_items() == HOSTILE
+    assert await ours.pop_item() == await theirs.pop_item() == HOSTILE[-1]
+
+
+async def test_what_postgres_keeps_not_as_text_is_read_and_found(client: AsyncContextClient, name: str):
+    session = PackedSession(name, client, model="gpt-5")
+    await session.add_items([{"role": "user", "content": "The lighthouse\0is \ud83d red."}, *HOSTILE[3:4]])
+    shown = await session.get_items()
+    assert shown[0] == {"role": "user", "content": "The lighthouse\ufffdis \ufffd red."}
+    assert PICTURE in str(shown[1])
+    context_id = await session.context_id()
+    assert context_id is not None
+    assert "lighthouse" in (await client.contexts.recall(context_id, "lighthouse")).items[0].text
+
+
+async def test_a_secret_with_nul_is_not_kept(client: AsyncContextClient, name: str):
+    session = ContextSession(name, client)
+    await session.add_items([{"type": "shell_call", "call_id": "c", "by": {"type": "token", "value": "hunter2\0"}}])
+    assert "hunter2" not in str(await session.get_items())

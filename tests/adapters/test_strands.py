@@ -255,3 +255,25 @@ async def test_functions_are_the_same_for_both_clients_and_bind_what_a_model_may
 def test_what_a_model_says_wrongly_is_told_to_it(blocking: ContextClient, name_of: str, arguments: dict[str, Any]):
     function = {one.name: one for one in functions(blocking)}[name_of]
     assert function(**arguments)["error"]["reason"]
+
+
+def test_texts_that_postgres_keeps_not_and_large_ones_come_out_as_they_went_in(blocking: ContextClient, name: str):
+    """Strands' own file manager refuses half a character; NUL and large ones it keeps."""
+    messages: list[Any] = [
+        {"role": "user", "content": [{"text": "chat \ud83d noir"}]},
+        {"role": "user", "content": [{"text": "a\0b"}, {"image": {"format": "png", "source": {"bytes": b"\x89P\0"}}}]},
+        {
+            "role": "user",
+            "content": [{"toolResult": {"toolUseId": "t", "content": [{"text": "PK\0"}], "status": "error"}}],
+        },
+        {"role": "assistant", "content": [{"text": "茶" * 500_000}]},
+    ]
+    manager = ContextSessionManager(name, blocking)
+    manager.create_agent(name, SessionAgent("clerk", {"of\0": "\ud83d"}, {}))
+    for place, message in enumerate(messages):
+        manager.create_message(name, "clerk", SessionMessage(message, place))
+    again = ContextSessionManager(name, blocking)
+    assert [one.to_message() for one in again.list_messages(name, "clerk")] == messages
+    agent = again.read_agent(name, "clerk")
+    assert agent is not None
+    assert agent.state == {"of\0": "\ud83d"}

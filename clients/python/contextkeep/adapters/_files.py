@@ -6,13 +6,13 @@ from collections.abc import Callable
 from uuid import UUID, uuid5
 
 from contextkeep.adapters._steps import Ask, Steps
-from contextkeep.errors import RecordArchived, RecordNotFound, VersionConflict
+from contextkeep.errors import RecordArchived, RecordExists, RecordNotFound, VersionConflict
 from contextkeep.memory_types import MemoryType
 from contextkeep.values import Record
 
 _ENTITIES = UUID("6c0f4c0e-7a3b-5d5e-9a52-2f6f3f0b8f1d")  # namespace that turns names into UUIDs
 _PAGE = 1_000
-_ATTEMPTS = 5  # attempts to change a file while other callers change it
+_ATTEMPTS = 200  # attempts to change a file; each failed one means that another caller's change was written
 
 
 def entity_of(name: str | UUID, *, system: str) -> str:
@@ -74,25 +74,23 @@ class Files:
     def create(self, path: str, text: str) -> Steps[bool]:
         """Write a new file, and return whether it was written: False if the path is taken.
 
-        If two callers write the same path at the same time, at most one of the files stays.
+        Of callers that write the same path at the same time, exactly one writes its file.
         """
-        if (yield from self.is_taken(path)):
-            return False
-        record: Record = yield lambda client: client.records.insert(
-            MemoryType.FILE,
-            path,
-            content_text=text,
-            content_type="text/plain",
-            entity_node_id=self.entity_node_id,
-            semantic_purpose=self._purpose,
+        # The id follows from the path and from the number of files that had the path before, so the second of two
+        # callers is refused. The count is only where to begin: a file that had the path may be gone, or moved.
+        earlier: list[Record] = yield lambda client: client.records.list_by_entity(
+            self.entity_node_id, names=[path], semantic_purposes=[self._purpose], include_archived=True
         )
-        others: list[Record] = yield lambda client: client.records.list_by_entity(
-            self.entity_node_id, names=[path], semantic_purposes=[self._purpose]
-        )
-        if len(others) > 1:
-            yield lambda client: client.records.delete(record.working_memory_id, purge=True)
-            return False
-        return True
+        number = len(earlier)
+        while not (yield from self.is_taken(path)):
+            record_id = uuid5(_ENTITIES, f"{self.entity_node_id}/{self._purpose}/{number}{path}")
+            try:
+                yield _insertion(record_id, path, text, entity_node_id=self.entity_node_id, purpose=self._purpose)
+            except RecordExists:
+                number += 1
+            else:
+                return True
+        return False
 
     def rewrite(self, path: str, edit: Callable[[str], str]) -> Steps[str]:
         """Change the text of a file, and return the new text. Changes of other callers are not overwritten.
@@ -136,6 +134,18 @@ class Files:
         for item in gone:
             yield _archived(item)
         return len(gone)
+
+
+def _insertion(record_id: UUID, path: str, text: str, *, entity_node_id: str, purpose: str) -> Ask:
+    return lambda client: client.records.insert(
+        MemoryType.FILE,
+        path,
+        content_text=text,
+        content_type="text/plain",
+        working_memory_id=record_id,
+        entity_node_id=entity_node_id,
+        semantic_purpose=purpose,
+    )
 
 
 def _change(record: Record, **changes: str) -> Ask:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from contextkeep.adapters._media import NO_CONTENTS, Contents, contents_in, with_bytes, without_bytes
+from contextkeep.adapters._originals import message_with_original, original_of, readable_text
 from contextkeep.inputs import MessageInput, PartInput, ToolResultInput
 from contextkeep.values import ChatMessage, Part
 
@@ -16,7 +17,7 @@ Block = dict[str, Any]  # a piece of content, as the framework writes it as JSON
 NOT_FOUND = {"index": False}  # metadata of a part that is not indexed, so that recall does not find it
 BLANK = " "  # content of a message that has nothing to read; models are not shown it
 _KEPT_BYTES_MAX = 48 * 1024  # bytes of the rest in the metadata, which may have 64 KiB
-_PARTS_MAX = 99  # parts of a message; one further part holds the rest
+_PARTS_MAX = 95  # parts of a message, which may have 100; further ones hold the rest, and an original
 _LAST_PART = {"is_last_part": True}  # stands in the metadata if the rest is too large for them and is in the last part
 
 
@@ -56,6 +57,12 @@ class Pieces:
             blocks: The content of the message.
             **fields: Further fields of our message.
         """
+        fields = {key: readable_text(value) if isinstance(value, str) else value for key, value in fields.items()}
+        value = {"rest": rest, "blocks": list(blocks)}
+        return message_with_original(value, lambda copy: self._message(copy["rest"], copy["blocks"], fields))
+
+    def _message(self, rest: Block, blocks: Sequence[Block], fields: dict[str, Any]) -> MessageInput:
+        """Return the message of a value that the service can store."""
         pieces = [self._piece(block) for block in blocks] if len(blocks) <= _PARTS_MAX else []
         parts = [part for part, _ in pieces]
         kept: Block = {"rest": rest, "lefts": [left for _, left in pieces]}
@@ -71,10 +78,18 @@ class Pieces:
             kept = _LAST_PART
         return MessageInput(parts=parts, metadata={self._key: kept}, **fields)
 
-    def rest(self, message: ChatMessage) -> Block | None:
-        """Return the rest that a message was written with; None if another program wrote the message."""
+    def rest(self, message: ChatMessage, contents: Contents = NO_CONTENTS) -> Block | None:
+        """Return the rest that a message was written with; None if another program wrote the message.
+
+        Args:
+            message: The message.
+            contents: The bytes of its files. Without them, the texts of a large rest may be cut.
+        """
         kept = self._kept(message)
-        return None if kept is None else dict(kept["rest"])
+        if kept is None:
+            return None
+        original = original_of(message, contents)
+        return dict(kept["rest"] if original is None else original["rest"])
 
     def _piece(self, block: Block) -> tuple[PartInput, Block]:
         """Return the part for a block, and the rest of the block. Files of the block become files of the part."""
@@ -94,6 +109,8 @@ class Pieces:
             contents: The bytes of its files, from `FileCache`.
         """
         kept = self._kept(message) or {}
+        if kept and (original := original_of(message, contents)) is not None:
+            return list(original["blocks"])
         if "blocks" in kept:
             return list(kept["blocks"])
         lefts = kept.get("lefts", ())
@@ -110,7 +127,7 @@ class Pieces:
         """Return the framework's fields that were stored with a message, or None if another program wrote it."""
         kept = message.metadata.get(self._key)
         if kept == _LAST_PART:
-            kept = message.parts[-1].data
+            kept = next((part.data for part in reversed(message.parts) if part.kind == "data_json"), None)
         return kept if isinstance(kept, dict) and "rest" in kept else None
 
 

@@ -39,6 +39,13 @@ from pydantic_core import to_jsonable_python
 
 from contextkeep.adapters._files import entity_of
 from contextkeep.adapters._media import NO_CONTENTS, Contents, FileCache
+from contextkeep.adapters._originals import (
+    has_original,
+    message_with_original,
+    original_of,
+    restored_json,
+    stored_json,
+)
 from contextkeep.adapters._pieces import BLANK, NOT_FOUND, Block, Pieces, compact, is_redacted
 from contextkeep.adapters._threads import Thread, joined
 from contextkeep.client.aio.context import AsyncContextClient
@@ -65,7 +72,7 @@ _BEGUN = "begun"  # the key of the first state of a session in the metadata of t
 _KEPT_BYTES_MAX = 48 * 1024  # bytes of a state in the metadata, which may have 64 KiB
 _PAGE = 500
 _LAG_MAX = 50  # messages after the last stored state, before the state is stored again
-_ATTEMPTS = 10  # attempts to change a record while other callers change it
+_ATTEMPTS = 200  # attempts to change a record; each failed one means that another change of it was written
 _REFERENCES_MAX = 5  # length of a chain of artifacts that refer to artifacts
 _MEMORIES_MAX = 10
 
@@ -272,7 +279,7 @@ class ContextSessionService(BaseSessionService):
         """
         about = context.metadata.get(_KEY, {})
         kept = about.get("kept", {"seq": 0, "state": {}, "time": context.created_at.timestamp()})
-        seq, state, updated = kept["seq"], dict(kept["state"]), kept["time"]
+        seq, state, updated = kept["seq"], dict(restored_json(kept["state"])), kept["time"]
         before = newest[0].seq - 1 if newest else context.last_seq
         behind: list[ChatMessage] = []
         if seq < before:
@@ -285,14 +292,14 @@ class ContextSessionService(BaseSessionService):
             )
             behind = [message async for message in messages]
         last_seq = seq
-        for message in [*behind, *newest]:
-            if message.seq <= seq:
-                continue
-            for key, value in _delta_of(message).items():
-                state[key] = value
+        later = [message for message in [*behind, *newest] if message.seq > seq]
+        contents = await self._files_of(user_id).contents_of(filter(has_original, later))
+        for message in later:
+            state |= _delta_of(message, contents)
             updated, last_seq = _time_of(message), message.seq
         if last_seq - seq > _LAG_MAX:
-            await self._keep(context, user_id, about | {"kept": {"seq": last_seq, "state": state, "time": updated}})
+            kept = {"seq": last_seq, "state": stored_json(state), "time": updated}
+            await self._keep(context, user_id, about | {"kept": kept})
         return state, updated
 
     async def _keep(self, context: Context, user_id: str, about: dict[str, Any]) -> None:
@@ -317,7 +324,7 @@ class ContextSessionService(BaseSessionService):
         records = self._client.records.list_by_entity(
             entity_of(app_name, system=APP_SYSTEM), names=names, name_prefix="state", with_content=True
         )
-        by_name = {record.name: record.content async for record in records}
+        by_name = {record.name: restored_json(record.content) async for record in records}
         of_app = {f"app:{key}": value for key, value in by_name.pop("state", {}).items()}
         values = {
             name.removeprefix("state/"): of_app | {f"user:{key}": value for key, value in state.items()}
@@ -341,14 +348,16 @@ class ContextSessionService(BaseSessionService):
             try:
                 record = await self._client.records.get(record_id)
                 await self._client.records.update(
-                    record_id, content=record.content | delta, expected_version=record.version
+                    record_id,
+                    content=stored_json(restored_json(record.content) | delta),
+                    expected_version=record.version,
                 )
             except RecordNotFound:
                 try:
                     await self._client.records.insert(
                         MemoryType.JSON,
                         name,
-                        content=dict(delta),
+                        content=stored_json(dict(delta)),
                         working_memory_id=record_id,
                         entity_node_id=entity_node_id,
                     )
@@ -660,7 +669,7 @@ def event_of(message: ChatMessage, *, app_name: str, contents: Contents = NO_CON
         app_name: The author of the event, if the message is an assistant's without a name.
         contents: The bytes of the files of the message, by the ids of their records.
     """
-    result = _WORDS.rest(message)
+    result = _WORDS.rest(message, contents)
     if result is None:
         return Event(
             id=message.message_id,
@@ -750,24 +759,30 @@ def _in_their_words(message: ChatMessage) -> list[dict[str, Any]]:
 
 def _beginning(state: dict[str, Any], begun: datetime) -> MessageInput:
     """Return the message that begins a session. It is blank, so that no model reads the state, unless that is large."""
-    kept = {_BEGUN: state}
-    if len(compact(kept)) <= _KEPT_BYTES_MAX:
-        fields: dict[str, Any] = {"content": BLANK, "metadata": {_KEY: kept}}
-    else:
-        fields = {"parts": [PartInput(data=state, metadata=NOT_FOUND)], "metadata": {_KEY: {_BEGUN: None}}}
-    return MessageInput(role="system", message_id=f"{SYSTEM}-begun", said_at=begun, **fields)
+
+    def converted(copy: dict[str, Any]) -> MessageInput:
+        kept = {_BEGUN: copy}
+        if len(compact(kept)) <= _KEPT_BYTES_MAX:
+            fields: dict[str, Any] = {"content": BLANK, "metadata": {_KEY: kept}}
+        else:
+            fields = {"parts": [PartInput(data=copy, metadata=NOT_FOUND)], "metadata": {_KEY: {_BEGUN: None}}}
+        return MessageInput(role="system", message_id=f"{SYSTEM}-begun", said_at=begun, **fields)
+
+    return message_with_original(state, converted)
 
 
 def _is_begun(message: ChatMessage) -> bool:
     return _BEGUN in message.metadata.get(_KEY, {})
 
 
-def _delta_of(message: ChatMessage) -> Mapping[str, Any]:
+def _delta_of(message: ChatMessage, contents: Contents) -> Mapping[str, Any]:
     """Return the changes that a message makes in the state of its session."""
     if _is_begun(message):
-        state: dict[str, Any] = message.parts[0].data if message.parts else message.metadata[_KEY][_BEGUN]
-        return state
-    return _scopes(((_WORDS.rest(message) or {}).get("actions") or {}).get("state_delta") or {})["session"]
+        state: dict[str, Any] | None = original_of(message, contents)
+        if state is None:
+            state = message.parts[0].data if message.parts else message.metadata[_KEY][_BEGUN]
+        return state or {}
+    return _scopes(((_WORDS.rest(message, contents) or {}).get("actions") or {}).get("state_delta") or {})["session"]
 
 
 def _scopes(delta: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

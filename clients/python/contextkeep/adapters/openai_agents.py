@@ -21,6 +21,7 @@ from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings
 
 from contextkeep.adapters._media import NO_CONTENTS, Contents, FileCache, contents_in, with_bytes, without_bytes
+from contextkeep.adapters._originals import has_original, message_with_original, original_of
 from contextkeep.adapters._threads import Thread
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.errors import WindowClosed, WindowNotFound
@@ -30,6 +31,8 @@ from contextkeep.values import ChatMessage, Part, Reasoning
 SYSTEM = "openai-agents"  # the system of external ids, whose id is that of the session
 _KEY = "openai_agents"  # in the metadata of a message: what of its item our words do not say
 _KEPT_BYTES_MAX = 48 * 1024  # metadata have 64 KiB
+_PARTS_MAX = 90  # pieces of content that become parts of a message, which may have 100
+_NAME_CHARS_MAX = 200  # of a tool and of its call
 _ROLES: Mapping[str, Literal["user", "assistant", "system"]] = {
     "user": "user",
     "assistant": "assistant",
@@ -187,10 +190,15 @@ class PackedSession(ContextSession):
 
 def message_of(item: TResponseInputItem) -> MessageInput:
     """Return the message of an item; `item_of` makes it the same item again."""
-    values = dict(cast("Mapping[str, Any]", item))
+    return message_with_original(dict(cast("Mapping[str, Any]", item)), _converted)
+
+
+def _converted(values: dict[str, Any]) -> MessageInput:
+    """Return the message of an item that the service can store."""
     result = _in_our_words(dict(values))
     if result is None or len(_json(result.metadata)) > _KEPT_BYTES_MAX:
-        return MessageInput(role="assistant", parts=[PartInput(data=values)], metadata={_KEY: {}})
+        role = _ROLES.get(str(values.get("role")), "assistant")
+        return MessageInput(role=role, parts=[PartInput(data=values)], metadata={_KEY: {}})
     return result
 
 
@@ -199,10 +207,10 @@ def _in_our_words(values: dict[str, Any]) -> MessageInput | None:
     match values.get("type", "message"):
         case "message" if values.get("role") in _ROLES:
             return _of_message(values)
-        case "function_call" if _is_object(values.get("arguments")):
+        case "function_call" if _is_object(values.get("arguments")) and _are_names(values, "call_id", "name"):
             call = ToolCallInput(id=values.pop("call_id"), name=values.pop("name"), arguments=values.pop("arguments"))
             return MessageInput(role="assistant", parts=[PartInput(tool_call=call)], metadata={_KEY: values})
-        case "function_call_output" if values.get("output"):
+        case "function_call_output" if values.get("output") and _are_names(values, "call_id"):
             output, files = without_bytes(values.pop("output"))
             result = ToolResultInput(tool_call_id=values.pop("call_id"), content=output, files=files)
             return MessageInput(role="tool", parts=[PartInput(tool_result=result)], metadata={_KEY: values})
@@ -219,7 +227,7 @@ def _of_message(values: dict[str, Any]) -> MessageInput | None:
     Fields that a message has no place for go into its metadata, so that the item can be restored exactly.
     """
     role, content = _ROLES[values["role"]], values.pop("content", None)
-    if not content or not isinstance(content, str | list):
+    if not content or not isinstance(content, str | list) or (len(content) > _PARTS_MAX and isinstance(content, list)):
         return None
     if isinstance(content, str):
         return MessageInput(content, role=role, metadata={_KEY: values})
@@ -253,8 +261,10 @@ def item_of(message: ChatMessage, contents: Contents = NO_CONTENTS) -> TResponse
         contents: The bytes of its files, by the ids of their records.
     """
     kept = message.metadata.get(_KEY)
-    item: Any
-    if not isinstance(kept, dict):
+    item: Any = original_of(message, contents)
+    if item is not None:
+        return cast("TResponseInputItem", item)
+    if not isinstance(kept, dict) or has_original(message):  # of an original whose files were deleted, the words stay
         item = _in_their_words(message, contents)
     elif not message.parts:
         pieces = kept.get("content")
@@ -317,6 +327,11 @@ def _file_block(part: Part, contents: Contents) -> dict[str, Any]:
     if file.media_type.startswith("image/"):
         return {"type": "input_image", "detail": "auto", "image_url": address}
     return {"type": "input_file", "file_data": address, "filename": file.name or "file"}
+
+
+def _are_names(values: Mapping[str, Any], *keys: str) -> bool:
+    """Return whether fields are texts that the service takes as names."""
+    return all(isinstance(name := values.get(key), str) and 0 < len(name) <= _NAME_CHARS_MAX for key in keys)
 
 
 def _is_object(text: Any) -> bool:

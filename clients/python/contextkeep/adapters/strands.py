@@ -22,6 +22,7 @@ from strands.types.session import Session, SessionAgent, SessionMessage, Session
 
 from contextkeep.adapters._files import entity_of
 from contextkeep.adapters._media import Contents, read_contents
+from contextkeep.adapters._originals import restored_json, stored_json
 from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, compact, foreign_texts, is_redacted
 from contextkeep.adapters._threads import joined
 from contextkeep.adapters.functions import Bound, Function, functions
@@ -220,7 +221,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
     def _fetched(self, session_id: str, name: str) -> dict[str, Any] | None:
         """Return the values of a stored JSON record, or None if there is none."""
         try:
-            values: dict[str, Any] = self._client.records.get(_record_id(session_id, name)).content
+            values: dict[str, Any] = restored_json(self._client.records.get(_record_id(session_id, name)).content)
         except RecordNotFound:
             return None
         return values
@@ -228,7 +229,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
     def _put(self, session_id: str, name: str, values: Mapping[str, Any]) -> None:
         """Replace the values of a JSON record, or insert it if there is none."""
         try:
-            self._client.records.update(_record_id(session_id, name), content=values)
+            self._client.records.update(_record_id(session_id, name), content=stored_json(values))
         except RecordNotFound:
             self._insert(session_id, name, values)
 
@@ -237,7 +238,7 @@ class ContextSessionManager(RepositorySessionManager, SessionRepository):
         self._client.records.insert(
             MemoryType.JSON,
             name,
-            content=values,
+            content=stored_json(values),
             working_memory_id=_record_id(session_id, name),
             entity_node_id=_entity(session_id),
         )
@@ -272,7 +273,7 @@ def _tool(function: Function) -> PythonAgentTool:
 
 def _message_of(message: ChatMessage, contents: Contents) -> SessionMessage:
     """Return the message of a session, as it was; of one that others wrote, what Strands says for it."""
-    rest = _WORDS.rest(message)
+    rest = _WORDS.rest(message, contents)
     if rest is not None:
         return SessionMessage.from_dict(
             rest | {"message": rest["message"] | {"content": _WORDS.blocks(message, contents)}}
