@@ -88,8 +88,8 @@ _CITED = re.compile(r"`[^`]+`|\"[^\"]*\s[^\"]*\"|«[^»]+»|(?<!\w)'[^']*\s[^']*
 _PLAIN_QUOTES = str.maketrans("\u2019\u2018\u201c\u201d\u201e", '\'\'"""')
 
 _NO_KEY = re.compile(
-    r"^(?:(?:from \w+ on(?:wards)?|as of \w+|starting \w+|the|our|my|your|a|an|this|that|new|current|correct|actual|"
-    r"right|latest) )+"
+    r"^(?:(?:from (?:\w+ ){1,3}on(?:wards)?|(?:as of|starting) (?:(?:next|this) )?\w+|"
+    r"the|our|my|your|a|an|this|that|new|current|correct|actual|right|latest) )+"
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _KEY_SIGNS = re.compile(r"[\s_./-]+")

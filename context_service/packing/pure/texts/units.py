@@ -32,8 +32,8 @@ _NO_TOOLS: Mapping[str, str] = {}
 _CUT_WITHIN = 80  # a unit is cut at a space within this many characters before its end
 # Names of things: numbers of tickets and orders, people with a title, paths, dotted, snake-case and camel-case names.
 _NAME = Pattern(
-    r"\b[A-Z]{2,10}-[0-9]+\b|\b(?i:order|ticket|invoice|case|customer|account|contract|rma)(?: (?i:no\.?|"
-    r"number))? ?#?[0-9][0-9-]{2,}\b"
+    r"\b(?:[A-Z]{2,10}-[0-9]+|[A-Z]-[0-9]{3,})(?:-[0-9]+)*\b|"
+    r"\b(?i:order|ticket|invoice|case|customer|account|contract|rma)(?: (?i:no\.?|number))? ?#?[0-9][0-9-]{2,}\b"
     r"|\b(?:Mrs?|Ms|Dr|Prof|Herr|Frau|Mme|Sra?)\.? \p{Lu}[\pL'-]+|(?:[\pL\pN_.-]*/)+[\pL\pN_.-]+|"
     r"[\pL\pN_]+(?:\.[\pL\pN_]+)+|[A-Za-z]+(?:_\w+)+"
     r"|\b[a-z]+[A-Z]\w+\b|\b[A-Z]\w+[A-Z]\w*\b|#[0-9]+"
@@ -41,7 +41,7 @@ _NAME = Pattern(
 _NO_NAME = re.compile(
     r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|PASS|PASSED|FAIL|FAILED|SKIPPED|TODO|OK|HTTP|"
     r"GET|POST|PUT|"
-    r"PATCH|DELETE|UTC)|(?:self|this|cls|super)\..*|[\d.,:/-]*\d[\d.,:/-]*[a-z%]{0,2}"
+    r"PATCH|DELETE|UTC|(?:AES|GMT|ISO|MD|RFC|SHA|UTC|UTF)-\d+)|(?:self|this|cls|super)\..*|[\d.,:/-]*\d[\d.,:/-]*[a-z%]{0,2}"
 )
 # A word of letters only, with no sign or digit next to it: names and numbers do not match.
 _WORD_OF_FORM = re.compile(r"(?<![^\s(\"'])[^\W\d_]+(?=[\s.,:;!?)\"']|$)")

@@ -203,6 +203,8 @@ def test_time_is_linear_in_the_text():
         ("Mrs. Halvorsen wrote about order 88-4120 in CARE-991.", {"Mrs. Halvorsen", "order 88-4120", "CARE-991"}),
         ("2026-03-02 12:00 INFO took 159.29 s, self.invoice is set", set()),
         ("WARN retry in lib/net.py: loadPage failed", {"lib/net.py", "loadPage"}),
+        ("K-70214 ordered PO-2026-0117 twice", {"K-70214", "PO-2026-0117"}),
+        ("print it on A-4 paper, in UTF-16, with SHA-256", set()),
     ],
 )
 def test_levels_numbers_and_attributes_name_nothing(text: str, names: set[str]):
