@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from base64 import b64encode
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
@@ -121,6 +122,19 @@ async def test_files_that_are_too_large_for_a_request_are_uploaded_first(world, 
     assert [file.size_bytes for file in files] == [5 * 2**20, 5 * 2**20, len(PICTURE), 4 * 2**20]
     assert files[0].sha256 == hashlib.sha256(large[0]).hexdigest()
     assert [file.name for file in files] == [""] * 4
+
+
+async def test_a_message_with_large_files_is_sent_again_by_its_request_id(world, context):
+    large = b"\xe4" * (4 * 2**20)
+    parts = [PartInput(file=FileInput(data=large, name=name)) for name in ("a.bin", "b.bin")]
+    request_id = str(uuid.uuid4())
+    first = await world.run(context.contexts.send, MessageInput(parts=parts), request_id=request_id)
+    again = await world.run(context.contexts.send, MessageInput(parts=parts), request_id=request_id)
+    read = await world.run(context.contexts.get_message, first.context_id, first.message_id)
+
+    assert again.message_id == first.message_id
+    assert [part.file.name for part in read.parts] == ["a.bin", "b.bin"]
+    assert len({part.file.working_memory_id for part in read.parts}) == 1
 
 
 def test_a_file_with_two_sources_or_none_is_refused():

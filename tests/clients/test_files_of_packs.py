@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64decode, b64encode
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from contextkeep import EdgeInput, FileInput, MessageInput, NodeInput, PartInput, ToolCallInput, ToolResultInput
+from context_service.kernel.rendering import Format
+from contextkeep import (
+    AsyncContextClient,
+    EdgeInput,
+    FileInput,
+    MessageInput,
+    NodeInput,
+    PartInput,
+    ToolCallInput,
+    ToolResultInput,
+)
 from contextkeep.client._body_files import FileCache
 from contextkeep.errors import BlobCorrupted
 from contextkeep.values import BodyFile
+from tests import vendors
+from tests.conftest import Addresses
+from tests.context_service.kernel.test_rendering import MESSAGES, adapter, exhausted
+from tests.context_service.windows.packing.test_files_of_packs import hashes_in
 from tests.media import png
 
 
@@ -46,6 +61,60 @@ async def test_a_pack_has_the_bytes_of_its_files_and_reads_each_once(world: Any,
     assert [one is other for one, other in zip(again.file_bytes, pack.file_bytes, strict=True)] == [True, True]
     whole = b"".join(await world.run(context.windows.pack_body, window.window_id))
     assert whole.decode() == pack.body_json
+
+
+# The size of the largest picture: for Anthropic the most that it takes, for Gemini the most that a context takes.
+LARGEST = {
+    ("anthropic", "claude-opus-4-7"): 3_900_000,
+    ("openai", "gpt-5"): 5_000_000,
+    ("openai_responses", "gpt-5"): 5_000_000,
+    ("gemini", "gemini-3-pro"): 20 * 2**20,
+}
+
+
+def picture_of(size_bytes: int, color: int) -> bytes:
+    """Return a small picture with as many bytes."""
+    least = len(png(9, 9, pixels=b""))
+    return png(9, 9, pixels=bytes([color]) * (size_bytes - least))
+
+
+@pytest.mark.parametrize(("format_name", "model"), LARGEST)
+async def test_pictures_of_all_sources_sizes_and_roles_reach_the_vendor_as_they_were_sent(
+    shared_services: Addresses, key: str, tmp_path: Path, format_name: str, model: str
+):
+    """As bytes, path, `data:` URL, record and URL, from a pixel to the largest size."""
+    sizes = [100, 4_000, 200_000, 1_500_000, LARGEST[format_name, model]]
+    by_path, by_url, recorded, of_tool, large = (picture_of(size, color) for color, size in enumerate(sizes))
+    path = tmp_path / "bild.png"
+    path.write_bytes(by_path)
+    address = "https://fotos.example/wand.png"
+    async with AsyncContextClient(shared_services.context, api_key=key) as client:
+        record = await client.blobs.upload(recorded, name="record.png", content_type="image/png")
+        of_user = [
+            PartInput(file=path),
+            PartInput(url=f"data:image/png;base64,{b64encode(by_url).decode()}"),
+            PartInput(working_memory_id=record.working_memory_id),
+            PartInput(file=FileInput(url=address, media_type="image/png")),
+            PartInput(file=b"x"),
+        ]
+        look = PartInput(tool_call=ToolCallInput(id="c", name="look", arguments={}))
+        result = ToolResultInput(tool_call_id="c", content="taken", files=[FileInput(data=of_tool)])
+        said = [
+            MessageInput("Здесь всё.", parts=of_user),
+            MessageInput(role="assistant", parts=[PartInput(file=by_path), look]),
+            MessageInput(role="tool", parts=[PartInput(tool_result=result)]),
+            MessageInput(parts=[PartInput(file=FileInput(data=large, media_type="image/png"))]),
+        ]
+        sent = await client.contexts.append(said)
+        window = await client.windows.open(sent[0].context_id, model, message_format=format_name)
+        pack = await client.windows.pack(window.window_id)
+    to = Format(format_name)
+    expected = {hashlib.sha256(data).hexdigest() for data in (by_path, by_url, recorded, of_tool, large)}
+    assert hashes_in(pack.body) == expected
+    assert pack.body_json.count(address) == 1
+    assert pack.body_json.count("[application/octet-stream") == 1, "a byte is a line of text"
+    exhausted(adapter(to).validate_python(pack.body[MESSAGES[to]]))
+    assert not vendors.broken(pack.body[MESSAGES[to]], to)
 
 
 async def test_a_history_has_the_bytes_of_its_records(world: Any, context: Any, graph: Any):

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 
 import { InvalidArgument, type PartInput, type RecallOptions } from "contextkeep";
@@ -55,6 +56,13 @@ test("a file travels with its bytes, and is uploaded first if it is too large fo
   const again = await context.contexts.send({ role: "tool", parts: read }, { contextId });
   assert.deepEqual((await context.contexts.getMessage(contextId, again.messageId)).parts, read);
   await assert.rejects(context.contexts.send({ parts: [{ file: {} }] }), InvalidArgument);
+});
+
+test("a message with a large file is sent again by its request id", async () => {
+  const parts: PartInput[] = [{ file: { data: new Uint8Array(4 * 1024 * 1024).fill(5), name: "a.bin" } }];
+  const requestId = randomUUID();
+  const first = await context.contexts.send({ parts }, { requestId });
+  assert.equal((await context.contexts.send({ parts }, { requestId })).messageId, first.messageId);
 });
 
 test("a part has one content, and what cannot travel is refused by its place", async () => {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from contextkeep.client._batches import REQUEST_BYTES_MAX
-from contextkeep.client._messages import Id, built, choice, converted, names_of, to_id, to_json, to_object
+from contextkeep.client._messages import Id, built, choice, converted, names_of, row_id, to_id, to_json, to_object
 from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
@@ -353,8 +353,11 @@ def _bytes_of(data: FileData, *, field: str) -> tuple[bytes, str, str]:
 
 def files_to_upload(
     request: contexts_pb.SendMessageRequest | contexts_pb.AppendMessagesRequest,
-) -> list[message_pb.File]:
-    """Return the files of a request that must be uploaded first because it is too large, the largest ones."""
+) -> list[tuple[str, message_pb.File]]:
+    """Return the files of a request that must be uploaded first because it is too large, the largest ones.
+
+    Each comes with the request id of its upload: a request that is sent again uploads and names the same records.
+    """
     surplus = request.ByteSize() - REQUEST_BYTES_MAX
     if surplus <= 0:
         return []
@@ -365,7 +368,7 @@ def files_to_upload(
     for file in sorted(files, key=lambda file: len(file.data), reverse=True):
         if surplus <= 0:
             break
-        chosen.append(file)
+        chosen.append((row_id(request.request_id or None, f"file {len(chosen)}"), file))
         surplus -= len(file.data) - _ID_BYTES
     return chosen
 

@@ -412,23 +412,23 @@ def appended_message(
     request = graph_pb.WriteGraphRequest(request_id=new_request_id(request_id))
     if create_as:
         request.on_existing = graph_pb.ON_EXISTING_SKIP
-        session_id = _made_id(request_id, "session")
+        session_id = row_id(request_id, "session")
         session = NodeInput("Session", id=session_id, external_id=create_as, graph_name=graph_name)
         fill_node(request.nodes.add(), session, field="nodes[0]")
     message = NodeInput(
         "Message",
-        id=_made_id(request_id, "message"),
+        id=row_id(request_id, "message"),
         graph_name=graph_name,
         data={**(data or {}), "role": role, "content": content},
         created_at=created_at,
     )
     fill_node(request.nodes.add(), message, field=f"nodes[{len(request.nodes) - 1}]")
-    edge = EdgeInput(session_id, message.id, "Contains", id=_made_id(request_id, "edge"), graph_name=graph_name)
+    edge = EdgeInput(session_id, message.id, "Contains", id=row_id(request_id, "edge"), graph_name=graph_name)
     fill_edge(request.edges.add(), edge)
     return request
 
 
-def _made_id(request_id: Id | None, row: str) -> str:
+def row_id(request_id: Id | None, row: str) -> str:
     """Return an id for a row: derived from the request id and the name of the row, or random without a request id.
 
     Raises:

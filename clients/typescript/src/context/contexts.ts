@@ -6,6 +6,7 @@ import { GeneratedContexts } from "../_gen/nouns/contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { Unavailable } from "../gen/errors.js";
 import type { File, MessageInput, Part } from "../gen/contextkeep/context/v1/message_pb.js";
+import { rowId } from "../ids.js";
 import { whole } from "../messages.js";
 import type { AppClient, ContextOptions } from "./app.js";
 import { Blobs } from "./blobs.js";
@@ -86,11 +87,13 @@ function withUploads(client: AppClient): AppClient {
   const blobs = new Blobs(client);
   const uploading = Object.create(client) as AppClient;
   uploading.call = async (rpc, request, options, mayRepeat) => {
-    for (const file of filesToUpload(request)) {
+    for (const [number, file] of filesToUpload(request).entries()) {
       const { name, mediaType, source } = file;
       const buffer = source.value as Uint8Array;
       const upload = { buffer, name: name || "file", memoryType: "message_file", contentType: mediaType };
-      const { workingMemoryId } = await blobs.upload({ ...upload, signal: options?.signal });
+      // The same request names the same records when it is sent again.
+      const requestId = rowId((request as { requestId?: string }).requestId || undefined, `file ${number}`);
+      const { workingMemoryId } = await blobs.upload({ ...upload, requestId, signal: options?.signal });
       file.source = { case: "workingMemoryId", value: workingMemoryId };
     }
     return client.call(rpc, request, options, mayRepeat);

@@ -50,12 +50,13 @@ class Contexts(gen.Contexts):
     def _with_uploads(self, rpc: str, request: Any, **settings: Any) -> Any:
         """Call an RPC; of messages that are too large for a request, upload the largest files first."""
         if isinstance(request, contexts_pb.SendMessageRequest | contexts_pb.AppendMessagesRequest):
-            for file in contexts.files_to_upload(request):
+            for request_id, file in contexts.files_to_upload(request):
                 record = self._blobs.upload(
                     file.data,
                     name=file.name or "file",
                     memory_type=MemoryType.MESSAGE_FILE,
                     content_type=file.media_type,
+                    request_id=request_id,
                 )
                 file.working_memory_id = record.working_memory_id
         return self._sent(rpc, request, **settings)
