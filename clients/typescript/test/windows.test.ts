@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { test } from "node:test";
 
 import { LogMoved, type StateEntryInput } from "contextkeep";
@@ -33,6 +33,42 @@ test("a window packs messages in the format that it is told", async () => {
     const window = await context.windows.open(contextId, "claude-sonnet-4-5", { format });
     assert.equal(window.format, format);
     assert.ok(field in (await context.windows.pack(window.windowId)).body);
+  }
+});
+
+/** Return a picture of so many bytes: the head of a PNG of 40 x 30 pixels, and noise. */
+function picture(sizeBytes: number): Buffer {
+  const head = Buffer.from("89504e470d0a1a0a0000000d49484452000000280000001e0802000000", "hex");
+  return Buffer.concat([head, randomBytes(sizeBytes - head.length)]);
+}
+
+/** Return the sha256 of each picture in a body. */
+function picturesIn(value: unknown): string[] {
+  if (typeof value === "object" && value !== null) return Object.values(value).flatMap(picturesIn);
+  const base64 = typeof value === "string" ? value.slice(value.indexOf(";base64,") + 1).replace("base64,", "") : "";
+  return base64.startsWith("iVBORw0KGgo") ? [sha256Of(Buffer.from(base64, "base64"))] : [];
+}
+
+const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+test("a pack has the bytes of its files, of any size, in each format and in all roles", async () => {
+  const [ofUser, ofTool, ofAssistant] = [100, 1_000_000, 3_900_000].map(picture);
+  const toolCall = { id: "c", name: "look", arguments: {} };
+  const { contextId } = await context.contexts.send({ content: "Größe?", parts: [{ file: { data: ofUser! } }] });
+  await context.contexts.send({ role: "assistant", parts: [{ toolCall }] }, { contextId });
+  const toolResult = { toolCallId: "c", content: "taken", files: [{ data: ofTool! }] };
+  await context.contexts.send({ role: "tool", parts: [{ toolResult }] }, { contextId });
+  await context.contexts.send({ role: "assistant", parts: [{ file: { data: ofAssistant! } }] }, { contextId });
+  const expected = [ofUser!, ofTool!, ofAssistant!].map(sha256Of).sort();
+  for (const [format, model] of [["openai", "gpt-5"], ["openaiResponses", "gpt-5"], ["anthropic", "claude-sonnet-4-6"], ["gemini", "gemini-3-pro"]] as const) {
+    const { windowId } = await context.windows.open(contextId, model, { format });
+    const pack = await context.windows.pack(windowId);
+    assert.deepEqual(picturesIn(pack.body).sort(), expected, format);
+    assert.deepEqual(picturesIn(JSON.parse(pack.messagesJson)), [], "the form that the prefix counts has no bytes");
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of context.windows.packBody(windowId)) chunks.push(chunk);
+    assert.deepEqual(JSON.parse(Buffer.concat(chunks).toString()), pack.body);
+    assert.deepEqual(await context.windows.pack(windowId, { since: pack }), pack);
   }
 });
 

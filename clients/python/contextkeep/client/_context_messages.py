@@ -364,7 +364,7 @@ def files_to_upload(
     messages = [request.message] if isinstance(request, contexts_pb.SendMessageRequest) else request.messages
     parts = [part for message in messages for part in message.parts]
     files = [file for part in parts for file in (*part.tool_result.files, part.file) if file.data]
-    chosen = []
+    chosen: list[tuple[str, message_pb.File]] = []
     for file in sorted(files, key=lambda file: len(file.data), reverse=True):
         if surplus <= 0:
             break
