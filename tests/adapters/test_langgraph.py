@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import os
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypedDict
@@ -15,6 +16,7 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
+from langgraph.store.base import PutOp
 from langgraph.types import Command, Send, interrupt
 
 from contextkeep import ContextClient
@@ -376,3 +378,70 @@ def test_puts_of_an_item_at_once_leave_a_value_that_is_there(calling: ContextCli
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(put, range(12)))
     assert store.get((name,), "a").value["n"] in range(12)
+
+
+ITEMS: dict[str, dict[str, Any]] = {
+    "a": {"n": 3, "day": "2026-01-01", "is": True, "list": [1, None], "deep": {"er": 1}},
+    "b": {"n": "unknown", "day": "2025-06-30", "is": False, "list": []},
+    "c": {"n": 7.5, "day": "", "is": None},
+    "d": {"day": "2026-01-01T10:00:00Z", "is": 1},
+    "e": {"n": 2, "of.dots": 1, "": 2, "pad": "x " * 30_000, "list": [1, None]},
+    "f": {"n": None, "large": "y" * 3_000, "pad": "x " * 30_000},
+}
+FILTERS: list[dict[str, Any]] = [
+    *({"n": {name: 3}} for name in ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")),
+    *({"day": {name: "2026-01-01"}} for name in ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")),
+    *({"is": value} for value in (True, False, None, 1)),
+    *({"is": {"$ne": value}} for value in (True, None)),
+    *({"list": value} for value in ([1, None], [])),
+    {"n": {"$gte": 3, "$lt": 8}, "day": {"$gt": "2025"}},
+    {"of.dots": 1},
+    {"": {"$ne": 1}},
+    {"large": "y" * 3_000},
+    {"large": {"$gt": "x"}},
+    {"none": {"$ne": 1}},
+    {"n": "unknown"},
+    {"n": 3.0},
+]
+
+
+def test_filters_are_those_of_langgraphs_postgres_store(calling: ContextClient, name: str):
+    """Also of values that are in a file, and of a field whose name is no path."""
+    from langgraph.store.postgres import PostgresStore
+
+    ours = ContextStore(calling, index=["none"])
+    with PostgresStore.from_conn_string(os.environ["CONTEXTKEEP_TEST_POSTGRES"]) as theirs:
+        theirs.setup()
+        for key, value in ITEMS.items():
+            ours.put((name,), key, value)
+            theirs.put((name,), key, value)
+        for wanted in [{}, *FILTERS]:
+            for page in ({}, {"offset": 1, "limit": 2}):
+                found = [[one.key for one in store.search((name,), filter=wanted, **page)] for store in (ours, theirs)]
+                assert found[0] == found[1], (wanted, page)
+        for store in (ours, theirs):
+            with pytest.raises(ValueError, match="like"):
+                store.search((name,), filter={"n": {"$like": 1}})
+
+
+def test_a_number_is_compared_by_its_value(calling: ContextClient, name: str):
+    """As in LangGraph's stores in memory and of SQLite; its Postgres store compares the texts of numbers."""
+    store = ContextStore(calling)
+    for number in (9, 10, 100, -5):
+        store.put((name,), str(number), {"n": number})
+    assert {one.key for one in store.search((name,), filter={"n": {"$gt": 9}})} == {"10", "100"}
+    assert [one.key for one in store.search((name,), filter={"n": {"$lt": 0}})] == ["-5"]
+
+
+def test_pages_of_a_filter_and_of_a_query_reach_past_100_hits(calling: ContextClient, name: str):
+    store = ContextStore(calling, index=["t"])
+    puts = [PutOp((name,), f"n{n}", {"t": "harbour harbour", "kind": "noise"}) for n in range(120)]
+    puts += [PutOp((name,), f"w{n}", {"t": "harbour " + "other words " * 60, "kind": "want"}) for n in range(5)]
+    store.batch(puts)
+    wanted = {f"w{n}" for n in range(5)}
+    assert {one.key for one in store.search((name,), query="harbour", filter={"kind": "want"}, limit=5)} == wanted
+    pages = [store.search((name,), query="harbour", offset=at, limit=25) for at in range(0, 150, 25)]
+    assert [len(page) for page in pages] == [25] * 5 + [0]
+    assert len({one.key for page in pages for one in page}) == 125
+    newest = [one.key for at in (0, 100) for one in store.search((name,), offset=at, limit=100)]
+    assert newest == [op.key for op in reversed(puts)]

@@ -292,6 +292,7 @@ async def test_a_condition_runs_on_no_record_that_its_caller_may_not_see(databas
             group_by=[],
             order_by=[Order(column="metadata.text", descending=True)],
             limit=0,
+            offset=0,
             include_archived=False,
         )
         assert len((await queries.answer(question, principal=caller)).rows_json) <= ROWS, condition
@@ -304,6 +305,7 @@ async def test_a_group_is_made_of_no_record_that_its_caller_may_not_see(database
         group_by=["metadata.kind"],
         order_by=[],
         limit=0,
+        offset=0,
         include_archived=True,
     )
     (row,) = (await RecordQueries(database).answer(question, principal=caller)).rows_json
@@ -327,6 +329,7 @@ async def test_a_search_compares_with_no_record_that_its_caller_may_not_see(data
             where_json=condition,
             include_archived=False,
             limit=10,
+            offset=0,
             with_content=False,
         )
         hits = await searches.search(question, principal=caller)

@@ -158,6 +158,7 @@ class RecordQuotes:
             where_json=where_json,
             include_archived=False,
             limit=limit,
+            offset=0,
             with_content=False,
         )
         hits = await self._searches.search(question, principal=principal)

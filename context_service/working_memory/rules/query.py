@@ -19,10 +19,11 @@ from contextkeep.errors import AnswerTooLarge, InvalidArgument
 from service_runtime.inputs.conditions import Bindings, Field, FieldType, condition_sql
 from service_runtime.postgres import Database
 from service_runtime.rpc.principal import Principal
-from service_runtime.values.checks import check_count, check_text
+from service_runtime.values.checks import check_at_most, check_count, check_text
 
 LIMIT_DEFAULT = 100
 LIMIT_MAX = 1000
+OFFSET_MAX = 1_000_000
 ANSWER_BYTES_MAX = 3 * 1024 * 1024
 COLUMNS_MAX = 50  # columns in each of the lists `select`, `group_by` and `order_by`
 
@@ -51,6 +52,7 @@ class RecordQuery:
     group_by: Sequence[str]
     order_by: Sequence[Order]
     limit: int  # the most rows; 0 means `LIMIT_DEFAULT`
+    offset: int  # rows to skip
     include_archived: bool
 
 
@@ -77,11 +79,13 @@ class RecordQueries:
             AnswerTooLarge: the rows do not fit one answer.
         """
         limit = _limit(question.limit)
+        check_offset(question.offset, OFFSET_MAX)
         statement = _Statement(question)
         parameters = {
             **statement.bindings.values,
             "include_archived": question.include_archived,
             "limit": limit,
+            "offset": question.offset,
             "bytes_max": ANSWER_BYTES_MAX,
         }
         tenant = self._database.of(principal)
@@ -311,6 +315,18 @@ def _check_grouped(field: str, columns: Sequence[_Column], groups: Sequence[_Col
         if not column.function and column.name not in names:
             at = f"{field}[{place}]"
             raise InvalidArgument(f"{at} must be an aggregate or one of group_by", field=at)
+
+
+def check_offset(offset: int, offset_max: int) -> None:
+    """Refuse an offset that is negative or too large.
+
+    Raises:
+        InvalidArgument: it is negative.
+        LimitExceeded: it is more than `offset_max`.
+    """
+    if offset < 0:
+        raise InvalidArgument(f"offset must be 0 or more (got {offset})", field="offset")
+    check_at_most("offset", offset, offset_max)
 
 
 def _limit(limit: int) -> int:

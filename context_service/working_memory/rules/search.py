@@ -24,6 +24,7 @@ from context_service.kernel.embedding import EMBEDDING_DIMENSION, Embedding
 from context_service.retrieval.pure.fusion import reciprocal_ranks
 from context_service.retrieval.room import Passages
 from context_service.working_memory.pure.fields import FILTER_VALUES_MAX
+from context_service.working_memory.rules.query import check_offset
 from context_service.working_memory.store.record_columns import (
     Record,
     record_of,
@@ -42,6 +43,7 @@ from service_runtime.values.vectors import check_vector
 
 LIMIT_DEFAULT = 10
 LIMIT_MAX = 100
+OFFSET_MAX = 10_000
 TEXT_CHARS_MAX = 1000
 ENTITIES_MAX = 1000
 RANKED_MAX = 5_000  # matching records that are ranked, newest first
@@ -96,6 +98,7 @@ class SearchQuestion:
     where_json: str
     include_archived: bool
     limit: int
+    offset: int  # records of the ranking to skip
     with_content: bool
 
 
@@ -162,7 +165,8 @@ class Searches:
             assert self._embed_text is not None
             question = dataclasses.replace(question, embedding=await self._embed_text(question.text))
         tenant = self._database.of(principal)
-        places_max = max(limit, CANDIDATES) if mode is SearchMode.FUSED else limit
+        last = question.offset + limit
+        places_max = max(last, CANDIDATES) if mode is SearchMode.FUSED else last
         by_text: list[RankedRecord] = []
         by_vector: list[RankedRecord] = []
         if mode is SearchMode.FUSED:
@@ -174,7 +178,8 @@ class Searches:
             by_text = await self._by_text(tenant, question, places_max, principal)
         else:
             by_vector = await self._by_vector(tenant, question, places_max)
-        matches = fused(by_text, by_vector)[:limit] if mode is SearchMode.FUSED else by_text or by_vector
+        matches = fused(by_text, by_vector) if mode is SearchMode.FUSED else by_text or by_vector
+        matches = matches[question.offset : last]
         records = await self._records(tenant, [match.id for match in matches], with_content=question.with_content)
         return [SearchHit(record=records[match.id], match=match) for match in matches if match.id in records]
 
@@ -381,6 +386,7 @@ def _check_question(question: SearchQuestion, *, has_embedder: bool) -> tuple[Se
         check_text(field, getattr(question, field), chars_max=TEXT_CHARS_MAX)
     if question.limit < 0:
         raise InvalidArgument(f"limit must be 0 or more (got {question.limit})", field="limit")
+    check_offset(question.offset, OFFSET_MAX)
     return _mode(question, has_embedder=has_embedder), min(question.limit or LIMIT_DEFAULT, LIMIT_MAX)
 
 

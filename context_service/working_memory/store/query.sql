@@ -10,7 +10,7 @@ WITH answer AS MATERIALIZED (
     ) s
     {{group_by}}
     ORDER BY {{order_by}}
-    LIMIT %(limit)s + 1
+    LIMIT %(limit)s + 1 OFFSET %(offset)s
 ), sized AS (
     SELECT a.*, sum({{sizes}}) OVER (ROWS UNBOUNDED PRECEDING) AS bytes_so_far FROM answer a
 )

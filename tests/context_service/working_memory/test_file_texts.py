@@ -359,6 +359,7 @@ async def test_what_is_found_far_behind_is_found_within_the_walls(caller: Caller
             where_json="",
             include_archived=False,
             limit=10,
+            offset=0,
             with_content=False,
         )
         return [hit.record.name for hit in await searches.search(question, principal=principal)]

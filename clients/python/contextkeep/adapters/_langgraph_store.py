@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import operator
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.store.base import (
     BaseStore,
@@ -27,8 +26,9 @@ from langgraph.store.base import (
     tokenize_path,
 )
 
+from contextkeep.adapters._langgraph_filters import Conditions, conditions_of, filtered_fields, fits, may_match
 from contextkeep.client.sync.context import ContextClient
-from contextkeep.errors import InvalidArgument, NotFound, RecordExists, RecordNotFound, VersionConflict
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, NotFound, RecordExists, RecordNotFound, VersionConflict
 from contextkeep.ids import new_id
 from contextkeep.values import Record, SearchHit
 
@@ -42,6 +42,8 @@ _QUERY_CHARACTERS_MAX = 1_000
 _ATTEMPTS = 200  # attempts to change an item; each failed one means that another change of it was written
 _ROWS = 1_000  # rows of one query
 _HITS = 100  # hits of one search
+_DEPTH_MAX = 5_000  # hits of a ranking that are read at most
+_FULL_BYTES = 2**20  # an answer with more bytes of metadata may have ended because it was full
 _FUSED_AT = 60  # the constant k of reciprocal rank fusion: Cormack et al., SIGIR 2009
 _COLUMNS = ("working_memory_id", "metadata", "created_at", "updated_at")
 
@@ -135,6 +137,7 @@ class ContextStore(BaseStore):
         if _fits_metadata(value):
             values["value"] = value
         else:
+            values |= filtered_fields(value)
             values["value_at"] = new_id()
             self._client.blobs.upload(
                 json.dumps(value).encode(),
@@ -205,74 +208,134 @@ class ContextStore(BaseStore):
         return _findable("\n".join(map(_readable, texts)))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        """Return a page of the items that match a query and a filter; without a query, the newest first."""
-        records: Iterator[tuple[Record | Mapping[str, Any], float | None]]
+        """Return a page of the items that match a query and a filter; without a query, those written last come first.
+
+        Raises:
+            ValueError: the filter has an unknown operator.
+        """
+        if op.limit <= 0:
+            return []
+        wanted = op.filter or {}
+        conditions = conditions_of(wanted, f"metadata.{_KEY}")
+        where = {"$and": [_within(op.namespace_prefix), conditions.where]}
         if op.query:
-            records = ((record, score) for record, score in self._hits(op.query, _within(op.namespace_prefix)))
-        else:
-            records = ((row, None) for row in self._rows(_within(op.namespace_prefix)))
+            return self._searched(op, where, wanted)
+        skipped = op.offset
+        if op.offset and conditions.is_exact and not self._must_read(where, conditions):
+            skipped = 0  # the service skips them
+        rows = self._rows(where, offset=op.offset - skipped, count=op.limit + skipped)
+        return self._page(((row, None) for row in rows), wanted, skipped, op.limit)
+
+    def _must_read(self, where: Mapping[str, Any], conditions: Conditions) -> bool:
+        """Return whether there are values that must be read to know whether they match."""
+        if conditions.may_match is None:
+            return False
+        both = {"$and": [where, conditions.may_match]}
+        return bool(list(self._client.records.query(["working_memory_id"], where=both, limit=1)))
+
+    def _page(
+        self,
+        found: Iterable[tuple[Record | Mapping[str, Any], float | None]],
+        wanted: Mapping[str, Any],
+        skipped: int,
+        limit: int,
+    ) -> list[SearchItem]:
+        """Return the items of records or rows that match a filter, but for the first `skipped`, and at most `limit`."""
         items: list[SearchItem] = []
-        skipped = 0
-        for item, score in records:
-            value = self._value(item.metadata[_KEY] if isinstance(item, Record) else item["metadata"][_KEY])
-            if value is None or not _fits(value, op.filter or {}):
+        for item, score in found:
+            stored = item.metadata[_KEY] if isinstance(item, Record) else item["metadata"][_KEY]
+            is_known = "value_at" not in stored or not may_match(stored, wanted)
+            if is_known and not fits(stored["value"], wanted):
                 continue
-            if skipped < op.offset:
-                skipped += 1
+            if is_known and skipped:
+                skipped -= 1
                 continue
-            if len(items) >= op.limit:
-                break
+            value = self._value(stored)
+            if value is None or not fits(value, wanted):
+                continue
+            if skipped:
+                skipped -= 1
+                continue
             items.append(_item(item, value, score))
+            if len(items) == limit:
+                break
         return items
 
-    def _hits(self, query: str, where: Mapping[str, Any]) -> Iterator[tuple[Record, float]]:
-        """Yield the records that a query finds, each with its score, the best first.
+    def _searched(self, op: SearchOp, where: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[SearchItem]:
+        """Return a page of the items that a query finds. Rankings are read deeper while the page is not full."""
+        depth = _HITS
+        while True:
+            hits, is_whole = self._hits(op.query or "", where, depth)
+            items = self._page(hits, wanted, op.offset, op.limit)
+            if len(items) == op.limit or is_whole or depth == _DEPTH_MAX:
+                return items
+            depth = min(4 * depth, _DEPTH_MAX)
+
+    def _hits(
+        self, query: str, where: Mapping[str, Any], depth: int
+    ) -> tuple[list[tuple[Record | Mapping[str, Any], float | None]], bool]:
+        """Return the records that a query finds with their scores, the best first, and whether these are all.
 
         A search by any of the words and, if there is an embedder, a search by meaning are merged by rank.
         """
-        words = _any_of(query)
-        result: list[Iterable[SearchHit]] = []
-        if words:
-            result.append(self._client.records.search(words, where=where, memory_types=[MEMORY_TYPE], limit=_HITS))
+        rankings: list[list[SearchHit]] = []
+        if words := _any_of(query):
+            rankings.append(self._ranking(words, "text", where, depth))
         try:
-            result.append(
-                self._client.records.search(
-                    _readable(query)[:_QUERY_CHARACTERS_MAX],
-                    mode="vector",
-                    where=where,
-                    memory_types=[MEMORY_TYPE],
-                    limit=_HITS,
-                )
-            )
+            rankings.append(self._ranking(_readable(query)[:_QUERY_CHARACTERS_MAX], "vector", where, depth))
         except InvalidArgument as error:  # the service has no embedder, if the error is about the field `embedding`
             if [violation.field for violation in error.violations] != ["embedding"]:
                 raise
         scores: dict[str, float] = {}
         records: dict[str, Record] = {}
-        for hits in result:
+        for hits in rankings:
             for place, hit in enumerate(hits, 1):
                 record_id = hit.record.working_memory_id
                 records[record_id] = hit.record
                 scores[record_id] = scores.get(record_id, 0.0) + 1 / (_FUSED_AT + place)
-        for record_id in sorted(scores, key=lambda row: -scores[row]):
-            yield records[record_id], scores[record_id]
+        best = sorted(scores, key=lambda row: -scores[row])
+        is_whole = all(len(hits) < depth for hits in rankings)
+        return [(records[record_id], scores[record_id]) for record_id in best], is_whole
 
-    def _rows(self, where: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of items, the newest first."""
-        # Rows at the border of two pages may have the same time. So a page begins with the time of the last row, and
-        # rows that were on the page before are skipped.
-        seen: set[str] = set()
-        upto: dict[str, Any] = {}
-        while True:
-            rows = list(
-                self._client.records.query(_COLUMNS, where={**where, **upto}, order_by=["-updated_at"], limit=_ROWS)
+    def _ranking(
+        self, text: str, mode: Literal["text", "vector"], where: Mapping[str, Any], depth: int
+    ) -> list[SearchHit]:
+        """Return the first `depth` hits of a search."""
+        hits: list[SearchHit] = []
+        while len(hits) < depth:
+            count = min(_HITS, depth - len(hits))
+            page = self._client.records.search(
+                text, mode=mode, where=where, memory_types=[MEMORY_TYPE], limit=count, offset=len(hits)
             )
-            fresh = [row for row in rows if row["working_memory_id"] not in seen]
-            yield from fresh
-            if len(rows) < _ROWS or not fresh:
+            hits += page
+            # An answer may also end because it is full.
+            if len(page) < count and sum(len(hit.record.metadata_json) for hit in page) < _FULL_BYTES:
+                break
+        return hits
+
+    def _rows(self, where: Mapping[str, Any], *, offset: int, count: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows of items, those written last first.
+
+        Args:
+            where: The condition of the rows.
+            offset: Rows to skip.
+            count: Rows that are probably enough.
+        """
+        size = min(count, _ROWS)
+        while True:
+            try:
+                rows = list(
+                    self._client.records.query(
+                        _COLUMNS, where=where, order_by=["-updated_at"], limit=size, offset=offset
+                    )
+                )
+            except AnswerTooLarge:
+                size = max(1, size // 4)
+                continue
+            yield from rows
+            if len(rows) < size:
                 return
-            seen = {row["working_memory_id"] for row in rows}
-            upto = {"updated_at": {"$lte": rows[-1]["updated_at"]}}
+            offset += len(rows)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         """Return a page of the namespaces that match the conditions, each cut to `max_depth` names."""
@@ -282,7 +345,14 @@ class ContextStore(BaseStore):
             if condition.match_type == "prefix":
                 where |= {f"metadata.{_KEY}.level.{n}": name for n, name in enumerate(condition.path) if name != "*"}
         path = f"metadata.{_KEY}.path"
-        rows = self._client.records.query([path], where=where, group_by=[path], order_by=[path], limit=_ROWS)
+        rows: list[Mapping[str, Any]] = []
+        while len(rows) % _ROWS == 0:
+            page = self._client.records.query(
+                [path], where=where, group_by=[path], order_by=[path], limit=_ROWS, offset=len(rows)
+            )
+            if not (more := list(page)):
+                break
+            rows += more
         every = [tuple(json.loads(row[path])) for row in rows]
         parameters = {
             item[: op.max_depth] for item in every if all(_matches(item, condition) for condition in conditions)
@@ -384,33 +454,3 @@ def _matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
         return False
     part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
     return all(wanted in ("*", name) for name, wanted in zip(part, path, strict=True))
-
-
-_ORDERED: Mapping[str, Callable[[float, float], bool]] = {
-    "$gt": operator.gt,
-    "$gte": operator.ge,
-    "$lt": operator.lt,
-    "$lte": operator.le,
-}
-_OPERATORS = ("$eq", "$ne", *_ORDERED)
-
-
-def _compares(name: str, value: Any, other: Any) -> bool:
-    if name in _ORDERED:
-        return value is not None and _ORDERED[name](float(value), float(other))
-    return bool(value == other) is (name == "$eq")
-
-
-def _fits(value: Any, wanted: Any) -> bool:
-    """Say whether a value matches a filter, which may have LangGraph's operators such as `$gt`.
-
-    Raises:
-        ValueError: the filter has an unknown operator.
-    """
-    if not isinstance(wanted, dict):
-        return bool(value == wanted)
-    if any(name.startswith("$") for name in wanted):
-        if unknown := wanted.keys() - set(_OPERATORS):
-            raise ValueError(f"{', '.join(sorted(unknown))}: of the operators there are {', '.join(_OPERATORS)}")
-        return all(_compares(name, value, other) for name, other in wanted.items())
-    return isinstance(value, dict) and all(_fits(value.get(name), other) for name, other in wanted.items())

@@ -41,10 +41,10 @@ def message_with_original(value: Any, convert: Callable[[Any], MessageInput]) ->
         value: The value, of any size. Its texts may have NUL or half a character, and its numbers may be NaN.
         convert: Returns the message of a value that the service can store.
     """
-    if _is_storable(value):
+    if is_storable(value):
         return convert(value)
     bare, files = without_bytes(value)
-    if _is_storable(bare):
+    if is_storable(bare):
         return convert(value)
     data = [bytes(file.data) for file in files if isinstance(file.data, bytes)]
     message = convert(with_bytes(_readable(bare), data))
@@ -87,7 +87,7 @@ def original_of(message: ChatMessage, contents: Contents = NO_CONTENTS) -> Any:
 
 def stored_json(value: Any) -> Any:
     """Return a value as JSON that the service can store; `restored_json` returns the value from it."""
-    is_plain = _is_storable(value) and not (isinstance(value, dict) and value.keys() == {_KEY})
+    is_plain = is_storable(value) and not (isinstance(value, dict) and value.keys() == {_KEY})
     return value if is_plain else {_KEY: json.dumps(value)}
 
 
@@ -117,7 +117,7 @@ def bytes_of(part: Part) -> bytes:
     return part.reasoning.data if part.reasoning is not None else b""
 
 
-def _is_storable(value: Any) -> bool:
+def is_storable(value: Any) -> bool:
     """Return whether the service takes a value as JSON, and returns it unchanged."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)

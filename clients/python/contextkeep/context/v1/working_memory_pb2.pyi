@@ -348,7 +348,7 @@ class ManifestGroup(_message.Message):
     def __init__(self, memory_type: _Optional[str] = ..., record_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., records: _Optional[_Iterable[_Union[WMRecord, _Mapping]]] = ...) -> None: ...
 
 class SearchWMRecordsRequest(_message.Message):
-    __slots__ = ("text", "embedding", "mode", "entity_node_ids", "memory_types", "graph_name", "agent_bundle_id", "app_id", "where_json", "include_archived", "limit", "with_content")
+    __slots__ = ("text", "embedding", "mode", "entity_node_ids", "memory_types", "graph_name", "agent_bundle_id", "app_id", "where_json", "include_archived", "limit", "with_content", "offset")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
@@ -361,6 +361,7 @@ class SearchWMRecordsRequest(_message.Message):
     INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     WITH_CONTENT_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
     text: str
     embedding: Embedding
     mode: SearchMode
@@ -373,7 +374,8 @@ class SearchWMRecordsRequest(_message.Message):
     include_archived: bool
     limit: int
     with_content: bool
-    def __init__(self, text: _Optional[str] = ..., embedding: _Optional[_Union[Embedding, _Mapping]] = ..., mode: _Optional[_Union[SearchMode, str]] = ..., entity_node_ids: _Optional[_Iterable[str]] = ..., memory_types: _Optional[_Iterable[str]] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., app_id: _Optional[str] = ..., where_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., limit: _Optional[int] = ..., with_content: _Optional[bool] = ...) -> None: ...
+    offset: int
+    def __init__(self, text: _Optional[str] = ..., embedding: _Optional[_Union[Embedding, _Mapping]] = ..., mode: _Optional[_Union[SearchMode, str]] = ..., entity_node_ids: _Optional[_Iterable[str]] = ..., memory_types: _Optional[_Iterable[str]] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., app_id: _Optional[str] = ..., where_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., limit: _Optional[int] = ..., with_content: _Optional[bool] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class SearchWMRecordsResponse(_message.Message):
     __slots__ = ("hits",)
@@ -400,20 +402,22 @@ class SearchHit(_message.Message):
     def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., score: _Optional[float] = ..., text_place: _Optional[int] = ..., text_score: _Optional[float] = ..., vector_place: _Optional[int] = ..., similarity: _Optional[float] = ..., approximate: _Optional[bool] = ...) -> None: ...
 
 class QueryWMRecordsRequest(_message.Message):
-    __slots__ = ("select", "where_json", "group_by", "order_by", "limit", "include_archived")
+    __slots__ = ("select", "where_json", "group_by", "order_by", "limit", "include_archived", "offset")
     SELECT_FIELD_NUMBER: _ClassVar[int]
     WHERE_JSON_FIELD_NUMBER: _ClassVar[int]
     GROUP_BY_FIELD_NUMBER: _ClassVar[int]
     ORDER_BY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
     select: _containers.RepeatedScalarFieldContainer[str]
     where_json: str
     group_by: _containers.RepeatedScalarFieldContainer[str]
     order_by: _containers.RepeatedCompositeFieldContainer[QueryOrder]
     limit: int
     include_archived: bool
-    def __init__(self, select: _Optional[_Iterable[str]] = ..., where_json: _Optional[str] = ..., group_by: _Optional[_Iterable[str]] = ..., order_by: _Optional[_Iterable[_Union[QueryOrder, _Mapping]]] = ..., limit: _Optional[int] = ..., include_archived: _Optional[bool] = ...) -> None: ...
+    offset: int
+    def __init__(self, select: _Optional[_Iterable[str]] = ..., where_json: _Optional[str] = ..., group_by: _Optional[_Iterable[str]] = ..., order_by: _Optional[_Iterable[_Union[QueryOrder, _Mapping]]] = ..., limit: _Optional[int] = ..., include_archived: _Optional[bool] = ..., offset: _Optional[int] = ...) -> None: ...
 
 class QueryOrder(_message.Message):
     __slots__ = ("column", "descending")

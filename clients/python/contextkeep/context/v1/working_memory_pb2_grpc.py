@@ -238,7 +238,8 @@ class WorkingMemoryServicer:
         If the service has an embedder, VECTOR and FUSED without an `embedding` use the embedding of `text`, and compare it
         with the embeddings of the same model.
 
-        FUSED takes the best 100 of each search and adds their reciprocal ranks, 1 / (60 + rank): this is the score.
+        FUSED takes the best 100 of each search, more if `offset` and `limit` reach further, and adds their reciprocal ranks,
+        1 / (60 + rank): this is the score.
 
         An answer ends at `limit` records or 2 MiB.
 

@@ -109,6 +109,11 @@ export interface RecordsSearchOptions {
   limit?: number;
   /** Include inline content. */
   withContent?: boolean;
+  /**
+   * Skip this many of the best records, up to 10,000, for the next page of a ranking. The ranking is made again for
+   * each page: records that were written or changed in between may move. TEXT ranks 5,000 records at most.
+   */
+  offset?: number;
 }
 
 /** Options of `records.query`. */
@@ -131,6 +136,11 @@ export interface RecordsQueryOptions {
   limit?: number;
   /** Include archived and expired records. */
   includeArchived?: boolean;
+  /**
+   * Skip this many rows, up to 1,000,000, for the next page. Rows that were written or deleted in between move the
+   * others: a condition on the column of the order is a more stable page.
+   */
+  offset?: number;
 }
 
 /** The calls of `records` that are one method each. */
@@ -256,7 +266,8 @@ export class GeneratedRecords extends Noun<AppClient> {
    * If the service has an embedder, VECTOR and FUSED without an `embedding` use the embedding of `text`, and compare it
    * with the embeddings of the same model.
    *
-   * FUSED takes the best 100 of each search and adds their reciprocal ranks, 1 / (60 + rank): this is the score.
+   * FUSED takes the best 100 of each search, more if `offset` and `limit` reach further, and adds their reciprocal ranks,
+   * 1 / (60 + rank): this is the score.
    *
    * An answer ends at `limit` records or 2 MiB.
    *
@@ -281,6 +292,7 @@ export class GeneratedRecords extends Noun<AppClient> {
       includeArchived: options.includeArchived,
       limit: options.limit,
       withContent: options.withContent,
+      offset: options.offset,
     };
     const answer = await this.client.call(workingMemoryPb.WorkingMemory.method.searchWMRecords, request, options);
     return answer.hits.map(searchHitOf);
@@ -316,6 +328,7 @@ export class GeneratedRecords extends Noun<AppClient> {
       orderBy: options.orderBy,
       limit: options.limit,
       includeArchived: options.includeArchived,
+      offset: options.offset,
     };
     const answer = await this.client.call(workingMemoryPb.WorkingMemory.method.queryWMRecords, request, options);
     return queriedRowsOf(answer);

@@ -198,6 +198,7 @@ class Records(Noun):
         order_by: Iterable[str] = (),
         limit: int = 0,
         include_archived: bool = False,
+        offset: int = 0,
         timeout_s: float | None = None,
     ) -> QueryAnswer:
         """Answer a structured query over the tenant's records, of all entities.
@@ -229,6 +230,8 @@ class Records(Noun):
                 numbers come before texts; missing values come last. Empty: newest first, or groups by their values.
             limit: Rows to return. 0: 100. Values above 1,000 count as 1,000.
             include_archived: Include archived and expired records.
+            offset: Skip this many rows, up to 1,000,000, for the next page. Rows that were written or deleted in
+                between move the others: a condition on the column of the order is a more stable page.
             timeout_s: Deadline in seconds. None means the client's.
 
         Raises:
@@ -243,6 +246,7 @@ class Records(Noun):
             order_by=messages.query_orders("order_by", order_by),
             limit=limit,
             include_archived=include_archived,
+            offset=offset,
         )
         answer: working_memory_pb.QueryWMRecordsResponse = await self._call(
             "QueryWMRecords", request, timeout_s=timeout_s

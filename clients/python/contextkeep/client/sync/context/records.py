@@ -109,6 +109,7 @@ class Records(gen.Records):
         where: Mapping[str, Any] | None = None,
         include_archived: bool = False,
         limit: int = 0,
+        offset: int = 0,
         with_content: bool = False,
         timeout_s: float | None = None,
     ) -> list[SearchHit]:
@@ -130,6 +131,7 @@ class Records(gen.Records):
             where: A condition tree, as in `query`.
             include_archived: Return archived and expired records, too.
             limit: Maximum number of records, up to 100. 0 means 10.
+            offset: Skip this many of the best records, up to 10,000.
             with_content: Return inline contents too.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -149,6 +151,7 @@ class Records(gen.Records):
             where_json=messages.to_object("where_json", where),
             include_archived=include_archived,
             limit=limit,
+            offset=offset,
             with_content=with_content,
         )
         response: memory_pb.SearchWMRecordsResponse = self._call("SearchWMRecords", request, timeout_s=timeout_s)
