@@ -31,6 +31,7 @@ class ContextSettingsServicer(context_settings_pb2_grpc.ContextSettingsServicer)
             request.app_id,
             request.agent_id,
             models=text_of("models", request.models),
+            is_findable=request.is_findable if request.HasField("is_findable") else None,
             principal=calls.principal(),
             request=request_of("PutContextSetting", request, response=response),
         )
@@ -40,8 +41,12 @@ class ContextSettingsServicer(context_settings_pb2_grpc.ContextSettingsServicer)
         self, request: pb.GetContextSettingsRequest, context: object
     ) -> pb.GetContextSettingsResponse:
         """Read the settings that apply to contexts of an app and an agent."""
-        settings, models = await self._settings.applying(request.app_id, request.agent_id, principal=calls.principal())
-        return pb.GetContextSettingsResponse(settings=map(_setting, settings), models=number_of(models))
+        settings, models, is_findable = await self._settings.applying(
+            request.app_id, request.agent_id, principal=calls.principal()
+        )
+        return pb.GetContextSettingsResponse(
+            settings=map(_setting, settings), models=number_of(models), is_findable=is_findable
+        )
 
 
 def _setting(setting: ContextSetting) -> pb.ContextSetting:

@@ -6,12 +6,14 @@ from functools import partial
 
 from context_service.context_settings.api import ContextSettingsServicer
 from context_service.context_settings.rules import OFF, ContextSettings
+from context_service.context_settings.store import SQL as CONTEXT_SETTINGS_SQL
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from contextkeep.context.v1.context_settings_pb2_grpc import add_ContextSettingsServicer_to_server
 from service_runtime.grpc_server.server import Service
 
 # What other rooms use.
 __all__ = [
+    "CONTEXT_SETTINGS_SQL",
     "OFF",
     "ContextSettings",
     "context_settings_of",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from context_service.context_settings.model import ContextSetting
-from context_service.context_settings.store import IS_OFF, SETTINGS
+from context_service.context_settings.store import IS_FINDABLE, IS_OFF, SETTINGS
 from context_service.kernel.catalog import Catalog, check_unbound
 from contextkeep.errors import InvalidArgument, NotFound
 from service_runtime.postgres import Database, Row
@@ -45,7 +45,14 @@ class ContextSettings:
         )
 
     async def put(
-        self, app_id: str, agent_id: str, *, models: str, principal: Principal, request: Request | None
+        self,
+        app_id: str,
+        agent_id: str,
+        *,
+        models: str,
+        is_findable: bool | None,
+        principal: Principal,
+        request: Request | None,
     ) -> ContextSetting:
         """Replace the setting of the tenant, of an app, or of an agent, and return it.
 
@@ -53,6 +60,7 @@ class ContextSettings:
             app_id: The app; empty for the tenant or an agent.
             agent_id: The agent; empty for the tenant or an app.
             models: "on", "off", or an empty text.
+            is_findable: Whether searches over several contexts find these; None for no setting.
             principal: The caller.
             request: The idempotency key of the call; None if the caller gave none.
 
@@ -67,10 +75,17 @@ class ContextSettings:
         if app_id and agent_id:
             raise InvalidArgument("a setting is for an app or for an agent; give one of them", field="agent_id")
         (*_, subject) = _subjects(app_id, agent_id)
-        return await self._catalog.put(subject, {"models": models}, principal=principal, request=request)
+        return await self._catalog.put(
+            subject, {"models": models, "is_findable": is_findable}, principal=principal, request=request
+        )
 
-    async def applying(self, app_id: str, agent_id: str, *, principal: Principal) -> tuple[list[ContextSetting], str]:
-        """Return the settings for contexts of an app and an agent, the tenant's first, and the outcome: on or off.
+    async def applying(
+        self, app_id: str, agent_id: str, *, principal: Principal
+    ) -> tuple[list[ContextSetting], str, bool]:
+        """Return the settings for contexts of an app and an agent, the tenant's first, and what they come to.
+
+        Returns:
+            The settings, whether models may be used ("on" or "off"), and whether the contexts are findable.
 
         Raises:
             InvalidArgument: an id is malformed.
@@ -79,7 +94,9 @@ class ContextSettings:
         self._check(app_id, agent_id)
         found = [await self._catalog.find(subject, principal=principal) for subject in _subjects(app_id, agent_id)]
         settings = [setting for setting in found if setting is not None]
-        return settings, OFF if any(setting.models == OFF for setting in settings) else ON
+        findable = [setting.is_findable for setting in settings if setting.is_findable is not None]
+        models = OFF if any(setting.models == OFF for setting in settings) else ON
+        return settings, models, findable[-1] if findable else True
 
     async def may_use_models(self, context_id: UUID, *, principal: Principal) -> bool:
         """Return whether text of a context may be sent to a model now; False if the caller does not see the context."""
@@ -88,6 +105,12 @@ class ContextSettings:
             IS_OFF, {"tenant_id": tenant.tenant_id, "context_id": context_id, "agents_max": _AGENTS_MAX}
         )
         return bool(rows) and not rows[0].is_off
+
+    async def is_findable(self, context_id: UUID, *, principal: Principal) -> bool:
+        """Return whether searches over several contexts find a context; False if the caller does not see it."""
+        tenant = self._database.of(principal, context_id=context_id)
+        rows = await tenant.query(IS_FINDABLE, {"context_id": context_id, "agents_max": _AGENTS_MAX})
+        return bool(rows) and rows[0].is_findable
 
     def _check(self, app_id: str, agent_id: str) -> None:
         check_text("app_id", app_id, chars_max=self._name_chars_max)

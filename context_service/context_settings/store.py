@@ -7,5 +7,6 @@ from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
 IS_OFF = SQL["is_off"]
+IS_FINDABLE = SQL["is_findable"]
 
-SETTINGS = Table(name="context.context_setting", key="subject", columns=("models",))
+SETTINGS = Table(name="context.context_setting", key="subject", columns=("models", "is_findable"))

@@ -36,6 +36,7 @@ class ContextInput:
     expires_at: datetime | None = None
     recall_profile: str = ""
     models: str = ""  # whether text may be sent to a model: "on", "off", or empty
+    is_findable: bool | None = None  # whether searches over several contexts find it; None: as the settings say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,7 @@ class Context:
     closed_at: datetime | None
     recall_profile: str
     models: str
+    is_findable: bool | None
     last_seq: int
     message_count: int  # the number of messages that are not retracted
     token_count: int  # the tokens of those messages

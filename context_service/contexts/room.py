@@ -13,6 +13,7 @@ from context_service.contexts.api.tasks import TasksServicer
 from context_service.contexts.pure.checks import MessageChecks
 from context_service.contexts.rules import artifacts
 from context_service.contexts.rules.artifacts import Artifacts
+from context_service.contexts.rules.find import ContextsFinding
 from context_service.contexts.rules.index_state import IndexStates, VectorsOwed
 from context_service.contexts.rules.messages import Messaging, not_found
 from context_service.contexts.rules.pointed_state import RecordsOwed
@@ -43,13 +44,14 @@ from context_service.contexts.store.erasures import (
     remove_from_agents,
 )
 from context_service.contexts.store.erasures import SQL as ERASURES_SQL
+from context_service.contexts.store.findable import FindableContexts
 from context_service.contexts.store.log import MESSAGES_JSON, SEQ_MAX, Log, messages_of
 from context_service.contexts.store.log import SQL as LOG_SQL
 from context_service.contexts.store.pointed_records import PointedRecords, queue_of_pointed_records
 from context_service.contexts.store.tasks import TaskRows, read_message
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.model import CONTEXT
-from context_service.retrieval.room import Passages, keep_making_passage_vectors, meaning_of
+from context_service.retrieval.room import AcrossContexts, Passages, keep_making_passage_vectors, meaning_of
 from context_service.settings import Settings
 from context_service.working_memory.room import SWEEPER, RecordName, context_files_of, purges_of
 from contextkeep.context.v1.artifacts_pb2_grpc import add_ArtifactsServicer_to_server
@@ -176,9 +178,18 @@ async def open_contexts(
         meaning=meaning_of(deps),
         timed=deps.metrics.timer("contextkeep_recall_seconds", "Recalls, those of SendMessage and of packs too"),
     )
+    finding = ContextsFinding(
+        FindableContexts(database),
+        AcrossContexts(database),
+        artifact_rows,
+        tokens,
+        checks=checks,
+        meaning=meaning_of(deps),
+    )
     servicer = ContextsServicer(
         messaging,
         recalling,
+        finding,
         Erasing(database, requests=REQUESTS, eraser=eraser),
         index_states,
         watching,

@@ -9,8 +9,10 @@ from context_service.kernel.dependencies import Dependencies
 from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.rules.meaning import Meaning
 from context_service.retrieval.rules.search import best, few_of_each
+from context_service.retrieval.rules.search_across import best_across
 from context_service.retrieval.rules.vectors import VectorMaking
 from context_service.retrieval.rules.verify import Verifying
+from context_service.retrieval.store.across import CONTEXTS_MAX, AcrossContexts, SearchedContexts
 from context_service.retrieval.store.feeds import IndexedText, Owners, PassageFeed
 from context_service.retrieval.store.nearest import Nearest
 from context_service.retrieval.store.passage_vectors import PassageVectorMaking
@@ -26,17 +28,21 @@ from service_runtime.background_work import background
 
 # What other rooms use.
 __all__ = [
+    "CONTEXTS_MAX",
     "PASSAGES_SQL",
     "VECTOR_OUTBOX_SQL",
+    "AcrossContexts",
     "IndexedText",
     "Meaning",
     "Owners",
     "PassageFeed",
     "Passages",
+    "SearchedContexts",
     "TextVector",
     "VectorMaking",
     "Verifying",
     "best",
+    "best_across",
     "document_reader_of",
     "few_of_each",
     "keep_making",

@@ -57,6 +57,7 @@ NAMES: Mapping[str, str] = {
     "ReflectMemoriesResponse": "Reflection",
     "RetryBackgroundWorkResponse": "RetriedWork",
     "RollbackResponse": "RolledBack",
+    "SearchContextsResponse": "FoundContexts",
     "SetLearningResponse": "Learning",
     "StreamQueryContextResponse": "QueryEvent",
     "SyncHistoryResponse": "SyncedHistory",
@@ -79,16 +80,16 @@ ALWAYS = (
 ALWAYS_IN: Mapping[str, str] = {
     "as_of": "Facet Page",
     "created_at": "Agent AgentTemplate ApiKey Artifact AssembledNode BlobEntry Checkpoint Context Definition Document "
-    "Edge Envelope Erasure Hold KnowledgeBase McpServer Memory Node Page PageVersion SourceTest Specialist StateEntry "
-    "SubjectErasure Task WMRecord WMRecordAction Window WindowFork",
+    "Edge Envelope Erasure FoundContext Hold KnowledgeBase McpServer Memory Node Page PageVersion SourceTest "
+    "Specialist StateEntry SubjectErasure Task WMRecord WMRecordAction Window WindowFork",
     "discovered_at": "McpTool",
     "expires_at": "CreateDownloadUrlResponse IssueContextKeyResponse",
     "happened_at": "Memory",
     "message": "GivenMessage",
     "modified_at": "AssembledNode Node",
     "record": "CreateDownloadUrlResponse SearchHit",
-    "updated_at": "Agent AgentTemplate Artifact Context ContextSetting Document Job KnowledgeBase McpServer Memory "
-    "Page Specialist Task WMRecord Window",
+    "updated_at": "Agent AgentTemplate Artifact Context ContextSetting Document FoundContext Job KnowledgeBase "
+    "McpServer Memory Page Specialist Task WMRecord Window",
 }
 
 # Fields that values lack.

@@ -55,7 +55,7 @@ definitions:
 
 READING = re.compile(
     r"contextkeep (audit|history|operator|query|search|usage"
-    r"|(\w+ )+(blobs|connected|diff|documents|erasure|export|get|holds|list|log|manifest"
+    r"|(\w+ )+(blobs|connected|diff|documents|erasure|export|find|get|holds|list|log|manifest"
     r"|messages|plan|policy|query|tests|recall|reflect|search|show|similar|stats|tools|types|wait|watch)"
     r"|wiki versions|window (checkpoints|cost|expand|explain|lineage|profiles|state))\b"
 )

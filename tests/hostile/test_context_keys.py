@@ -281,6 +281,23 @@ def test_it_finds_what_is_about_a_node_whose_records_it_does_not_see(issued: Iss
         assert bool(found.hits) is is_found
 
 
+def test_it_finds_nothing_of_other_contexts(issued: Issued):
+    """A call that is bound to a context never gets text of another one, by any search."""
+    other = pb.SendMessageRequest(message=MessageInput(content="The vault opens with heliotrope."))
+    assert issued.client.call(RPCS["SendMessage"], other, key=issued.parent).ok
+    own = MessageInput(content="The door opens with saffron.")
+    own_request = pb.SendMessageRequest(context_id=issued.context_id, message=own)
+    assert issued.client.call(RPCS["SendMessage"], own_request, key=issued.parent).ok
+    search = pb.SearchContextsRequest(query="What opens with heliotrope or saffron?")
+
+    (of_parent,) = issued.client.call(RPCS["SearchContexts"], search, key=issued.parent).answers
+    (of_key,) = issued.client.call(RPCS["SearchContexts"], search, key=issued.key).answers
+
+    assert "heliotrope" in str(of_parent)
+    assert [context.context_id for context in of_key.contexts] == [issued.context_id]
+    assert "heliotrope" not in str(of_key)
+
+
 def test_it_begins_no_context_and_makes_no_key(issued: Issued):
     begun = issued.client.call(
         RPCS["SendMessage"], pb.SendMessageRequest(message=MessageInput(content="x")), key=issued.key

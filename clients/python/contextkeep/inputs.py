@@ -107,6 +107,7 @@ class ContextInput:
     expires_at: datetime | None = None  # aware; default: never
     recall_profile: str = ""  # empty: the default
     models: ModelUse | Literal[""] = ""  # "off": no text of it is sent to a model of the operator
+    is_findable: bool | None = None  # whether `contexts.find` finds it; by default as its app says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,13 @@ from context_service.contexts.model import (
     Retracted,
     Task,
 )
+from context_service.contexts.rules.find import (
+    LIMIT_DEFAULT,
+    PASSAGES_DEFAULT,
+    ContextsFinding,
+    ContextsQuery,
+    FoundContext,
+)
 from context_service.contexts.rules.index_state import IndexState, IndexStates
 from context_service.contexts.rules.messages import Messaging, SendTarget, SentMessages, written_before
 from context_service.contexts.rules.recall import ITEMS_DEFAULT, TOKENS_DEFAULT, Recalled, Recalling, RecallQuery
@@ -27,7 +34,7 @@ from context_service.contexts.rules.watch import Happened, Watching
 from context_service.contexts.store.erasures import Erasing, Erasure
 from context_service.contexts.wire.headers import header_of
 from context_service.contexts.wire.messages import fill as fill_message
-from context_service.contexts.wire.recall import by_meaning, recalled_item, which_of
+from context_service.contexts.wire.recall import by_meaning, passages_of, recalled_item, which_of
 from context_service.contexts.wire.requests import check_same_caller, ids_of, lifetime_of, messages_of, principal_of
 from context_service.contexts.wire.tasks import artifact_of, task_of
 from context_service.kernel.wire import times
@@ -51,6 +58,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         self,
         messaging: Messaging,
         recalling: Recalling,
+        finding: ContextsFinding,
         erasing: Erasing,
         index_states: IndexStates,
         watching: Watching,
@@ -60,6 +68,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     ) -> None:
         self._messaging = messaging
         self._recalling = recalling
+        self._finding = finding
         self._erasing = erasing
         self._index_states = index_states
         self._watching = watching
@@ -152,6 +161,25 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         )
         return pb.SearchContextResponse(hits=map(recalled_item, found.items), by_meaning=by_meaning(found.meaning))
 
+    async def SearchContexts(self, request: pb.SearchContextsRequest, context: object) -> pb.SearchContextsResponse:
+        """Find the contexts that answer a question, with their best passages."""
+        query = ContextsQuery(
+            text=request.query,
+            limit=request.limit or LIMIT_DEFAULT,
+            passages_max=request.passages_max or PASSAGES_DEFAULT,
+            profile=request.profile,
+            contexts=_filter(request, owner_user_id=""),
+            passages=passages_of(request),
+            cursor=request.cursor,
+        )
+        found = await self._finding.find(query, principal=principal_of(request.subject_user_id))
+        return pb.SearchContextsResponse(
+            contexts=map(_found_context, found.contexts),
+            searched_count=found.searched_count,
+            by_meaning=by_meaning(found.meaning),
+            next_cursor=found.next_cursor,
+        )
+
     async def GetContext(self, request: pb.GetContextRequest, context: object) -> pb.GetContextResponse:
         """Read a context and its newest messages."""
         history_length = request.history_length if request.HasField("history_length") else None
@@ -182,7 +210,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     async def ListContexts(self, request: pb.ListContextsRequest, context: object) -> pb.ListContextsResponse:
         """List contexts."""
         found, next_page_token = await self._messaging.contexts(
-            _filter(request),
+            _filter(request, owner_user_id=request.owner_user_id),
             PageRequest(size=request.page_size, token=request.page_token),
             rpc="ListContexts",
             principal=principal_of(request.subject_user_id),
@@ -419,6 +447,7 @@ def _input(draft: pb.ContextInput) -> ContextInput:
         entity_node_id=parse_optional_id("context.entity_node_id", draft.entity_node_id),
         expires_at=times.time_of("context.expires_at", draft.expires_at) if draft.HasField("expires_at") else None,
         models=text_of("context.models", draft.models),
+        is_findable=draft.is_findable if draft.HasField("is_findable") else None,
     )
 
 
@@ -441,19 +470,31 @@ def _sent_messages(sent_messages: SentMessages, draft: Sequence[MessageInput]) -
         )
 
 
-def _filter(request: pb.ListContextsRequest) -> ContextFilter:
+def _filter(request: pb.ListContextsRequest | pb.SearchContextsRequest, *, owner_user_id: str) -> ContextFilter:
     """Return the filter of contexts that a request asks for."""
     if request.state not in pb.ContextState.values():
         raise InvalidArgument(f"state is {request.state}, which is not a known state of contexts", field="state")
     return copied(
         ContextFilter,
         request,
+        owner_user_id=owner_user_id,
         created_from=times.time_of("created_from", request.created_from) if request.HasField("created_from") else None,
         created_to=times.time_of("created_to", request.created_to) if request.HasField("created_to") else None,
         is_closed=None if not request.state else request.state == pb.CONTEXT_STATE_CLOSED,
         external_id=_external_id(request.external_id) if request.HasField("external_id") else None,
         metadata_contains_json=request.metadata_contains_json or "{}",
         entity_node_id=parse_optional_id("entity_node_id", request.entity_node_id),
+    )
+
+
+def _found_context(found: FoundContext) -> pb.FoundContext:
+    """Return a context that was found as protobuf."""
+    return copied(
+        pb.FoundContext,
+        found.context,
+        external_ids=[copied(pb.ExternalId, external_id) for external_id in found.context.external_ids],
+        score=found.score,
+        passages=map(recalled_item, found.passages),
     )
 
 

@@ -59,7 +59,16 @@ from service_runtime.values.copying import copied
 from service_runtime.values.ids import new_id
 
 CHANGEABLE = frozenset(
-    {"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile", "models"}
+    {
+        "title",
+        "external_ids",
+        "metadata_json",
+        "entity_node_id",
+        "expires_at",
+        "recall_profile",
+        "models",
+        "is_findable",
+    }
 )
 _NO_FILES: FileSources = {}
 _DECODING = 4  # cost of finding and hashing files, in parses of the same bytes
@@ -508,7 +517,7 @@ class Messaging:
         """
         self._checks.check_filter(which)
         query = (rpc, principal.tenant_id, principal.user_id, *(getattr(which, field.name) for field in fields(which)))
-        after = _place(pages.decode_token(query, page.token, parts=2))
+        after = place_of_token(pages.decode_token(query, page.token, parts=2))
         count = pages.page_size(page.size)
         contexts = await self._log.headers(which, principal=principal, after=after, count=count + 1)
         return pages.cut(query, contexts, count, key=lambda context: (context.created_at, context.context_id))
@@ -750,7 +759,7 @@ def _utc(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def _place(key: Sequence[object] | None) -> tuple[datetime, UUID] | None:
+def place_of_token(key: Sequence[object] | None, *, field: str = "page_token") -> tuple[datetime, UUID] | None:
     """Return the time and the id of the last context of a page, from its token; None for the first page.
 
     Raises:
@@ -763,5 +772,5 @@ def _place(key: Sequence[object] | None) -> tuple[datetime, UUID] | None:
         if created_at.tzinfo is None:
             raise ValueError("the time has no time zone")
     except ValueError:
-        raise InvalidPageToken("page_token is malformed", field="page_token") from None
+        raise InvalidPageToken(f"{field} is malformed", field=field) from None
     return created_at, context_id

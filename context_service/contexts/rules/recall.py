@@ -261,9 +261,7 @@ class Recalling:
         if context is None:
             raise not_found(context_id)
         name = query.profile or context.recall_profile or DEFAULT
-        if name not in profile_names():
-            names = ", ".join(profile_names())
-            raise InvalidArgument(f"profile must be one of {names} (got {name[:100]!r})", field="profile")
+        check_profile(name)
         query = replace(query, which=await self._about(context, query.which, principal))
         scope = PassageScope.of_context(context_id)
         mentioned = await self._of_referenced_tasks(context_id, query, principal=principal)
@@ -291,7 +289,7 @@ class Recalling:
         if artifact_seqs := [seq for seq in seqs if seq < 0]:
             ids.update(await self._artifacts.at(context_id, artifact_seqs, principal=principal))
         items = [
-            _item(item, texts[item.row.seq, item.row.ordinal], ids[item.row.seq])
+            item_of(item, texts[item.row.seq, item.row.ordinal], ids[item.row.seq])
             for item in ranked
             # A message or artifact may have been retracted or replaced between the statements.
             if (item.row.seq, item.row.ordinal) in texts and item.row.seq in ids
@@ -344,7 +342,18 @@ def _first(referred: Mapping[tuple[int, int], Row], best: Sequence[Ranked]) -> l
     return [*first, *(item for place, item in ranks.items() if place not in referred)]
 
 
-def _item(item: Ranked, text: str, of: str | Artifact) -> RecalledItem:
+def check_profile(name: str) -> None:
+    """Check the name of a ranking profile.
+
+    Raises:
+        InvalidArgument: no profile has this name.
+    """
+    if name not in profile_names():
+        names = ", ".join(profile_names())
+        raise InvalidArgument(f"profile must be one of {names} (got {name[:100]!r})", field="profile")
+
+
+def item_of(item: Ranked, text: str, of: str | Artifact) -> RecalledItem:
     """Return the result item of a passage; `of` is the id of its message, or its artifact."""
     row = item.row
     is_artifact = isinstance(of, Artifact)

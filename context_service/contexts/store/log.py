@@ -367,12 +367,12 @@ class Log:
         """Return the header of a context; None if the principal sees no such context."""
         tenant = self.of(principal, context_id)
         rows = await tenant.query(_READ_SEEN, (tenant.tenant_id, context_id))
-        return _context(rows[0]) if rows else None
+        return context_of(rows[0]) if rows else None
 
     async def lock(self, transaction: Transaction, context_id: UUID) -> Context | None:
         """Lock a context until the transaction ends, and return its header; None if there is no such context."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id))
-        return _context(rows[0]) if rows else None
+        return context_of(rows[0]) if rows else None
 
     async def hold(self, transaction: Transaction, context_id: UUID) -> bool:
         """Lock a context against removal until the transaction ends, and return whether it exists."""
@@ -384,30 +384,19 @@ class Log:
         """Return contexts, the newest first, that are older than the context with the time and the id `after`."""
         statement = _LIST_NAMED_SEEN if which.external_id else _LIST_SEEN
         tenant = self._database.of(principal)
-        rows = await tenant.query(
-            statement,
-            {
-                **fields_of(which),
-                "after_at": after and after[0],
-                "after_id": after and after[1],
-                "metadata": which.metadata_contains_json,
-                "system": which.external_id and which.external_id.system,
-                "id": which.external_id and which.external_id.id,
-                "count": count,
-            },
-        )
-        return [_context(row) for row in rows]
+        rows = await tenant.query(statement, {**filter_parameters(which, after=after), "count": count})
+        return [context_of(row) for row in rows]
 
     async def update(self, transaction: Transaction, context_id: UUID, draft: ContextInput) -> Context:
         """Write the changeable fields of a locked header."""
         parameters = {**_header_parameters(draft), "context_id": context_id}
         (row,) = await transaction.query(_UPDATE, parameters)
-        return _context(row)
+        return context_of(row)
 
     async def close(self, transaction: Transaction, context_id: UUID) -> Context:
         """Close a locked context, and return it."""
         (row,) = await transaction.query(_CLOSE, (transaction.tenant_id, context_id))
-        return _context(row)
+        return context_of(row)
 
     async def close_below(self, context_id: UUID, *, principal: Principal) -> None:
         """Close all descendants of a closed context."""
@@ -565,6 +554,7 @@ def _header_parameters(draft: ContextInput) -> dict[str, Any]:
         "expires_at": draft.expires_at,
         "recall_profile": draft.recall_profile,
         "models": draft.models,
+        "is_findable": draft.is_findable,
     }
 
 
@@ -629,7 +619,19 @@ def _sessions(messages: Sequence[NewMessage]) -> list[int]:
     return sessions
 
 
-def _context(row: Row) -> Context:
+def filter_parameters(which: ContextFilter, *, after: tuple[datetime, UUID] | None) -> dict[str, Any]:
+    """Return the parameters of the SQL fragment `filtered`; `after` is the last context of the page before."""
+    return {
+        **fields_of(which),
+        "after_at": after and after[0],
+        "after_id": after and after[1],
+        "metadata": which.metadata_contains_json,
+        "system": which.external_id and which.external_id.system,
+        "id": which.external_id and which.external_id.id,
+    }
+
+
+def context_of(row: Row) -> Context:
     """Return the context of a row."""
     return copied(
         Context,

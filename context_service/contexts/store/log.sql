@@ -4,7 +4,7 @@
 -- header
 context_id, ancestors, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id,
 agent_ids, app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at,
-recall_profile, models, last_seq, message_count, token_count, header_change, imported::text AS imported_json
+recall_profile, models, is_findable, last_seq, message_count, token_count, header_change, imported::text AS imported_json
 
 -- below(of, unless)
 -- the contexts that were forked from others, or from such, which locks them.
@@ -112,14 +112,14 @@ WITH header AS (
     INSERT INTO context.context (
         tenant_id, context_id, ancestors, entity_node_id, expires_at, last_seq, last_said_at, last_session,
         message_count, token_count, last_session_name, owner_user_id, app_id, agent_bundle_id, created_by, title,
-        recall_profile, models, only_system, only_id, agent_ids, external_ids, metadata
+        recall_profile, models, is_findable, only_system, only_id, agent_ids, external_ids, metadata
     )
     VALUES (
         %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[] || %(context_id)s::uuid, %(entity_node_id)s,
         %(expires_at)s, %(count)s, coalesce(%(last_said_at)s::timestamptz, now()), %(session_count)s, %(count)s,
         %(token_count)s, %(last_name)s,
         %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s, %(created_by)s, %(title)s, %(recall_profile)s,
-        %(models)s, %(only_system)s, %(only_id)s,
+        %(models)s, %(is_findable)s, %(only_system)s, %(only_id)s,
         (%(agent_ids)s::text[])[1:%(agents_max)s], %(external_ids)s, %(context_metadata)s
     )
     RETURNING *, 0::bigint AS seq_before, 0::bigint AS session_before, 0 AS begins_by_name
@@ -194,13 +194,13 @@ FROM (
 JOIN context.message m
     ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = ANY (%s);
 
--- listing(source)
+-- filtered
+-- The contexts of a filter that are older than the one with `after_at` and `after_id`.
+--
 -- The filters are in one condition that the planner takes for true of most rows, as it mostly is. Of nine it would expect
 -- hardly any row, and sort all contexts of the tenant instead of reading the newest by their index. The first page starts
 -- at infinity: an OR for it would keep any other page from starting at its key.
-SELECT {{header}}
-FROM {{source}}
-WHERE tenant_id = %(tenant_id)s
+tenant_id = %(tenant_id)s
     AND (created_at, context_id) < (
         CASE WHEN %(after_at)s::timestamptz IS NULL THEN 'infinity' ELSE %(after_at)s::timestamptz END, %(after_id)s::uuid
     )
@@ -216,6 +216,20 @@ WHERE tenant_id = %(tenant_id)s
         AND {{alive}},
         false
     ) IS NOT NULL
+
+-- of_external_id
+-- The contexts that have an external id, which are few.
+(
+    SELECT c.*
+    FROM context.context_external_id e
+    JOIN context.context c ON c.tenant_id = e.tenant_id AND c.context_id = e.context_id
+    WHERE e.tenant_id = %(tenant_id)s AND e.system = %(system)s AND e.id = %(id)s
+) c
+
+-- listing(source)
+SELECT {{header}}
+FROM {{source}}
+WHERE {{filtered}}
 ORDER BY created_at DESC, context_id DESC
 LIMIT %(count)s
 
@@ -224,14 +238,7 @@ LIMIT %(count)s
 {{listing(context.context c)}};
 
 -- list_named
-{{listing(
-    (
-        SELECT c.*
-        FROM context.context_external_id e
-        JOIN context.context c ON c.tenant_id = e.tenant_id AND c.context_id = e.context_id
-        WHERE e.tenant_id = %(tenant_id)s AND e.system = %(system)s AND e.id = %(id)s
-    ) c
-)}};
+{{listing({{of_external_id}})}};
 
 -- ids
 -- Each is looked up by itself. Planned before anybody counted the table, a list of them, or an equal `seq`, is sought
@@ -259,7 +266,7 @@ WITH header AS (
     UPDATE context.context
     SET title = %(title)s, metadata = %(context_metadata)s, entity_node_id = %(entity_node_id)s,
         expires_at = %(expires_at)s, recall_profile = %(recall_profile)s, models = %(models)s,
-        external_ids = %(external_ids)s, updated_at = now(), last_change = last_change + 1,
+        is_findable = %(is_findable)s, external_ids = %(external_ids)s, updated_at = now(), last_change = last_change + 1,
         header_change = last_change + 1
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
     RETURNING *

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from context_service.contexts.rules.recall import ByMeaning, Filter, RecalledItem
 from context_service.contexts.store.artifacts import KIND
@@ -15,16 +16,23 @@ from contextkeep.errors import InvalidArgument
 from service_runtime.values.copying import copied
 
 
-def which_of(message: pb.RecallFilter, path: str) -> Filter:
-    """Return the filter of a request."""
+def passages_of(message: pb.RecallFilter | pb.SearchContextsRequest, path: str = "") -> Filter:
+    """Return the filter of passages of any context; `path` is that of the message in the request, with a dot."""
     return Filter(
         roles=_checked_names(
-            f"{path}.roles", ["assistant" if role == "agent" else role for role in message.roles], ROLE_NAMES
+            f"{path}roles", ["assistant" if role == "agent" else role for role in message.roles], ROLE_NAMES
         ),
-        kinds=_checked_names(f"{path}.kinds", message.kinds, (*KINDS, KIND)),
+        kinds=_checked_names(f"{path}kinds", message.kinds, (*KINDS, KIND)),
         authors=frozenset(message.authors),
-        said_from=times.time_of(f"{path}.said_from", message.said_from) if message.HasField("said_from") else None,
-        said_to=times.time_of(f"{path}.said_to", message.said_to) if message.HasField("said_to") else None,
+        said_from=times.time_of(f"{path}said_from", message.said_from) if message.HasField("said_from") else None,
+        said_to=times.time_of(f"{path}said_to", message.said_to) if message.HasField("said_to") else None,
+    )
+
+
+def which_of(message: pb.RecallFilter, path: str) -> Filter:
+    """Return the filter of a request about one context."""
+    return replace(
+        passages_of(message, f"{path}."),
         seq_from=message.seq_from,
         seq_to=message.seq_to or None,
         task_ids=frozenset(ids_of(f"{path}.task_ids", message.task_ids)),

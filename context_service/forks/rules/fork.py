@@ -169,6 +169,8 @@ class Forks:
         if not await self._settings.may_use_models(context.context_id, principal=principal):
             # The fork has other agents than its parent, and inherits text that the parent's agents wrote.
             context = replace(context, models=OFF)
+        if not await self._settings.is_findable(context.context_id, principal=principal):
+            context = replace(context, is_findable=False)
         if len(context.ancestors) > DEPTH_MAX:
             raise LimitExceeded(
                 f"forks must be nested at most {DEPTH_MAX} deep, as this window is already; fork one of its ancestors",
@@ -229,6 +231,7 @@ class Forks:
             expires_at=context.expires_at,
             recall_profile=context.recall_profile,
             models=context.models,
+            is_findable=context.is_findable,
         )
         async with self._writer_locks.hold((principal.tenant_id, context.context_id)):
             await self._log.begin(

@@ -97,6 +97,13 @@ async def _send(tool: Tool, use: Use, arguments: Any) -> Document:
     return await tool.answer(use, request, arguments)
 
 
+async def _find(tool: Tool, use: Use, arguments: Any) -> Document:
+    """Search all conversations of the user, not only those in which the agent of the connection speaks."""
+    request = tool.request(use, arguments)
+    request.agent_id = ""
+    return await tool.answer(use, request, arguments)
+
+
 def filters(path: str, *, with_nodes: bool = True) -> dict[str, Argument]:
     """Return the arguments that narrow a search; they fill the `RecallFilter` at the given path of the request."""
     nodes = {
@@ -139,6 +146,15 @@ CONTEXT_TOOLS = (
         description="Finds passages of a conversation by words, best first.",
         arguments={"context_id": CONTEXT_ID, "query": QUERY, "limit": limit(10, 100), **filters("filter")},
         rows="hits",
+    ),
+    Tool(
+        name="context_find",
+        context_type="Context",
+        rpc="/contextkeep.context.v1.Contexts/SearchContexts",
+        description="Finds earlier conversations, with quotations of each.",
+        arguments={"query": QUERY, "limit": limit(5, 100), "cursor": Argument(description="Of `next_cursor`.")},
+        rows="contexts",
+        own=_find,
     ),
     Tool(
         name="context_read",

@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pgvector import HalfVector
 
@@ -47,8 +48,8 @@ class Nearest:
 
     def __init__(self, database: Database, *, model: str, unrelated: float) -> None:
         self._database = database
-        self._model = model
-        self._unrelated = unrelated
+        self.model = model
+        self.unrelated = unrelated
 
     async def to(
         self,
@@ -76,7 +77,7 @@ class Nearest:
         parameters = {
             "scope_id": scope.id,
             "scope_kind": scope.kind,
-            "model": self._model,
+            "model": self.model,
             "dimension": len(vector),
             "vector": HalfVector(list(vector)).to_text(),
             "seqs": [seq for seq, _ in places],
@@ -86,21 +87,36 @@ class Nearest:
             "count": NEAREST_MAX,
         }
         rows = await tenant.query(_WHOLE if whole else _COSINES, parameters, named=False, ad_hoc=True)
-        alone = {(row[0], row[1]): row[5] for row in rows}
-        cosines = {
-            (seq, ordinal): (cosine, _together(cosine, alone.get((previous_seq, previous_ordinal)), between))
-            for seq, ordinal, previous_seq, previous_ordinal, between, cosine, is_asked in rows
-            if is_asked
-        }
-        nearest: set[Place] = set()
-        for which in (0, 1):  # the nearest passages alone, and the nearest ones with the passage before them
-            meant = [
-                (of[which], place)
-                for place, of in cosines.items()
-                if of[which] > self._unrelated and seq_from <= place[0] <= seq_to
-            ]
-            nearest.update(place for _, place in heapq.nlargest(NEAREST_MAX // 2, meant))
-        return Near(cosines=cosines, nearest=frozenset(nearest))
+        return near_of(rows, unrelated=self.unrelated, seq_from=seq_from, seq_to=seq_to)
+
+
+def near_of(
+    rows: Sequence[Sequence[Any]], *, unrelated: float, seq_from: int = -(2**63), seq_to: int = 2**63 - 1
+) -> Near:
+    """Return how similar passages are to a query, from rows of the statements of `nearest.sql`.
+
+    Args:
+        rows: Each with `seq`, `ordinal`, those of the passage before it, the cosine of the two, the cosine with the
+            query, and whether the passage is compared itself, not only with the one after it.
+        unrelated: The similarity of unrelated texts.
+        seq_from: The first `seq` of the range in which the nearest are looked for.
+        seq_to: The last `seq` of that range.
+    """
+    alone = {(row[0], row[1]): row[5] for row in rows}
+    cosines = {
+        (seq, ordinal): (cosine, _together(cosine, alone.get((previous_seq, previous_ordinal)), between))
+        for seq, ordinal, previous_seq, previous_ordinal, between, cosine, is_asked in rows
+        if is_asked
+    }
+    nearest: set[Place] = set()
+    for which in (0, 1):  # the nearest passages alone, and the nearest ones with the passage before them
+        meant = [
+            (of[which], place)
+            for place, of in cosines.items()
+            if of[which] > unrelated and seq_from <= place[0] <= seq_to
+        ]
+        nearest.update(place for _, place in heapq.nlargest(NEAREST_MAX // 2, meant))
+    return Near(cosines=cosines, nearest=frozenset(nearest))
 
 
 def _together(cosine: float, previous: float | None, between: float | None) -> float:

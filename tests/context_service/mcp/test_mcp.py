@@ -55,6 +55,7 @@ DELEGATE_KEY = "key-of-a-runtime"
 BOUND_KEY = "key-of-an-app-and-an-agent-bundle"
 CAP = 64 * 1024
 READING = [
+    "context_find",
     "context_read",
     "context_recall",
     "context_search",
@@ -220,6 +221,7 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
             "context_search": {"query": "a"},
         }.items():
             assert (await error(other, tool, context_id=context_id, **asked))["reason"] == "CONTEXT_NOT_FOUND"
+        assert (await answer(other, "context_find", query="a"))["contexts"] == []
         for tool, asked in {"window_expand": {"ref": "m1"}, "window_search": {"query": "a"}}.items():
             assert (await error(other, tool, window_id=window_id, **asked))["reason"] == "WINDOW_NOT_FOUND"
         for tool in ("window_pack", "task_state_update"):
@@ -811,7 +813,7 @@ async def test_all_definitions_together_are_small(context: AsyncContextClient):
     """A model reads all of them in every call."""
     async with Client(remote_server(context)) as client:
         listed = await client.list_tools()
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < 12_000
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < 12_500
 
 
 async def test_an_error_of_the_rpc_names_the_argument_as_the_model_wrote_it(context: AsyncContextClient):

@@ -98,6 +98,8 @@ from contextkeep._gen.values_contexts import ContextKey
 from contextkeep._gen.values_contexts import ContextState
 from contextkeep._gen.values_contexts import Erasure
 from contextkeep._gen.values_contexts import ErasureState
+from contextkeep._gen.values_contexts import FoundContext
+from contextkeep._gen.values_contexts import FoundContexts
 from contextkeep._gen.values_contexts import LeftOutMessage
 from contextkeep._gen.values_contexts import Recalled
 from contextkeep._gen.values_contexts import RecalledItem
@@ -225,6 +227,8 @@ __all__ = [
     "FileDelivery",
     "FoldReceipt",
     "ForkInheritance",
+    "FoundContext",
+    "FoundContexts",
     "HistoryEvent",
     "HistoryEventKind",
     "HitSource",

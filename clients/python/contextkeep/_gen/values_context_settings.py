@@ -34,6 +34,8 @@ class ContextSetting(Value):
     updated_by: str = ""
     # Where an import took it from. Unset: no import wrote it, or it was put since.
     imported: Imported | None = None
+    # Whether SearchContexts finds the contexts. Unset: as the wider settings say.
+    is_findable: bool | None = None
 
     @classmethod
     def from_proto(cls, message: pb.ContextSetting) -> ContextSetting:
@@ -45,6 +47,7 @@ class ContextSetting(Value):
             updated_at=time_of(message.updated_at),
             updated_by=message.updated_by,
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
+            is_findable=message.is_findable if message.HasField("is_findable") else None,
         )
 
 
@@ -56,6 +59,8 @@ class AppliedSettings(Value):
     settings: tuple[ContextSetting, ...] = ()
     # What they come to for a context that has no setting of its own: ON or OFF.
     models: ModelUse | Literal[""] = ""
+    # Whether such a context is findable.
+    is_findable: bool = False
 
     @classmethod
     def from_proto(cls, message: pb.GetContextSettingsResponse) -> AppliedSettings:
@@ -63,4 +68,5 @@ class AppliedSettings(Value):
         return cls(
             settings=tuple(map(ContextSetting.from_proto, message.settings)),
             models=MODEL_USES.get(message.models, ""),
+            is_findable=message.is_findable,
         )

@@ -173,6 +173,9 @@ class Context(ContextBase):
     imported: Imported | None = None
     # Its own setting. Those of its tenant, app and agents apply, too (see `ContextSettings`).
     models: ModelUse | Literal[""] = ""
+    # Whether SearchContexts, and queries about a user's own contexts, may find it. Unset means as its agents, app and
+    # tenant say (see `ContextSettings`).
+    is_findable: bool | None = None
     _metadata: Any = kept()
 
     @property
@@ -206,6 +209,7 @@ class Context(ContextBase):
             ancestor_ids=tuple(message.ancestor_ids),
             imported=Imported.from_proto(message.imported) if message.HasField("imported") else None,
             models=MODEL_USES.get(message.models, ""),
+            is_findable=message.is_findable if message.HasField("is_findable") else None,
         )
 
 
@@ -396,6 +400,63 @@ class Recalled(Value):
             left_out_count=message.left_out_count,
             error=message.error,
             by_meaning=ByMeaning.from_proto(message.by_meaning),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FoundContext(Value):
+    """A context with the passages that were found in it."""
+
+    context_id: str = ""
+    title: str = ""
+    external_ids: tuple[ExternalId, ...] = ()
+    owner_user_id: str = ""
+    created_at: datetime
+    # When the context last changed.
+    updated_at: datetime
+    message_count: int = 0
+    # The score of its best passage.
+    score: float = 0.0
+    # Best first.
+    passages: tuple[RecalledItem, ...] = ()
+
+    @classmethod
+    def from_proto(cls, message: pb.FoundContext) -> FoundContext:
+        """Return the value of a message."""
+        return cls(
+            context_id=message.context_id,
+            title=message.title,
+            external_ids=tuple(map(external_id, message.external_ids)),
+            owner_user_id=message.owner_user_id,
+            created_at=time_of(message.created_at),
+            updated_at=time_of(message.updated_at),
+            message_count=message.message_count,
+            score=message.score,
+            passages=tuple(map(RecalledItem.from_proto, message.passages)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FoundContexts(Value):
+    """The contexts that a search found."""
+
+    # Sorted by their best passage, best first.
+    contexts: tuple[FoundContext, ...] = ()
+    # Number of contexts that the call searched.
+    searched_count: int = 0
+    # Whether the ranking used vectors. `pending_count` is not set.
+    by_meaning: ByMeaning
+    # Set if older contexts were not searched: the next call with this cursor searches them.
+    next_cursor: str = ""
+
+    @classmethod
+    def from_proto(cls, message: pb.SearchContextsResponse) -> FoundContexts:
+        """Return the value of a message."""
+        return cls(
+            contexts=tuple(map(FoundContext.from_proto, message.contexts)),
+            searched_count=message.searched_count,
+            by_meaning=ByMeaning.from_proto(message.by_meaning),
+            next_cursor=message.next_cursor,
         )
 
 

@@ -37,7 +37,16 @@ _RECEIPT = ("erasure_id", "context_id", "state", "message_count", "messages_remo
 _SENT = ("context_id", "message_id", "seq", "tokens", "created_at")
 _ROLES = ("user", "assistant", "system", "tool")
 _KINDS = ("text", "data", "tool_call", "tool_result", "file", "record", "artifact")
-_CLEARED = ("title", "external_ids", "metadata", "entity_node_id", "expires_at", "models", "recall_profile")
+_CLEARED = (
+    "title",
+    "external_ids",
+    "metadata",
+    "entity_node_id",
+    "expires_at",
+    "models",
+    "is_findable",
+    "recall_profile",
+)
 
 
 _CONTEXT = click.argument("context_id")
@@ -62,8 +71,14 @@ _MODELS = click.option(
     type=click.Choice(["on", "off"]),
     help="Whether its text may be sent to the service's language model.  [default: the setting of its app and tenant]",
 )
+_FINDABLE = click.option(
+    "--findable/--not-findable",
+    "is_findable",
+    default=None,
+    help="Whether `context find` finds it.  [default: the setting of its app and tenant]",
+)
 _PROFILE = click.option("--recall-profile", help="How recall ranks passages: default or conversation.")
-_HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _MODELS, _PROFILE)
+_HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _MODELS, _FINDABLE, _PROFILE)
 _RANKED = (
     click.option("--profile", default="", help="Ranking: default or conversation.  [default: the context's]"),
     click.option("--explain", "with_features", is_flag=True, help="Show the parts of each score."),
@@ -441,6 +456,62 @@ def search(
         output.many(results)
         return
     _print_items(output, results)
+
+
+@command(
+    click.argument("query"),
+    click.option(
+        "--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Maximum number of contexts."
+    ),
+    click.option(
+        "--passages",
+        "passages_max",
+        type=click.IntRange(1, 20),
+        default=3,
+        show_default=True,
+        help="Maximum number of passages of each context.",
+    ),
+    click.option("--agent", "agent_id", default="", help="Only contexts with a message of this agent."),
+    click.option(
+        "--external",
+        "external_id",
+        nargs=2,
+        metavar="SYSTEM ID",
+        help="Only contexts that have this id in another system, such as slack C024BE91L.",
+    ),
+    click.option(
+        "--metadata", "metadata_contains", type=JSON_OBJECT, help="Only contexts whose metadata contain this object."
+    ),
+    click.option("--from", "created_from", type=TIME, help="Only contexts created at this time or later."),
+    click.option("--to", "created_to", type=TIME, help="Only contexts created before this time."),
+    click.option("--role", "roles", multiple=True, type=click.Choice(_ROLES), help="Only passages of this role."),
+    click.option("--cursor", default="", help="Search older contexts: `next_cursor` of the answer before (--json)."),
+    subject_option,
+    name="find",
+    group=context,
+    terms=[PASSAGE_TEXT],
+    example="""
+contextkeep context find 'Where is the lost file?'
+contextkeep context find 'lost file' --role user --from 2026-01-01T00:00:00Z
+""",
+)
+def find(session: Session, output: Output, *, query: str, external_id: tuple[str, str] | None, **options: Any) -> None:
+    """Find conversations, with the best passages of each.
+
+    Use it to look for a statement if you do not know its context.
+
+    With a user it finds the contexts of this user, without one those that have no owner.
+    """
+    external = ExternalId(*external_id) if external_id else None
+    results = session.context.contexts.find(query, external_id=external, **options)
+    if output.format is Format.JSON:
+        output.one(results)
+        return
+    for result in results.contexts:
+        click.echo(f"{result.context_id}  {result.title}")
+        _print_items(output, result.passages)
+    if results.next_cursor:
+        click.echo(f"older contexts were not searched; go on with --cursor {results.next_cursor}", err=True)
 
 
 @command(

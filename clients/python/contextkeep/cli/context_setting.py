@@ -13,7 +13,7 @@ _FOR = (
     click.option("--for-app", "for_app", default="", help="Contexts of this app, such as shop."),
     click.option("--for-agent", "for_agent", default="", help="Contexts with messages of this agent, such as billing."),
 )
-_SETTING = ("app_id", "agent_id", "models", "updated_at", "updated_by")
+_SETTING = ("app_id", "agent_id", "models", "is_findable", "updated_at", "updated_by")
 
 
 @click.group(epilog="\b\nExample:\n  contextkeep context setting put --for-app shop --models off")
@@ -28,28 +28,50 @@ def setting() -> None:
         type=click.Choice(["on", "off"]),
         help="Whether text of these contexts may be sent to the service's language model.  [default: not set]",
     ),
+    click.option(
+        "--findable/--not-findable",
+        "is_findable",
+        default=None,
+        help="Whether `context find` finds these contexts.  [default: not set]",
+    ),
     name="put",
     group=setting,
     example="""
 contextkeep context setting put --models off
-contextkeep context setting put --for-app shop --models off
+contextkeep context setting put --for-app shop --models off --not-findable
 """,
 )
-def put(session: Session, output: Output, *, for_app: str, for_agent: str, models: Literal["on", "off"] | None) -> None:
-    """Set whether text of contexts may be sent to a model; needs admin.
+def put(
+    session: Session,
+    output: Output,
+    *,
+    for_app: str,
+    for_agent: str,
+    models: Literal["on", "off"] | None,
+    is_findable: bool | None,
+) -> None:
+    """Set whether models and searches may read contexts; needs admin.
 
-    Use it to keep the text of some contexts away from the language model that the operator has configured (LLM_URL).
+    Use it to keep the text of some contexts away from the language model that the operator has configured (LLM_URL), or
+    out of searches over several contexts. The new setting replaces the old one as a whole.
 
     Without --for-app and --for-agent the setting is for the whole tenant. A context's text is kept from the model if
     one setting is "off": that of the tenant, the app, an agent that writes in the context, or the context itself.
+    The context's own setting decides whether searches find it, else that of its agents, of its app, or of the tenant.
     """
-    output.one(session.context.context_settings.put(app_id=for_app, agent_id=for_agent, models=models), *_SETTING)
+    output.one(
+        session.context.context_settings.put(
+            app_id=for_app, agent_id=for_agent, models=models, is_findable=is_findable
+        ),
+        *_SETTING,
+    )
 
 
 @command(*_FOR, name="get", group=setting, example="contextkeep context setting get --for-app shop")
 def get(session: Session, output: Output, *, for_app: str, for_agent: str) -> None:
     """Print the settings of the tenant, and those of an app and an agent.
 
-    Use it to check whether text of these contexts may be sent to the service's language model.
+    Use it to check whether text of these contexts may be sent to the service's language model, and whether searches
+    find them.
     """
     output.one(session.context.context_settings.get(app_id=for_app, agent_id=for_agent))

@@ -55,6 +55,7 @@ class ContextChanges(TypedDict, total=False):
     expires_at: datetime | None  # aware
     recall_profile: str | None
     models: ModelUse | None
+    is_findable: bool | None
 
 
 def context_input(context: ContextInput | None, app_id: str) -> contexts_pb.ContextInput:

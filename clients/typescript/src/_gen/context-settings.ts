@@ -16,6 +16,8 @@ export interface ContextSetting {
   updatedBy: string;
   /** Where an import took it from. Unset: no import wrote it, or it was put since. */
   imported?: Imported;
+  /** Whether contexts.find finds the contexts. Unset: as the wider settings say. */
+  isFindable?: boolean;
 }
 
 export function contextSettingOf(message: pb.ContextSetting): ContextSetting {
@@ -27,6 +29,7 @@ export function contextSettingOf(message: pb.ContextSetting): ContextSetting {
     updatedBy: message.updatedBy,
   };
   if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  if (message.isFindable !== undefined) value.isFindable = message.isFindable;
   return value;
 }
 
@@ -36,11 +39,14 @@ export interface AppliedSettings {
   settings: ContextSetting[];
   /** What they come to for a context that has no setting of its own: ON or OFF. */
   models: "on" | "off" | "unknown";
+  /** Whether such a context is findable. */
+  isFindable: boolean;
 }
 
 export function appliedSettingsOf(message: pb.GetContextSettingsResponse): AppliedSettings {
   return {
     settings: message.settings.map(contextSettingOf),
     models: enumText(pb.ModelUse, message.models),
+    isFindable: message.isFindable,
   };
 }

@@ -164,6 +164,11 @@ export interface Context {
   imported?: Imported;
   /** Its own setting. Those of its tenant, app and agents apply, too (see `ContextSettings`). */
   models: "on" | "off" | "unknown";
+  /**
+   * Whether contexts.find, and queries about a user's own contexts, may find it. Unset means as its agents, app and
+   * tenant say (see `ContextSettings`).
+   */
+  isFindable?: boolean;
 }
 
 export function contextOf(message: pb.Context): Context {
@@ -191,6 +196,7 @@ export function contextOf(message: pb.Context): Context {
   };
   if (message.index !== undefined) value.index = contextIndexOf(message.index);
   if (message.imported !== undefined) value.imported = importedOf(message.imported);
+  if (message.isFindable !== undefined) value.isFindable = message.isFindable;
   return value;
 }
 
@@ -382,6 +388,57 @@ export function byMeaningOf(message: pb.ByMeaning): ByMeaning {
     isCompared: message.isCompared,
     error: message.error,
     pendingCount: Number(message.pendingCount),
+  };
+}
+
+/** The contexts that a search found. */
+export interface FoundContexts {
+  /** Sorted by their best passage, best first. */
+  contexts: FoundContext[];
+  /** Number of contexts that the call searched. */
+  searchedCount: number;
+  /** Whether the ranking used vectors. `pendingCount` is not set. */
+  byMeaning: ByMeaning;
+  /** Set if older contexts were not searched: the next call with this cursor searches them. */
+  nextCursor: string;
+}
+
+export function foundContextsOf(message: pb.SearchContextsResponse): FoundContexts {
+  return {
+    contexts: message.contexts.map(foundContextOf),
+    searchedCount: message.searchedCount,
+    byMeaning: byMeaningOf(message.byMeaning ?? create(pb.ByMeaningSchema)),
+    nextCursor: message.nextCursor,
+  };
+}
+
+/** A context with the passages that were found in it. */
+export interface FoundContext {
+  contextId: string;
+  title: string;
+  externalIds: ExternalId[];
+  ownerUserId: string;
+  createdAt: string;
+  /** When the context last changed. */
+  updatedAt: string;
+  messageCount: number;
+  /** The score of its best passage. */
+  score: number;
+  /** Best first. */
+  passages: RecalledItem[];
+}
+
+export function foundContextOf(message: pb.FoundContext): FoundContext {
+  return {
+    contextId: message.contextId,
+    title: message.title,
+    externalIds: message.externalIds.map(externalIdOf),
+    ownerUserId: message.ownerUserId,
+    createdAt: timeText(message.createdAt),
+    updatedAt: timeText(message.updatedAt),
+    messageCount: Number(message.messageCount),
+    score: message.score,
+    passages: message.passages.map(recalledItemOf),
   };
 }
 

@@ -12,7 +12,7 @@ export type { Artifact } from "./artifacts.js";
 export type { AssembledNode, BodyFile, Evaluation, FormattedHistory, GivenMessage, HistoryEvent, Mapping, NodeTrial, SkippedRule } from "./chat-history.js";
 export type { BedrockBase, Document, KnowledgeBase } from "./knowledge-bases.js";
 export type { BlobEntry, DownloadUrl, ManifestEntity, ManifestGroup, QueriedRows, RecordAction, SearchHit, Upload, WMRecord } from "./working-memory.js";
-export type { ByMeaning, Context, ContextEvent, ContextHistory, ContextIndex, ContextKey, Erasure, ExternalId, LeftOutMessage, Recalled, RecalledItem, RetractedMessages, StoredMessage, SyncedHistory, UnreadRecord } from "./contexts.js";
+export type { ByMeaning, Context, ContextEvent, ContextHistory, ContextIndex, ContextKey, Erasure, ExternalId, FoundContext, FoundContexts, LeftOutMessage, Recalled, RecalledItem, RetractedMessages, StoredMessage, SyncedHistory, UnreadRecord } from "./contexts.js";
 export type { CacheBreakpoint, Calibrated, Checkpoint, CompressionProfile, CostEstimate, ExplainedPack, FoldReceipt, ImportanceWeights, LearnedCount, LearnedProfile, Learning, LevelStats, Merged, MessageTrace, Original, Pack, PackCost, PackOmissions, PackPart, PackSpan, PackZones, RolledBack, ShownLine, StateChange, StateEntry, TierRatios, TokenPrices, TracedBreak, TracedMessage, TracedSentence, Window, WindowConfig, WindowEvent, WindowFork, WindowHit, WindowStats, WindowUsage } from "./context-windows.js";
 export type { ChatMessage, ClaimedAuthor, Imported, Reasoning } from "./message.js";
 export type { ComparedHit, ComparedProvider, ComparedTests, SourceTest } from "./source-tests.js";

@@ -60,6 +60,11 @@ export interface ContextInput {
   recallProfile?: string;
   /** OFF: no text of the context is sent to a model, whatever its tenant, app and agents have. */
   models?: "on" | "off";
+  /**
+   * False: contexts.find, and queries about a user's own contexts, do not find it. Unset means as its agents, app and
+   * tenant say.
+   */
+  isFindable?: boolean;
 }
 
 export function contextInput(
@@ -77,6 +82,7 @@ export function contextInput(
     expiresAt: toTimestamp(value.expiresAt, `${path}.expires_at`),
     recallProfile: value.recallProfile,
     models: enumInput(`${path}.models`, value.models, contextSettingsPb.ModelUse),
+    isFindable: value.isFindable,
   };
 }
 

@@ -22,32 +22,36 @@ MODEL_USE_ON: ModelUse
 MODEL_USE_OFF: ModelUse
 
 class ContextSetting(_message.Message):
-    __slots__ = ("app_id", "agent_id", "models", "updated_at", "updated_by", "imported")
+    __slots__ = ("app_id", "agent_id", "models", "updated_at", "updated_by", "imported", "is_findable")
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
     IMPORTED_FIELD_NUMBER: _ClassVar[int]
+    IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
     app_id: str
     agent_id: str
     models: ModelUse
     updated_at: _timestamp_pb2.Timestamp
     updated_by: str
     imported: _message_pb2.Imported
-    def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., models: _Optional[_Union[ModelUse, str]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ...) -> None: ...
+    is_findable: bool
+    def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., models: _Optional[_Union[ModelUse, str]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_by: _Optional[str] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ..., is_findable: _Optional[bool] = ...) -> None: ...
 
 class PutContextSettingRequest(_message.Message):
-    __slots__ = ("app_id", "agent_id", "models", "request_id")
+    __slots__ = ("app_id", "agent_id", "models", "request_id", "is_findable")
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
     app_id: str
     agent_id: str
     models: ModelUse
     request_id: str
-    def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., models: _Optional[_Union[ModelUse, str]] = ..., request_id: _Optional[str] = ...) -> None: ...
+    is_findable: bool
+    def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., models: _Optional[_Union[ModelUse, str]] = ..., request_id: _Optional[str] = ..., is_findable: _Optional[bool] = ...) -> None: ...
 
 class PutContextSettingResponse(_message.Message):
     __slots__ = ("setting",)
@@ -64,9 +68,11 @@ class GetContextSettingsRequest(_message.Message):
     def __init__(self, app_id: _Optional[str] = ..., agent_id: _Optional[str] = ...) -> None: ...
 
 class GetContextSettingsResponse(_message.Message):
-    __slots__ = ("settings", "models")
+    __slots__ = ("settings", "models", "is_findable")
     SETTINGS_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
+    IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
     settings: _containers.RepeatedCompositeFieldContainer[ContextSetting]
     models: ModelUse
-    def __init__(self, settings: _Optional[_Iterable[_Union[ContextSetting, _Mapping]]] = ..., models: _Optional[_Union[ModelUse, str]] = ...) -> None: ...
+    is_findable: bool
+    def __init__(self, settings: _Optional[_Iterable[_Union[ContextSetting, _Mapping]]] = ..., models: _Optional[_Union[ModelUse, str]] = ..., is_findable: _Optional[bool] = ...) -> None: ...

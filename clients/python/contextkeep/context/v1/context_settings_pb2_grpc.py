@@ -28,8 +28,10 @@ if _version_not_supported:
 class ContextSettingsStub:
     """What the service may do with the contexts of a tenant, of an app, or of an agent.
 
-    A context has a setting of its own, too (`models` in `ContextInput`). OFF anywhere applies, whatever the others say:
-    a context uses no model if its tenant, its app, one of its agents or the context itself has OFF.
+    A context has settings of its own, too (`models` and `is_findable` in `ContextInput`). For `models`, OFF anywhere
+    applies, whatever the others say: a context uses no model if its tenant, its app, one of its agents or the context
+    itself has OFF. For `is_findable`, the narrowest setting applies: that of the context, else of its agents (false if
+    one of them has false), else of its app, else of the tenant. Without any, contexts are findable.
     """
 
     def __init__(self, channel):
@@ -53,8 +55,10 @@ class ContextSettingsStub:
 class ContextSettingsServicer:
     """What the service may do with the contexts of a tenant, of an app, or of an agent.
 
-    A context has a setting of its own, too (`models` in `ContextInput`). OFF anywhere applies, whatever the others say:
-    a context uses no model if its tenant, its app, one of its agents or the context itself has OFF.
+    A context has settings of its own, too (`models` and `is_findable` in `ContextInput`). For `models`, OFF anywhere
+    applies, whatever the others say: a context uses no model if its tenant, its app, one of its agents or the context
+    itself has OFF. For `is_findable`, the narrowest setting applies: that of the context, else of its agents (false if
+    one of them has false), else of its app, else of the tenant. Without any, contexts are findable.
     """
 
     def PutContextSetting(self, request, context):
@@ -101,8 +105,10 @@ def add_ContextSettingsServicer_to_server(servicer, server):
 class ContextSettings:
     """What the service may do with the contexts of a tenant, of an app, or of an agent.
 
-    A context has a setting of its own, too (`models` in `ContextInput`). OFF anywhere applies, whatever the others say:
-    a context uses no model if its tenant, its app, one of its agents or the context itself has OFF.
+    A context has settings of its own, too (`models` and `is_findable` in `ContextInput`). For `models`, OFF anywhere
+    applies, whatever the others say: a context uses no model if its tenant, its app, one of its agents or the context
+    itself has OFF. For `is_findable`, the narrowest setting applies: that of the context, else of its agents (false if
+    one of them has false), else of its app, else of the tenant. Without any, contexts are findable.
     """
 
     @staticmethod

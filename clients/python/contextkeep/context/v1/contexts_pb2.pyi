@@ -121,7 +121,7 @@ class ExternalId(_message.Message):
     def __init__(self, system: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
 
 class Context(_message.Message):
-    __slots__ = ("context_id", "title", "external_ids", "metadata_json", "entity_node_id", "agent_ids", "app_id", "agent_bundle_id", "owner_user_id", "created_by", "created_at", "updated_at", "expires_at", "state", "recall_profile", "last_seq", "message_count", "token_count", "index", "ancestor_ids", "imported", "models")
+    __slots__ = ("context_id", "title", "external_ids", "metadata_json", "entity_node_id", "agent_ids", "app_id", "agent_bundle_id", "owner_user_id", "created_by", "created_at", "updated_at", "expires_at", "state", "recall_profile", "last_seq", "message_count", "token_count", "index", "ancestor_ids", "imported", "models", "is_findable")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -144,6 +144,7 @@ class Context(_message.Message):
     ANCESTOR_IDS_FIELD_NUMBER: _ClassVar[int]
     IMPORTED_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
+    IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     title: str
     external_ids: _containers.RepeatedCompositeFieldContainer[ExternalId]
@@ -166,7 +167,8 @@ class Context(_message.Message):
     ancestor_ids: _containers.RepeatedScalarFieldContainer[str]
     imported: _message_pb2.Imported
     models: _context_settings_pb2.ModelUse
-    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ..., index: _Optional[_Union[ContextIndex, _Mapping]] = ..., ancestor_ids: _Optional[_Iterable[str]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ..., models: _Optional[_Union[_context_settings_pb2.ModelUse, str]] = ...) -> None: ...
+    is_findable: bool
+    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ..., index: _Optional[_Union[ContextIndex, _Mapping]] = ..., ancestor_ids: _Optional[_Iterable[str]] = ..., imported: _Optional[_Union[_message_pb2.Imported, _Mapping]] = ..., models: _Optional[_Union[_context_settings_pb2.ModelUse, str]] = ..., is_findable: _Optional[bool] = ...) -> None: ...
 
 class ContextIndex(_message.Message):
     __slots__ = ("passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error", "unread", "without_text_count")
@@ -207,7 +209,7 @@ class UnreadRecord(_message.Message):
     def __init__(self, seq: _Optional[int] = ..., part: _Optional[int] = ..., working_memory_id: _Optional[str] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ...) -> None: ...
 
 class ContextInput(_message.Message):
-    __slots__ = ("title", "external_ids", "metadata_json", "entity_node_id", "app_id", "agent_bundle_id", "expires_at", "recall_profile", "models")
+    __slots__ = ("title", "external_ids", "metadata_json", "entity_node_id", "app_id", "agent_bundle_id", "expires_at", "recall_profile", "models", "is_findable")
     TITLE_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
     METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
@@ -217,6 +219,7 @@ class ContextInput(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     RECALL_PROFILE_FIELD_NUMBER: _ClassVar[int]
     MODELS_FIELD_NUMBER: _ClassVar[int]
+    IS_FINDABLE_FIELD_NUMBER: _ClassVar[int]
     title: str
     external_ids: _containers.RepeatedCompositeFieldContainer[ExternalId]
     metadata_json: str
@@ -226,7 +229,8 @@ class ContextInput(_message.Message):
     expires_at: _timestamp_pb2.Timestamp
     recall_profile: str
     models: _context_settings_pb2.ModelUse
-    def __init__(self, title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recall_profile: _Optional[str] = ..., models: _Optional[_Union[_context_settings_pb2.ModelUse, str]] = ...) -> None: ...
+    is_findable: bool
+    def __init__(self, title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recall_profile: _Optional[str] = ..., models: _Optional[_Union[_context_settings_pb2.ModelUse, str]] = ..., is_findable: _Optional[bool] = ...) -> None: ...
 
 class SentMessage(_message.Message):
     __slots__ = ("message_id", "seq", "created_at", "tokens", "redacted_parts")
@@ -422,6 +426,82 @@ class SearchContextResponse(_message.Message):
     hits: _containers.RepeatedCompositeFieldContainer[RecalledItem]
     by_meaning: ByMeaning
     def __init__(self, hits: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ...) -> None: ...
+
+class SearchContextsRequest(_message.Message):
+    __slots__ = ("query", "limit", "passages_max", "agent_id", "external_id", "metadata_contains_json", "app_id", "entity_node_id", "created_from", "created_to", "state", "roles", "kinds", "authors", "said_from", "said_to", "profile", "subject_user_id", "cursor")
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    PASSAGES_MAX_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    METADATA_CONTAINS_JSON_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FROM_FIELD_NUMBER: _ClassVar[int]
+    CREATED_TO_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    ROLES_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    AUTHORS_FIELD_NUMBER: _ClassVar[int]
+    SAID_FROM_FIELD_NUMBER: _ClassVar[int]
+    SAID_TO_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    query: str
+    limit: int
+    passages_max: int
+    agent_id: str
+    external_id: ExternalId
+    metadata_contains_json: str
+    app_id: str
+    entity_node_id: str
+    created_from: _timestamp_pb2.Timestamp
+    created_to: _timestamp_pb2.Timestamp
+    state: ContextState
+    roles: _containers.RepeatedScalarFieldContainer[str]
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    authors: _containers.RepeatedScalarFieldContainer[str]
+    said_from: _timestamp_pb2.Timestamp
+    said_to: _timestamp_pb2.Timestamp
+    profile: str
+    subject_user_id: str
+    cursor: str
+    def __init__(self, query: _Optional[str] = ..., limit: _Optional[int] = ..., passages_max: _Optional[int] = ..., agent_id: _Optional[str] = ..., external_id: _Optional[_Union[ExternalId, _Mapping]] = ..., metadata_contains_json: _Optional[str] = ..., app_id: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., roles: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., authors: _Optional[_Iterable[str]] = ..., said_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., said_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., profile: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class SearchContextsResponse(_message.Message):
+    __slots__ = ("contexts", "searched_count", "by_meaning", "next_cursor")
+    CONTEXTS_FIELD_NUMBER: _ClassVar[int]
+    SEARCHED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    BY_MEANING_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    contexts: _containers.RepeatedCompositeFieldContainer[FoundContext]
+    searched_count: int
+    by_meaning: ByMeaning
+    next_cursor: str
+    def __init__(self, contexts: _Optional[_Iterable[_Union[FoundContext, _Mapping]]] = ..., searched_count: _Optional[int] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class FoundContext(_message.Message):
+    __slots__ = ("context_id", "title", "external_ids", "owner_user_id", "created_at", "updated_at", "message_count", "score", "passages")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    PASSAGES_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    title: str
+    external_ids: _containers.RepeatedCompositeFieldContainer[ExternalId]
+    owner_user_id: str
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    message_count: int
+    score: float
+    passages: _containers.RepeatedCompositeFieldContainer[RecalledItem]
+    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., owner_user_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., message_count: _Optional[int] = ..., score: _Optional[float] = ..., passages: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ...) -> None: ...
 
 class AppendMessagesRequest(_message.Message):
     __slots__ = ("context_id", "messages", "context", "get_or_create", "subject_user_id", "request_id")

@@ -70,6 +70,11 @@ class ContextsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextResponse.FromString,
                 _registered_method=True)
+        self.SearchContexts = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/SearchContexts',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextsResponse.FromString,
+                _registered_method=True)
         self.GetContext = channel.unary_unary(
                 '/contextkeep.context.v1.Contexts/GetContext',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetContextRequest.SerializeToString,
@@ -214,6 +219,21 @@ class ContextsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SearchContexts(self, request, context):
+        """Search all conversations that the caller may find, and return the best passages of each.
+
+        With a user, it finds the contexts of this user; without one, those that have no owner. A key of a context finds
+        that context and its forks. Contexts that are not findable (`is_findable`) are left out. Words and meaning count as
+        in `Recall`, but a misspelt word is not replaced by a similar one.
+
+        A call searches the newest 2,000 contexts that pass the filters, and compares at most 50,000 of their vectors.
+        `next_cursor` continues with older contexts. Reasons: INVALID_ARGUMENT, INVALID_PAGE_TOKEN (of `cursor`),
+        LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetContext(self, request, context):
         """Read a context with its newest messages, sorted oldest first.
 
@@ -240,8 +260,8 @@ class ContextsServicer:
 
     def UpdateContext(self, request, context):
         """Replace the fields that `update_mask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
-        expires_at, recall_profile and models (forks that exist keep theirs). The new value replaces the old one as a whole. A field that the mask names and the
-        request leaves empty becomes empty.
+        expires_at, recall_profile, models and is_findable (forks that exist keep theirs). The new value replaces the old
+        one as a whole. A field that the mask names and the request leaves empty becomes empty.
 
         Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, INVALID_ARGUMENT (also a mask that names another field),
         REQUEST_ID_REUSED.
@@ -401,6 +421,11 @@ def add_ContextsServicer_to_server(servicer, server):
                     servicer.SearchContext,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextResponse.SerializeToString,
+            ),
+            'SearchContexts': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchContexts,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextsResponse.SerializeToString,
             ),
             'GetContext': grpc.unary_unary_rpc_method_handler(
                     servicer.GetContext,
@@ -597,6 +622,33 @@ class Contexts:
             '/contextkeep.context.v1.Contexts/SearchContext',
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchContexts(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/SearchContexts',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -20,13 +20,15 @@ export class ContextSettings extends Noun<AppClient> {
    * @param options.appId The app whose contexts the setting is for. Empty, without an agent either: the whole tenant.
    * @param options.agentId The agent (`agentId` of messages) in whose contexts the setting applies.
    * @param options.models Whether texts of these contexts may be sent to a model.
+   * @param options.isFindable Whether contexts.find, and queries about a user's own contexts, find these contexts. Unset: as the wider settings say.
    */
-  async put(options: { appId?: string; agentId?: string; models?: "on" | "off" } & WriteOptions = {}): Promise<ContextSetting> {
+  async put(options: { appId?: string; agentId?: string; models?: "on" | "off"; isFindable?: boolean } & WriteOptions = {}): Promise<ContextSetting> {
     const request = {
       appId: options.appId,
       agentId: options.agentId,
       models: enumInput("models", options.models, contextSettingsPb.ModelUse),
       requestId: requestId(options),
+      isFindable: options.isFindable,
     };
     const answer = await this.client.call(contextSettingsPb.ContextSettings.method.putContextSetting, request, options);
     return contextSettingOf(answer.setting!);

@@ -25,6 +25,7 @@ import {
   type ContextKey,
   type Erasure,
   type ExternalId,
+  type FoundContexts,
   type Recalled,
   type RecalledItem,
   type SyncedHistory,
@@ -32,6 +33,7 @@ import {
   contextKeyOf,
   contextOf,
   erasureOf,
+  foundContextsOf,
   recalledItemOf,
   recalledOf,
   syncedHistoryOf,
@@ -87,6 +89,42 @@ export interface ContextsRecallOptions {
   referenceTaskIds?: string[];
 }
 
+/** Options of `contexts.find`. */
+export interface ContextsFindOptions {
+  /** Maximum number of contexts, up to 100. 0 means 10. */
+  limit?: number;
+  /** Maximum number of passages of each context, up to 20. 0 means 3. */
+  passagesMax?: number;
+  /** Contexts with a message of this agent. */
+  agentId?: string;
+  /** Contexts that have this external id. */
+  externalId?: ExternalId;
+  /** A JSON object. Contexts whose metadata contain it. */
+  metadataContains?: object;
+  /** Empty means contexts of any app. */
+  appId?: string;
+  /** Contexts of this node of the entity graph. */
+  entityNodeId?: string;
+  /** Contexts created at this time or later. */
+  createdFrom?: Date | string;
+  /** Contexts created before this time. */
+  createdTo?: Date | string;
+  /** Unset means open and closed contexts. */
+  state?: "open" | "closed";
+  /** Passages of these roles and kinds, as in RecallFilter. */
+  roles?: string[];
+  kinds?: string[];
+  /** Passages of these speakers. */
+  authors?: string[];
+  /** Passages said at `saidFrom` or later, and before `saidTo`. */
+  saidFrom?: Date | string;
+  saidTo?: Date | string;
+  /** Name of the ranking, as in RecallOptions. Empty means the default. */
+  profile?: string;
+  /** To search older contexts: `nextCursor` of the answer to the same request. Empty means from the newest on. */
+  cursor?: string;
+}
+
 /** Options of `contexts.list`. */
 export interface ContextFilter {
   /** Contexts with a message of this agent. */
@@ -124,6 +162,11 @@ export interface ContextChanges {
   recallProfile?: string;
   /** OFF: no text of the context is sent to a model, whatever its tenant, app and agents have. */
   models?: "on" | "off";
+  /**
+   * False: contexts.find, and queries about a user's own contexts, do not find it. Unset means as its agents, app and
+   * tenant say.
+   */
+  isFindable?: boolean;
 }
 
 /** Options of `contexts.syncHistory`. */
@@ -264,6 +307,45 @@ export class GeneratedContexts extends Noun<AppClient> {
   }
 
   /**
+   * Search all conversations that the caller may find, and return the best passages of each.
+   *
+   * With a user, it finds the contexts of this user; without one, those that have no owner. A key of a context finds
+   * that context and its forks. Contexts that are not findable (`isFindable`) are left out. Words and meaning count as
+   * in `contexts.recall`, but a misspelt word is not replaced by a similar one.
+   *
+   * A call searches the newest 2,000 contexts that pass the filters, and compares at most 50,000 of their vectors.
+   * `nextCursor` continues with older contexts. Throws InvalidArgument, InvalidPageToken (of `cursor`),
+   * LimitExceeded.
+   *
+   * @param query A question, or words to find. Only the first 20,000 characters count.
+   */
+  async find(query: string, options: ContextsFindOptions & ContextOptions = {}): Promise<FoundContexts> {
+    const request = {
+      query,
+      limit: options.limit,
+      passagesMax: options.passagesMax,
+      agentId: options.agentId,
+      externalId: options.externalId,
+      metadataContainsJson: toObject(options.metadataContains, "metadata_contains_json"),
+      appId: options.appId,
+      entityNodeId: options.entityNodeId,
+      createdFrom: toTimestamp(options.createdFrom, "created_from"),
+      createdTo: toTimestamp(options.createdTo, "created_to"),
+      state: enumInput("state", options.state, contextsPb.ContextState),
+      roles: options.roles,
+      kinds: options.kinds,
+      authors: options.authors,
+      saidFrom: toTimestamp(options.saidFrom, "said_from"),
+      saidTo: toTimestamp(options.saidTo, "said_to"),
+      profile: options.profile,
+      subjectUserId: options.subjectUserId,
+      cursor: options.cursor,
+    };
+    const answer = await this.client.call(contextsPb.Contexts.method.searchContexts, request, options);
+    return foundContextsOf(answer);
+  }
+
+  /**
    * Read a context with its newest messages, sorted oldest first.
    *
    * Throws ContextNotFound.
@@ -325,8 +407,8 @@ export class GeneratedContexts extends Noun<AppClient> {
 
   /**
    * Replace the fields that `updateMask` names. The mask may name title, external_ids, metadata_json, entity_node_id,
-   * expires_at, recall_profile and models (forks that exist keep theirs). The new value replaces the old one as a whole. A field that the mask names and the
-   * request leaves empty becomes empty.
+   * expires_at, recall_profile, models and is_findable (forks that exist keep theirs). The new value replaces the old
+   * one as a whole. A field that the mask names and the request leaves empty becomes empty.
    *
    * Throws ContextNotFound, ContextClosed, InvalidArgument (also a mask that names another field),
    * RequestIdReused.
@@ -342,6 +424,7 @@ export class GeneratedContexts extends Noun<AppClient> {
         expiresAt: toTimestamp(options.expiresAt, "context.expires_at"),
         recallProfile: options.recallProfile,
         models: enumInput("context.models", options.models, contextSettingsPb.ModelUse),
+        isFindable: options.isFindable,
       },
       updateMask: maskOf({
         title: options.title,
@@ -351,6 +434,7 @@ export class GeneratedContexts extends Noun<AppClient> {
         expires_at: options.expiresAt,
         recall_profile: options.recallProfile,
         models: options.models,
+        is_findable: options.isFindable,
       }),
       subjectUserId: options.subjectUserId,
       requestId: requestId(options),

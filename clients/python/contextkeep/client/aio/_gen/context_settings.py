@@ -19,6 +19,7 @@ class ContextSettings(Noun):
         app_id: str = "",
         agent_id: str = "",
         models: ModelUse | None = None,
+        is_findable: bool | None = None,
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> ContextSetting:
@@ -31,6 +32,8 @@ class ContextSettings(Noun):
             app_id: The app whose contexts the setting is for. Empty, without an agent either: the whole tenant.
             agent_id: The agent (`agent_id` of messages) in whose contexts the setting applies.
             models: Whether texts of these contexts may be sent to a model.
+            is_findable: Whether `contexts.find`, and queries about a user's own contexts, find these contexts. None: as
+                the wider settings say.
             request_id: A UUID. The same one again answers as the first time and changes nothing. Default: a new one.
             timeout_s: Deadline in seconds. None means the client's.
 
@@ -45,6 +48,7 @@ class ContextSettings(Noun):
             agent_id=agent_id,
             models=messages.choice_of("models", models, context_settings_pb.ModelUse),
             request_id=messages.new_request_id(request_id),
+            is_findable=is_findable,
         )
         answer: context_settings_pb.PutContextSettingResponse = await self._call(
             "PutContextSetting", request, timeout_s=timeout_s

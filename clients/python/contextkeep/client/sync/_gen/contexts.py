@@ -14,7 +14,16 @@ from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.sync.client import Noun
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter, RecallOptions
-from contextkeep.values import Context, ContextKey, ContextState, Erasure, Recalled, RecalledItem, SyncedHistory
+from contextkeep.values import (
+    Context,
+    ContextKey,
+    ContextState,
+    Erasure,
+    FoundContexts,
+    Recalled,
+    RecalledItem,
+    SyncedHistory,
+)
 from contextkeep.values.contexts import ContextHistory, SentMessage
 from contextkeep.values.messages import ChatMessage
 
@@ -193,6 +202,89 @@ class Contexts(Noun):
         )
         answer: contexts_pb.SearchContextResponse = self._call("SearchContext", request, timeout_s=timeout_s)
         return [RecalledItem.from_proto(item) for item in answer.hits]
+
+    def find(
+        self,
+        query: str,
+        *,
+        limit: int = 0,
+        passages_max: int = 0,
+        agent_id: str = "",
+        external_id: ExternalId | None = None,
+        metadata_contains: Mapping[str, Any] | None = None,
+        app_id: str = "",
+        entity_node_id: Id | None = None,
+        created_from: datetime | None = None,
+        created_to: datetime | None = None,
+        state: ContextState | None = None,
+        roles: Iterable[str] = (),
+        kinds: Iterable[str] = (),
+        authors: Iterable[str] = (),
+        said_from: datetime | None = None,
+        said_to: datetime | None = None,
+        profile: str = "",
+        cursor: str = "",
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> FoundContexts:
+        """Search all conversations that the caller may find, and return the best passages of each.
+
+        With a user, it finds the contexts of this user; without one, those that have no owner. A key of a context finds
+        that context and its forks. Contexts that are not findable (`is_findable`) are left out. Words and meaning count
+        as in `contexts.recall`, but a misspelt word is not replaced by a similar one.
+
+        A call searches the newest 2,000 contexts that pass the filters, and compares at most 50,000 of their vectors.
+        `next_cursor` continues with older contexts.
+
+        Args:
+            query: A question, or words to find. Only the first 20,000 characters count.
+            limit: Maximum number of contexts, up to 100. 0 means 10.
+            passages_max: Maximum number of passages of each context, up to 20. 0 means 3.
+            agent_id: Contexts with a message of this agent.
+            external_id: Contexts that have this external id.
+            metadata_contains: A JSON object. Contexts whose metadata contain it.
+            app_id: Empty means contexts of any app.
+            entity_node_id: Contexts of this node of the entity graph.
+            created_from: Contexts created at this time or later.
+            created_to: Contexts created before this time.
+            state: None means open and closed contexts.
+            roles: Passages of these roles and kinds, as in RecallFilter.
+            authors: Passages of these speakers.
+            said_from: Passages said at `said_from` or later, and before `said_to`.
+            profile: Name of the ranking, as in RecallOptions. Empty means the default.
+            cursor: To search older contexts: `next_cursor` of the answer to the same request. Empty means from the
+                newest on.
+            subject_user_id: The user for whom a key without a user calls.
+            timeout_s: Deadline in seconds. None means the client's.
+
+        Raises:
+            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
+            InvalidPageToken: of `cursor`.
+            LimitExceeded: A value exceeds a limit.
+        """
+        request = contexts_pb.SearchContextsRequest(
+            query=query,
+            limit=limit,
+            passages_max=passages_max,
+            agent_id=agent_id,
+            external_id=contexts.external_id(external_id, field="external_id"),
+            metadata_contains_json=messages.to_object("metadata_contains_json", metadata_contains),
+            app_id=app_id,
+            entity_node_id=messages.to_id(entity_node_id),
+            created_from=messages.to_timestamp("created_from", created_from),
+            created_to=messages.to_timestamp("created_to", created_to),
+            state=messages.choice_of("state", state, contexts_pb.ContextState),
+            roles=messages.texts("roles", roles),
+            kinds=messages.texts("kinds", kinds),
+            authors=messages.texts("authors", authors),
+            said_from=messages.to_timestamp("said_from", said_from),
+            said_to=messages.to_timestamp("said_to", said_to),
+            profile=profile,
+            subject_user_id=subject_user_id,
+            cursor=cursor,
+        )
+        answer: contexts_pb.SearchContextsResponse = self._call("SearchContexts", request, timeout_s=timeout_s)
+        return FoundContexts.from_proto(answer)
 
     def get(
         self,

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/context_settings.proto.
  */
 export const file_contextkeep_context_v1_context_settings: GenFile = /*@__PURE__*/
-  fileDesc("Ci1jb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfc2V0dGluZ3MucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEi3AEKDkNvbnRleHRTZXR0aW5nEg4KBmFwcF9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIwCgZtb2RlbHMYAyABKA4yIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1vZGVsVXNlEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnVwZGF0ZWRfYnkYBSABKAkSMgoIaW1wb3J0ZWQYBiABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGVkIrYBChhQdXRDb250ZXh0U2V0dGluZ1JlcXVlc3QSJAoGYXBwX2lkGAEgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBImCghhZ2VudF9pZBgCIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSMAoGbW9kZWxzGAMgASgOMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Nb2RlbFVzZRIaCgpyZXF1ZXN0X2lkGAQgASgJQgbK2hgCMAEiVAoZUHV0Q29udGV4dFNldHRpbmdSZXNwb25zZRI3CgdzZXR0aW5nGAEgASgLMiYuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0U2V0dGluZyJpChlHZXRDb250ZXh0U2V0dGluZ3NSZXF1ZXN0EiQKBmFwcF9pZBgBIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSJgoIYWdlbnRfaWQYAiABKAlCFMraGBAKDk5BTUVfQ0hBUlNfTUFYIogBChpHZXRDb250ZXh0U2V0dGluZ3NSZXNwb25zZRI4CghzZXR0aW5ncxgBIAMoCzImLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFNldHRpbmcSMAoGbW9kZWxzGAIgASgOMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Nb2RlbFVzZSpKCghNb2RlbFVzZRIZChVNT0RFTF9VU0VfVU5TUEVDSUZJRUQQABIQCgxNT0RFTF9VU0VfT04QARIRCg1NT0RFTF9VU0VfT0ZGEAIy1QIKD0NvbnRleHRTZXR0aW5ncxKcAQoRUHV0Q29udGV4dFNldHRpbmcSMC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlB1dENvbnRleHRTZXR0aW5nUmVxdWVzdBoxLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHV0Q29udGV4dFNldHRpbmdSZXNwb25zZSIiwtoYBggDEAEYAdLaGBRjb250ZXh0X3NldHRpbmdzLnB1dBKiAQoSR2V0Q29udGV4dFNldHRpbmdzEjEuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0U2V0dGluZ3NSZXF1ZXN0GjIuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0U2V0dGluZ3NSZXNwb25zZSIlkAIBwtoYBggBEAEYAdLaGBRjb250ZXh0X3NldHRpbmdzLmdldGIGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
+  fileDesc("Ci1jb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfc2V0dGluZ3MucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEihgIKDkNvbnRleHRTZXR0aW5nEg4KBmFwcF9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCRIwCgZtb2RlbHMYAyABKA4yIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1vZGVsVXNlEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnVwZGF0ZWRfYnkYBSABKAkSMgoIaW1wb3J0ZWQYBiABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGVkEhgKC2lzX2ZpbmRhYmxlGAcgASgISACIAQFCDgoMX2lzX2ZpbmRhYmxlIuABChhQdXRDb250ZXh0U2V0dGluZ1JlcXVlc3QSJAoGYXBwX2lkGAEgASgJQhTK2hgQCg5OQU1FX0NIQVJTX01BWBImCghhZ2VudF9pZBgCIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSMAoGbW9kZWxzGAMgASgOMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Nb2RlbFVzZRIaCgpyZXF1ZXN0X2lkGAQgASgJQgbK2hgCMAESGAoLaXNfZmluZGFibGUYBSABKAhIAIgBAUIOCgxfaXNfZmluZGFibGUiVAoZUHV0Q29udGV4dFNldHRpbmdSZXNwb25zZRI3CgdzZXR0aW5nGAEgASgLMiYuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0U2V0dGluZyJpChlHZXRDb250ZXh0U2V0dGluZ3NSZXF1ZXN0EiQKBmFwcF9pZBgBIAEoCUIUytoYEAoOTkFNRV9DSEFSU19NQVgSJgoIYWdlbnRfaWQYAiABKAlCFMraGBAKDk5BTUVfQ0hBUlNfTUFYIp0BChpHZXRDb250ZXh0U2V0dGluZ3NSZXNwb25zZRI4CghzZXR0aW5ncxgBIAMoCzImLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFNldHRpbmcSMAoGbW9kZWxzGAIgASgOMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Nb2RlbFVzZRITCgtpc19maW5kYWJsZRgDIAEoCCpKCghNb2RlbFVzZRIZChVNT0RFTF9VU0VfVU5TUEVDSUZJRUQQABIQCgxNT0RFTF9VU0VfT04QARIRCg1NT0RFTF9VU0VfT0ZGEAIy1QIKD0NvbnRleHRTZXR0aW5ncxKcAQoRUHV0Q29udGV4dFNldHRpbmcSMC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlB1dENvbnRleHRTZXR0aW5nUmVxdWVzdBoxLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUHV0Q29udGV4dFNldHRpbmdSZXNwb25zZSIiwtoYBggDEAEYAdLaGBRjb250ZXh0X3NldHRpbmdzLnB1dBKiAQoSR2V0Q29udGV4dFNldHRpbmdzEjEuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0U2V0dGluZ3NSZXF1ZXN0GjIuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0U2V0dGluZ3NSZXNwb25zZSIlkAIBwtoYBggBEAEYAdLaGBRjb250ZXh0X3NldHRpbmdzLmdldGIGcHJvdG8z", [file_contextkeep_context_v1_message, file_contextkeep_options, file_google_protobuf_timestamp]);
 
 /**
  * The setting of a tenant, an app or an agent.
@@ -58,6 +58,13 @@ export type ContextSetting = Message<"contextkeep.context.v1.ContextSetting"> & 
    * @generated from field: contextkeep.context.v1.Imported imported = 6;
    */
   imported?: Imported | undefined;
+
+  /**
+   * Whether SearchContexts finds the contexts. Unset: as the wider settings say.
+   *
+   * @generated from field: optional bool is_findable = 7;
+   */
+  isFindable?: boolean | undefined;
 };
 
 /**
@@ -96,6 +103,14 @@ export type PutContextSettingRequest = Message<"contextkeep.context.v1.PutContex
    * @generated from field: string request_id = 4;
    */
   requestId: string;
+
+  /**
+   * Whether SearchContexts, and queries about a user's own contexts, find these contexts. Unset: as the wider settings
+   * say.
+   *
+   * @generated from field: optional bool is_findable = 5;
+   */
+  isFindable?: boolean | undefined;
 };
 
 /**
@@ -167,6 +182,13 @@ export type GetContextSettingsResponse = Message<"contextkeep.context.v1.GetCont
    * @generated from field: contextkeep.context.v1.ModelUse models = 2;
    */
   models: ModelUse;
+
+  /**
+   * Whether such a context is findable.
+   *
+   * @generated from field: bool is_findable = 3;
+   */
+  isFindable: boolean;
 };
 
 /**
@@ -209,8 +231,10 @@ export const ModelUseSchema: GenEnum<ModelUse> = /*@__PURE__*/
 /**
  * What the service may do with the contexts of a tenant, of an app, or of an agent.
  *
- * A context has a setting of its own, too (`models` in `ContextInput`). OFF anywhere applies, whatever the others say:
- * a context uses no model if its tenant, its app, one of its agents or the context itself has OFF.
+ * A context has settings of its own, too (`models` and `is_findable` in `ContextInput`). For `models`, OFF anywhere
+ * applies, whatever the others say: a context uses no model if its tenant, its app, one of its agents or the context
+ * itself has OFF. For `is_findable`, the narrowest setting applies: that of the context, else of its agents (false if
+ * one of them has false), else of its app, else of the tenant. Without any, contexts are findable.
  *
  * @generated from service contextkeep.context.v1.ContextSettings
  */

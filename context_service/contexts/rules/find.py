@@ -1,0 +1,219 @@
+"""Search over all conversations that a caller may find, with the best passages of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from uuid import UUID
+
+from context_service.contexts.model import Artifact, Context, ContextFilter
+from context_service.contexts.pure.checks import MessageChecks
+from context_service.contexts.rules.messages import place_of_token
+from context_service.contexts.rules.recall import ByMeaning, Filter, RecalledItem, check_profile, item_of
+from context_service.contexts.store.artifacts import ArtifactRows
+from context_service.contexts.store.findable import Candidate, FindableContexts
+from context_service.kernel.tokens import TokenCounter
+from context_service.retrieval.profiles import DEFAULT
+from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
+from context_service.retrieval.pure.ranking import Ranked
+from context_service.retrieval.room import CONTEXTS_MAX, AcrossContexts, Meaning, SearchedContexts, best_across
+from contextkeep.errors import InvalidArgument
+from service_runtime.inputs import pages
+from service_runtime.rpc.principal import Principal
+from service_runtime.values.checks import check_at_most
+
+LIMIT_DEFAULT, LIMIT_MAX = 10, 100  # contexts of an answer
+PASSAGES_DEFAULT, PASSAGES_MAX = 3, 20  # passages of each
+_RANKED_MAX = 400  # passages that are ranked, before they are grouped by context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextsQuery:
+    """A question to all findable contexts."""
+
+    text: str
+    limit: int = LIMIT_DEFAULT
+    passages_max: int = PASSAGES_DEFAULT
+    profile: str = ""  # empty takes the default
+    contexts: ContextFilter = ContextFilter()
+    passages: Filter = Filter()
+    cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundContext:
+    """A context, and its passages that answer the question, the best first."""
+
+    context: Context
+    score: float  # of its best passage
+    passages: Sequence[RecalledItem]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundContexts:
+    """The contexts that answer a question, the best first."""
+
+    contexts: Sequence[FoundContext]
+    searched_count: int
+    meaning: ByMeaning
+    next_cursor: str
+
+
+class ContextsFinding:
+    """Searches all contexts that a principal may find; each call acts for its principal.
+
+    A principal with a user finds the contexts of this user, another one those that have no owner. Row-level security
+    holds this and the bounds of the key: the key of a context finds that context and its forks.
+
+    Args:
+        findable: The contexts that may be found.
+        across: The passages of several contexts.
+        artifacts: The artifacts of their tasks.
+        tokens: Counts the tokens of passages.
+        checks: Checks the filter.
+        meaning: Compares texts by their vectors; None compares words only.
+    """
+
+    def __init__(
+        self,
+        findable: FindableContexts,
+        across: AcrossContexts,
+        artifacts: ArtifactRows,
+        tokens: TokenCounter,
+        *,
+        checks: MessageChecks,
+        meaning: Meaning | None,
+    ) -> None:
+        self._findable = findable
+        self._across = across
+        self._artifacts = artifacts
+        self._tokens = tokens
+        self._checks = checks
+        self._meaning = meaning
+
+    async def find(self, query: ContextsQuery, *, principal: Principal) -> FoundContexts:
+        """Return the contexts that answer a question, of the newest `CONTEXTS_MAX` that pass the filter.
+
+        Raises:
+            InvalidArgument: a field of the request is malformed or out of range.
+            InvalidPageToken: the cursor is malformed, or belongs to another query.
+            LimitExceeded: a field of the request is too large.
+        """
+        principal = principal.without_admin()
+        self._check(query)
+        name = query.profile or DEFAULT
+        check_profile(name)
+        which = replace(query.contexts, owner_user_id=principal.user_id)
+        binding = (
+            "SearchContexts",
+            principal.tenant_id,
+            query.text,
+            *(str(getattr(part, field.name)) for part in (which, query.passages) for field in fields(part)),
+        )
+        after = place_of_token(pages.decode_token(binding, query.cursor, parts=2, field="cursor"), field="cursor")
+        candidates = await self._findable.candidates(which, after=after, count=CONTEXTS_MAX + 1, principal=principal)
+        next_cursor = ""
+        if len(candidates) > CONTEXTS_MAX:
+            candidates = candidates[:CONTEXTS_MAX]
+            next_cursor = pages.encode_token(binding, (candidates[-1].created_at, candidates[-1].context_id))
+        question = AnalyzedQuery.of(query.text)
+        searched = _searched(candidates, question)
+        best = await best_across(
+            self._across,
+            self._meaning,
+            searched,
+            question,
+            wanted=query.passages.admits,
+            limit=_RANKED_MAX,
+            principal=principal,
+            profile_name=name,
+        )
+        chosen = _grouped(best.ranked, searched, limit=query.limit, passages_max=query.passages_max)
+        return FoundContexts(
+            contexts=await self._contexts(chosen, searched, principal),
+            searched_count=len(candidates),
+            meaning=ByMeaning(is_compared=best.by_meaning, error=best.error, pending=0),
+            next_cursor=next_cursor,
+        )
+
+    def _check(self, query: ContextsQuery) -> None:
+        """Check a query; raises as `find`."""
+        if not query.text.strip():
+            raise InvalidArgument("query must not be empty", field="query")
+        for name, value, most in (
+            ("limit", query.limit, LIMIT_MAX),
+            ("passages_max", query.passages_max, PASSAGES_MAX),
+        ):
+            if value <= 0:
+                raise InvalidArgument(f"{name} must be 0 or more (got {value})", field=name)
+            check_at_most(name, value, most)
+        self._checks.check_filter(query.contexts)
+
+    async def _contexts(
+        self, chosen: Mapping[UUID, Sequence[Ranked]], searched: SearchedContexts, principal: Principal
+    ) -> list[FoundContext]:
+        """Return contexts with the texts of their passages, without what was deleted or retracted meanwhile."""
+        if not chosen:
+            return []
+        headers = await self._findable.headers(chosen, principal=principal)
+        rows = [item.row for items in chosen.values() for item in items]
+        texts = await self._across.texts(searched, [(row.seq, row.ordinal) for row in rows], principal=principal)
+        originals = await self._originals([searched.context_and_seq(row.seq) for row in rows], principal)
+        found = []
+        for context_id, items in chosen.items():
+            passages = []
+            for item in items:
+                place = searched.context_and_seq(item.row.seq)
+                text = texts.get((item.row.seq, item.row.ordinal))
+                if text is not None and place in originals:
+                    row = item.row._replace(seq=place[1])
+                    passages.append(item_of(item._replace(row=row), text, originals[place]))
+            if passages and context_id in headers:
+                found.append(FoundContext(context=headers[context_id], score=passages[0].score, passages=passages))
+        counts = iter(await self._tokens.counts([item.text for of_one in found for item in of_one.passages]))
+        return [
+            replace(of_one, passages=[replace(item, tokens=next(counts)) for item in of_one.passages])
+            for of_one in found
+        ]
+
+    async def _originals(
+        self, places: Sequence[tuple[UUID, int]], principal: Principal
+    ) -> dict[tuple[UUID, int], str | Artifact]:
+        """Return the ids of messages, and the artifacts, at places; those that are gone are left out."""
+        messages = list(dict.fromkeys(place for place in places if place[1] > 0))
+        originals: dict[tuple[UUID, int], str | Artifact] = {}
+        if messages:
+            originals.update(await self._findable.message_ids(messages, principal=principal))
+        of_artifacts: dict[UUID, list[int]] = {}
+        for context_id, seq in dict.fromkeys(places):
+            if seq < 0:
+                of_artifacts.setdefault(context_id, []).append(seq)
+        for context_id, seqs in of_artifacts.items():
+            found = await self._artifacts.at(context_id, seqs, principal=principal)
+            originals.update({(context_id, seq): artifact for seq, artifact in found.items()})
+        return originals
+
+
+def _searched(candidates: Sequence[Candidate], question: AnalyzedQuery) -> SearchedContexts:
+    """Return the contexts that have passages, for a search."""
+    with_passages = [candidate for candidate in candidates if candidate.totals.passages]
+    return SearchedContexts(
+        ids=[candidate.context_id for candidate in with_passages],
+        totals=[candidate.totals for candidate in with_passages],
+        terms=question.terms,
+    )
+
+
+def _grouped(
+    ranked: Sequence[Ranked], searched: SearchedContexts, *, limit: int, passages_max: int
+) -> dict[UUID, list[Ranked]]:
+    """Return the best passages of the best contexts: `limit` contexts with `passages_max` each, best first."""
+    groups: dict[UUID, list[Ranked]] = {}
+    for item in ranked:
+        context_id, _ = searched.context_and_seq(item.row.seq)
+        if context_id not in groups and len(groups) >= limit:
+            continue
+        group = groups.setdefault(context_id, [])
+        if len(group) < passages_max:
+            group.append(item)
+    return groups
