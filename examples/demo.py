@@ -56,7 +56,7 @@ PAGE = ROOT / "docs" / "architecture.md"  # that is kept as a file
 BINARY_BYTES = 3 * 1024 * 1024
 TALK_MESSAGES = 300
 TOKENS_MAX = 1000
-WINDOW_STEPS = 1_000
+WINDOW_STEPS = 400
 STAY_STEPS = 120
 QUESTION = "Which complaint did she have when she came in?"
 QUESTION_BY_MEANING = "What are her symptoms?"  # shares no word with the answer
@@ -89,7 +89,7 @@ def main() -> None:
         stay()
         return
     result = arguments.chapter
-    chapters = ALL if result == "all" else [result]
+    chapters = sorted(ALL, key=ALONE.__contains__) if result == "all" else [result]
 
     started, provider = time.perf_counter(), embedding_provider()
     for alone, some in groupby(chapters, lambda chapter: chapter if chapter in ALONE else ""):
