@@ -156,10 +156,11 @@ class Case:
     async def run(self, call: Call) -> None:
         """Make a call, and fail where it does not answer what is expected."""
         key = self._key(**call.who)
-        sizes = (self._stack.page_sizes if call.size_field else (0,)) * call.times
+        # Pages are the servicer's, which is the same behind HTTP.
+        sizes = (self._stack.page_sizes[-1:] if self._stack.http else self._stack.page_sizes) if call.size_field else (0,)
         until = time.monotonic() + WAIT_S
         while True:
-            answers = await asyncio.gather(*[self._answer(call, size, key) for size in sizes])
+            answers = await asyncio.gather(*[self._answer(call, size, key) for size in sizes * call.times])
             expected = {} if call.answer is None else named(call.answer, self.letters)
             wrong = [one for answer in answers for one in differences(answer, expected)]
             if not (call.waits and wrong and time.monotonic() < until):

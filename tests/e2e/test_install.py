@@ -206,8 +206,10 @@ def test_pip_finds_all_that_the_commands_name(checkout: Path, tmp_path: Path):
     run(*pip, "check", cwd=tmp_path)
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(shutil.which("npm") is None, reason="Node is not installed")
 def test_the_typescript_client_is_installed_as_its_page_says(checkout: Path, tmp_path: Path):
+    """With all that it is built with, from the registry; `tests/clients/test_typescript.py` builds and loads it."""
     page = (ROOT / "clients" / "typescript" / "README.md").read_text("utf-8")
     block = re.search(r"```sh\n(npm install.*?)```", page, re.DOTALL)
     assert block is not None

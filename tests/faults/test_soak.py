@@ -14,10 +14,9 @@ from soak.databases.run import Report as SpreadReport
 from soak.run import Report, Soak
 from tests.emulators import azurite
 
-VICTIMS = (  # each once, three at a time: a start costs more than a kill
+VICTIMS = (  # three at a time: a start costs more than a kill
     ("context", "entity", "postgres"),
-    ("context", "postgres", "sweep"),
-    ("context", "entity", "migration"),
+    ("context", "sweep", "migration"),
 )
 
 
@@ -27,21 +26,17 @@ def test_a_report_is_json(report: Report | SpreadReport):
 
 
 @pytest.mark.timeout(600)
-async def test_nine_kills_lose_nothing_and_leave_nothing(tmp_path: Path):
+async def test_six_kills_lose_nothing_and_leave_nothing(tmp_path: Path):
     async with stack.running(tmp_path) as everything:
-        report = await Soak(everything, seed=1, victims=VICTIMS).run(seconds=240, kills_max=9)
+        report = await Soak(everything, seed=1, victims=VICTIMS).run(seconds=240, kills_max=6)
 
     assert report.ok, "\n".join([*report.losses, *report.halves, *report.left_over, *report.faults])
-    assert sum(report.kills.values()) >= 9
+    assert sum(report.kills.values()) >= 6
     assert report.acknowledged > 10
     assert report.attacks > 1
 
 
-CLOUD_VICTIMS = (
-    ("cloud",),
-    ("copy", "cloud"),
-    ("copy", "context", "sweep"),
-)
+CLOUD_VICTIMS = (("cloud", "copy"), ("copy", "context", "sweep"))
 
 
 @pytest.mark.timeout(600)
@@ -51,7 +46,7 @@ async def test_a_cloud_that_breaks_off_loses_nothing_and_leaves_nothing(tmp_path
         assert os.environ.get("CI") != "true", reason
         pytest.skip(reason)
     async with clouds.azure(tmp_path / "azurite") as cloud, stack.running(tmp_path / "stack", cloud) as everything:
-        report = await Soak(everything, seed=1, victims=CLOUD_VICTIMS).run(seconds=120, kills_max=6)
+        report = await Soak(everything, seed=1, victims=CLOUD_VICTIMS).run(seconds=120, kills_max=4)
 
     assert report.ok, "\n".join([*report.losses, *report.halves, *report.left_over, *report.faults])
     assert report.kills["cloud"] + report.kills["copy"] > 1

@@ -52,20 +52,20 @@ def test_an_attack_by_several_callers_holds_up_nobody(rpc: str, request_: Messag
 
 _OBJECTS = message_pb2.ToolResult(tool_call_id="c", content_json=DOCUMENTS["as many objects as may be"])
 LOGS = {
-    "signs": [message_pb2.MessageInput(content="-." * 2**19)] * 3,
-    "a MiB without a space": [message_pb2.MessageInput(content="x" * 2**20)] * 3,
+    "signs": [message_pb2.MessageInput(content="-." * 2**19)] * 2,
+    "a MiB without a space": [message_pb2.MessageInput(content="x" * 2**20)] * 2,
     "results of as many objects as may be": [
         message_pb2.MessageInput(role="tool", parts=[message_pb2.Part(tool_result=_OBJECTS)])
     ]
-    * 3,
-    "thousands of words": [message_pb2.MessageInput(content="wandering")] * 3000,
+    * 2,
+    "thousands of words": [message_pb2.MessageInput(content="wandering")] * 2000,
     "calls by the hundred": [
         message_pb2.MessageInput(
             role="assistant",
             parts=[message_pb2.Part(tool_call=message_pb2.ToolCall(id=f"{n}", name="look")) for n in range(100)],
         )
     ]
-    * 50,
+    * 30,
 }
 
 

@@ -29,7 +29,7 @@ from tests.conftest import Urls
 from tests.hostile.calling import Client
 from tests.hostile.things import RPCS
 
-MESSAGES = 6_000
+MESSAGES = 4_000
 NODES = 1_800
 MEMORIES, SOURCES = 1_000, 100
 _USER = "alice"
