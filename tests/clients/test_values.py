@@ -396,11 +396,6 @@ def test_memory_types_are_plain_texts():
     assert record.memory_type == "data/json" == MemoryType.JSON == str(MemoryType.JSON)
 
 
-def test_the_sync_client_is_what_the_async_one_makes_it():
-    tool = ROOT / "clients" / "python" / "tools" / "make_sync.py"
-    subprocess.run([sys.executable, str(tool), "--check"], check=True)
-
-
 def test_the_version_is_said_once_and_again():
     project = tomllib.loads((ROOT / "clients" / "python" / "pyproject.toml").read_text())
     assert contextkeep.__version__ == project["project"]["version"]

@@ -157,7 +157,9 @@ class Case:
         """Make a call, and fail where it does not answer what is expected."""
         key = self._key(**call.who)
         # Pages are the servicer's, which is the same behind HTTP.
-        sizes = (self._stack.page_sizes[-1:] if self._stack.http else self._stack.page_sizes) if call.size_field else (0,)
+        sizes = (
+            (self._stack.page_sizes[-1:] if self._stack.http else self._stack.page_sizes) if call.size_field else (0,)
+        )
         until = time.monotonic() + WAIT_S
         while True:
             answers = await asyncio.gather(*[self._answer(call, size, key) for size in sizes * call.times])

@@ -476,15 +476,19 @@ NAMED = sorted({name for field in RULED.values() for name in field.GetOptions().
 
 
 @cache
-def requests_with(field: str) -> Sequence[tuple[Rpc, FieldPath]]:
-    """Return the RPCs whose requests have a field, and its path in them."""
-    return [(rpc, path) for rpc in RPCS.values() for path in paths(rpc) if path[-1].full_name == field]
+def requests_with() -> Mapping[str, Sequence[tuple[Rpc, FieldPath]]]:
+    """Return the RPCs whose requests have a field, and its path in them, by its name."""
+    found: dict[str, list[tuple[Rpc, FieldPath]]] = {}
+    for rpc in RPCS.values():
+        for path in paths(rpc):
+            found.setdefault(path[-1].full_name, []).append((rpc, path))
+    return found
 
 
 def broken(caller: Caller, field: FieldDescriptor, aspect: Aspect) -> str:
     """Return what is wrong about an aspect of a rule, unless a request shows that it holds."""
     seen = []
-    for rpc, path in requests_with(field.full_name):
+    for rpc, path in requests_with()[field.full_name]:
         for case in cases(rpc, caller.things) or [rpc.request()]:
             beyond = caller.call(rpc.name, changed(rpc, case, path, aspect.beyond))
             if not aspect.refuses(beyond, field.name):
