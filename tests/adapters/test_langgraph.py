@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import json
 import operator
 import os
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
@@ -22,6 +24,7 @@ from langgraph.types import Command, Send, interrupt
 from contextkeep import ContextClient
 from contextkeep.adapters.langgraph import ContextSaver, ContextStore
 from contextkeep.inputs import ExternalId
+from tests.media import png, wav
 
 
 @pytest.fixture(scope="session")
@@ -153,6 +156,72 @@ def stored_bytes(calling: ContextClient, name: str) -> int:
         for context in list(found)
         for message in calling.contexts.list_messages(context.context_id, page_size=500)
     )
+
+
+def saying(saver: Any, messages: list[AnyMessage]) -> Any:
+    """A graph with one node, which says messages."""
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", lambda _: {"messages": messages})
+    builder.add_edge(START, "model")
+    return builder.compile(checkpointer=saver)
+
+
+PNG = b64encode(png(120, 80)).decode()
+PDF = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj "
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>"
+)
+WITH_FILES: list[AnyMessage] = [
+    HumanMessage(
+        [
+            {"type": "text", "text": "Что на снимке?"},
+            {"type": "image", "base64": PNG, "mime_type": "image/png"},
+            {
+                "type": "file",
+                "base64": b64encode(PDF).decode(),
+                "mime_type": "application/pdf",
+                "extras": {"filename": "счёт.pdf"},
+            },
+            {"type": "audio", "base64": b64encode(wav(1)).decode(), "mime_type": "audio/wav"},
+            {"type": "image", "url": "https://example.org/a.png"},
+        ],
+        id="asks",
+    ),
+    HumanMessage([{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}], id="again"),
+    AIMessage("I look.", tool_calls=[{"id": "c1", "name": "shot", "args": {"of": "x\0"}}], id="calls"),
+    ToolMessage(
+        [{"type": "text", "text": "done"}, {"type": "image", "base64": PNG, "mime_type": "image/png"}],
+        tool_call_id="c1",
+        id="answers",
+    ),
+    AIMessage("a\0b", id="says"),
+]
+
+
+def test_files_come_out_as_they_went_in_and_are_pictures_in_a_window(calling: ContextClient, name: str):
+    saver = ContextSaver(calling)
+    saying(saver, WITH_FILES[2:]).invoke({"messages": WITH_FILES[:2]}, thread(name))
+    saver.copy_thread(name, f"{name}-copy")
+    (context,) = calling.contexts.get_by_external_id(ExternalId("langgraph", name))
+    messages = list(calling.contexts.list_messages(context.context_id))
+    assert len(messages) == len(WITH_FILES)
+    shown = [part.file for part in messages[0].parts if part.file]
+    assert [(file.media_type, file.width, file.name) for file in shown] == [
+        ("image/png", 120, ""),
+        ("application/pdf", 0, "счёт.pdf"),
+        ("audio/wav", 0, ""),
+    ]
+    window = calling.windows.open(context.context_id, "gpt-5", message_format="openai_responses")
+    packed = json.dumps(calling.windows.pack(window.window_id).body)
+    assert packed.count(f"data:image/png;base64,{PNG}") == 3
+    assert packed.count('"input_image"') == 3
+    assert packed.count('"input_file"') == 1
+    assert '"function_call_output"' in packed
+    assert "msgpack" not in packed
+    # A copy has files of its own.
+    saver.delete_thread(name)
+    copied = saying(ContextSaver(calling), []).get_state(thread(f"{name}-copy"))
+    assert copied.values["messages"] == WITH_FILES
 
 
 def talking(saver: Any, channel: Any = add_messages) -> Any:
@@ -346,11 +415,13 @@ def test_a_word_far_behind_in_an_item_is_found(calling: ContextClient, name: str
     assert [one.key for one in store.search((name,), query="lighthouse")] == ["long"]
 
 
-@pytest.mark.parametrize("value", [{"t": "a\0b"}, {"t": "cat \ud83d"}, {"t": "x", "n": float("inf")}])
+@pytest.mark.parametrize("value", [{"t": "a\0b"}, {"t": "cat \ud83d"}, {"t": "x", "n": float("inf")}, {"\0": 1}])
 def test_a_value_that_postgres_keeps_not_as_json_comes_back(calling: ContextClient, name: str, value: dict[str, Any]):
     store = ContextStore(calling)
-    store.put((name,), "a", value)
-    assert store.get((name,), "a").value == value
+    store.put((name, "of\ud83d"), "a\ud83d", value)
+    for item in (store.get((name, "of\ud83d"), "a\ud83d"), *store.search((name, "of\ud83d"))):
+        assert (item.namespace, item.key, item.value) == ((name, "of\ud83d"), "a\ud83d", value)
+    assert store.list_namespaces(prefix=(name, "of\ud83d")) == [(name, "of\ud83d")]
 
 
 def test_an_items_large_value_goes_with_it(calling: ContextClient, name: str):

@@ -9,7 +9,7 @@ conversation.
 
 from __future__ import annotations
 
-import base64
+import hashlib
 import threading
 import uuid
 from collections import OrderedDict
@@ -17,16 +17,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from contextkeep.inputs import MessageInput, PartInput
+from contextkeep.adapters._media import files_of, with_bytes, without_bytes
+from contextkeep.adapters._originals import bytes_part, is_storable, readable
+from contextkeep.inputs import FileInput, MessageInput, PartInput, ToolCallInput, ToolResultInput
 from contextkeep.values import ChatMessage
 
 KEY = "langgraph"  # key in the metadata of each message that the adapter writes
 UNSEEN: Mapping[str, Any] = {"index": False}  # metadata of a part that must not be indexed
 TEXT_BYTES_MAX = 512 * 1024  # bytes of a text that is stored as text; a longer one is stored as bytes, as other values
-PIECE_CHARACTERS_MAX = 700_000  # characters of base64 in one message; longer data are split over several messages
+PIECE_BYTES_MAX = 1_000_000  # bytes in one message, which may have 2 MiB; longer data are split over several messages
+_READ_CHARS_MAX = 100_000  # characters of a text over `TEXT_BYTES_MAX` that searches read: to index more takes seconds
+_FILES_MAX = 90  # files of one element that are stored as files; a message may have 100 parts
+_NAME_CHARS_MAX = 200  # of a tool and of its call
 _NEAR_MAX = 4  # lists of other channels that a new list is compared with
 _WHOLE_MAX = 16  # lists that are kept whole in memory: those that were used last
 
@@ -39,13 +44,25 @@ _ROLES: Mapping[str, Literal["user", "assistant", "system", "tool"]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class HeldFile:
+    """A file of an element: its bytes, or the id of the record that has them."""
+
+    sha256: str
+    data: bytes | None = field(default=None, compare=False, repr=False)
+    working_memory_id: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
-    """A stored element: the bytes of a serializer, and for a message also its text, which the bytes leave out."""
+    """A stored element: the bytes of a serializer, and what the bytes leave out: a message's text, and its files."""
 
     kind: str
     data: bytes
     text: str | None = None
     role: str = ""
+    files: tuple[HeldFile, ...] = ()
+    # What models and searches read of a message, with its files. Known only until the element is stored.
+    parts: tuple[PartInput, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(slots=True)
@@ -97,7 +114,13 @@ class Lists:
         if version.count:
             kind, data = payload(message)
             text = message.content if result.get("text") else None
-            version.added[result["at"]] = Item(kind, data, text, message.role if text is not None else "")
+            held = tuple(
+                HeldFile(file.sha256, working_memory_id=file.working_memory_id)
+                for part in message.parts
+                for file in files_of(part)
+                if file.working_memory_id
+            )
+            version.added[result["at"]] = Item(kind, data, text, message.role if result.get("role") else "", held)
 
     def __contains__(self, key: str) -> bool:
         version = self._versions.get(key)
@@ -177,18 +200,85 @@ def _common(items: Sequence[Item], other: Sequence[Item]) -> int:
 
 def item_of(value: Any, serde: SerializerProtocol) -> Item:
     """Return an element as it is stored. The text of a message is stored as text, so that searches find it."""
-    if isinstance(value, BaseMessage) and value.type in _ROLES and _is_plain(value.content):
+    if not isinstance(value, BaseMessage) or value.type not in _ROLES:
+        kind, data = serde.dumps_typed(value)
+        return Item(kind, data)
+    role = _ROLES[value.type]
+    if _is_plain(value.content):
         text = str(value.content)
         kind, data = serde.dumps_typed(value.model_copy(update={"content": ""}))
-        return Item(kind, data, text, _ROLES[value.type])
-    kind, data = serde.dumps_typed(value)
-    return Item(kind, data)
+        return Item(kind, data, text, role, parts=tuple(_calls_of(value)))
+    bare, files = without_bytes(value.content)
+    if not 0 < len(files) <= _FILES_MAX:
+        bare, files = value.content, []
+    held = tuple(HeldFile(hashlib.sha256(data).hexdigest(), data) for data in map(_data_of, files))
+    kind, data = serde.dumps_typed(value.model_copy(update={"content": bare}))
+    return Item(kind, data, None, role, held, tuple(_parts_of(value, bare, files)))
 
 
-def value_of(item: Item, serde: SerializerProtocol) -> Any:
-    """Return the element from its stored form; the inverse of `item_of`."""
+def value_of(item: Item, serde: SerializerProtocol, data_of: Callable[[HeldFile], bytes]) -> Any:
+    """Return the element from its stored form; the inverse of `item_of`.
+
+    Args:
+        item: The element.
+        serde: The serializer that it was stored with.
+        data_of: Returns the bytes of a file.
+    """
     value = serde.loads_typed((item.kind, item.data))
-    return value if item.text is None else value.model_copy(update={"content": item.text})
+    if item.text is not None:
+        return value.model_copy(update={"content": item.text})
+    if item.files:
+        content = with_bytes(value.content, [data_of(file) for file in item.files])
+        return value.model_copy(update={"content": content})
+    return value
+
+
+def _data_of(file: FileInput) -> bytes:
+    assert isinstance(file.data, bytes), "`without_bytes` decoded it"
+    return file.data
+
+
+def _parts_of(message: BaseMessage, bare: Any, files: Sequence[FileInput]) -> list[PartInput]:
+    """Return what models and searches read of a message whose content is a list, or cannot be stored as a text.
+
+    Args:
+        message: The message.
+        bare: Its content without the base64 of files.
+        files: The files. All of them are in the result, in their order.
+    """
+    blocks = bare if isinstance(bare, list) else [bare]
+    texts = [text for block in blocks if (text := _text_of(block)).strip()]
+    words = readable("\n\n".join(texts)[:_READ_CHARS_MAX])
+    if isinstance(message, ToolMessage) and _is_name(message.tool_call_id):
+        result = ToolResultInput(tool_call_id=message.tool_call_id, content=words, files=files)
+        return [PartInput(tool_result=result)]
+    parts = [PartInput(text=words)] if words.strip() else []
+    return [*parts, *(PartInput(file=file) for file in files), *_calls_of(message)]
+
+
+def _calls_of(message: BaseMessage) -> list[PartInput]:
+    """Return the tool calls of a message."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return [
+        PartInput(tool_call=ToolCallInput(id=str(call["id"]), name=call["name"], arguments=readable(call["args"])))
+        for call in calls[: 99 - _FILES_MAX]
+        if _is_name(call["id"]) and _is_name(call["name"])
+    ]
+
+
+def _text_of(block: Any) -> str:
+    """Return the text of a block of content, or the address of a file that it names; empty if it has neither."""
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, dict):
+        return ""
+    address = block.get("image_url")
+    address = address.get("url") if isinstance(address, dict) else address or block.get("url")
+    return next((text for text in (block.get("text"), address) if isinstance(text, str)), "")
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _NAME_CHARS_MAX and is_storable(value)
 
 
 def _is_plain(content: Any) -> bool:
@@ -221,33 +311,46 @@ def messages_of(key: str, on: str, keep: int, added: Sequence[Item]) -> list[Mes
         for said in carrying(
             item.kind,
             item.data,
-            {**about, "at": place, **({"text": True} if item.text is not None else {})},
+            {
+                **about,
+                "at": place,
+                **({"text": True} if item.text is not None else {}),
+                **({"role": True} if item.role else {}),
+            },
             role=item.role or "tool",
             content=item.text or "",
+            parts=item.parts,
         )
     ]
 
 
 def carrying(
-    kind: str, data: bytes, about: Mapping[str, Any], *, role: Any = "tool", content: str = "", message_id: str = ""
+    kind: str,
+    data: bytes,
+    about: Mapping[str, Any],
+    *,
+    role: Any = "tool",
+    content: str = "",
+    parts: Sequence[PartInput] = (),
+    message_id: str = "",
 ) -> list[MessageInput]:
     """Return the messages that carry bytes: the last one, and before it pieces that do not fit into one message.
 
     Args:
         kind: The serializer's name for the form of the bytes.
         data: The bytes.
-        about: Metadata of the last message; the ids of the pieces are added.
+        about: Metadata of the last message; the kind, and the ids of the pieces, are added.
         role: Role of the last message.
         content: Text of the last message.
+        parts: Parts of the last message before its bytes.
         message_id: Id of the last message; empty lets the service make one.
     """
-    text = base64.b64encode(data).decode()
-    cuts = [text[at : at + PIECE_CHARACTERS_MAX] for at in range(0, len(text), PIECE_CHARACTERS_MAX)] or [""]
+    cuts = [data[at : at + PIECE_BYTES_MAX] for at in range(0, len(data), PIECE_BYTES_MAX)] or [b""]
     before = [
         MessageInput(
             role="tool",
             message_id=f"piece:{uuid.uuid4()}",
-            parts=[PartInput(data=[kind, cut], metadata=UNSEEN)],
+            parts=[bytes_part(cut)],
             metadata={KEY: {"piece": True}},
         )
         for cut in cuts[:-1]
@@ -257,7 +360,7 @@ def carrying(
         content,
         role=role,
         message_id=message_id,
-        parts=[PartInput(data=[kind, cuts[-1]], metadata=UNSEEN)],
-        metadata={KEY: {**about, **pieces}},
+        parts=[*parts, bytes_part(cuts[-1])],
+        metadata={KEY: {**about, "kind": kind, **pieces}},
     )
     return [*before, last]

@@ -27,6 +27,7 @@ from langgraph.store.base import (
 )
 
 from contextkeep.adapters._langgraph_filters import Conditions, conditions_of, filtered_fields, fits, may_match
+from contextkeep.adapters._originals import readable_text, restored_json, stored_json
 from contextkeep.client.sync.context import ContextClient
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, NotFound, RecordExists, RecordNotFound, VersionConflict
 from contextkeep.ids import new_id
@@ -108,8 +109,8 @@ class ContextStore(BaseStore):
             if value is not None:
                 return Item(
                     value=value,
-                    key=result["key"],
-                    namespace=tuple(result["namespace"]),
+                    key=restored_json(result["key"]),
+                    namespace=tuple(restored_json(result["namespace"])),
                     created_at=record.created_at,
                     updated_at=record.updated_at,
                 )
@@ -129,10 +130,10 @@ class ContextStore(BaseStore):
             return
         value = dict(op.value)
         values: dict[str, Any] = {
-            "namespace": list(op.namespace),
-            "level": {str(place): name for place, name in enumerate(op.namespace)},
+            "namespace": stored_json(list(op.namespace)),
+            "level": {str(place): stored_json(name) for place, name in enumerate(op.namespace)},
             "path": json.dumps(op.namespace),
-            "key": op.key,
+            "key": stored_json(op.key),
         }
         if _fits_metadata(value):
             values["value"] = value
@@ -147,7 +148,7 @@ class ContextStore(BaseStore):
                 working_memory_id=values["value_at"],
             )
         text = self._text(op, value)
-        name = op.key[:400] or "(empty)"
+        name = readable_text(op.key[:400]) or "(empty)"
         for _ in range(_ATTEMPTS):
             try:
                 self._client.records.insert(
@@ -343,7 +344,11 @@ class ContextStore(BaseStore):
         where: dict[str, Any] = {"memory_type": MEMORY_TYPE}
         for condition in conditions:
             if condition.match_type == "prefix":
-                where |= {f"metadata.{_KEY}.level.{n}": name for n, name in enumerate(condition.path) if name != "*"}
+                where |= {
+                    f"metadata.{_KEY}.level.{n}": {"$eq": stored_json(name)}
+                    for n, name in enumerate(condition.path)
+                    if name != "*"
+                }
         path = f"metadata.{_KEY}.path"
         rows: list[Mapping[str, Any]] = []
         while len(rows) % _ROWS == 0:
@@ -366,7 +371,9 @@ def _id(namespace: Sequence[str], key: str) -> str:
 
 def _within(prefix: Sequence[str]) -> dict[str, Any]:
     """Return the condition for the items of a namespace and of those below it."""
-    return {"memory_type": MEMORY_TYPE} | {f"metadata.{_KEY}.level.{place}": name for place, name in enumerate(prefix)}
+    return {"memory_type": MEMORY_TYPE} | {
+        f"metadata.{_KEY}.level.{place}": {"$eq": stored_json(name)} for place, name in enumerate(prefix)
+    }
 
 
 def _fits_metadata(value: Mapping[str, Any]) -> bool:
@@ -383,7 +390,7 @@ def _readable(text: str) -> str:
     if text[:1] in ("{", "["):
         with contextlib.suppress(ValueError):  # a text that only looks like JSON
             text = "\n".join(_leaves(json.loads(text)))
-    return text.replace("\0", " ").encode(errors="replace").decode()
+    return readable_text(text)
 
 
 def _leaves(value: Any) -> Iterator[str]:
@@ -438,8 +445,8 @@ def _item(record: Record | Mapping[str, Any], value: dict[str, Any], score: floa
         result = record["metadata"][_KEY]
         created_at, updated_at = (datetime.fromisoformat(record[name]) for name in ("created_at", "updated_at"))
     return SearchItem(
-        namespace=tuple(result["namespace"]),
-        key=result["key"],
+        namespace=tuple(restored_json(result["namespace"])),
+        key=restored_json(result["key"]),
         value=value,
         created_at=created_at,
         updated_at=updated_at,

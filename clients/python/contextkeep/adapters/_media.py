@@ -7,6 +7,7 @@ see a picture and not text. The rest of the block stays as it is, with `{"file":
 from __future__ import annotations
 
 import asyncio
+import threading
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,6 +81,33 @@ def read_contents(client: ContextClient, message: ChatMessage) -> Contents:
     return contents
 
 
+class LastBytes:
+    """Bytes by their hashes: those that were used last, up to a size in all. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, bytes] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def get(self, sha256: str) -> bytes | None:
+        """Return the bytes with a hash, or None."""
+        with self._lock:
+            content = self._known.get(sha256)
+            if content is not None:
+                self._known.move_to_end(sha256)
+            return content
+
+    def put(self, sha256: str, content: bytes) -> None:
+        """Remember bytes, and forget those that were used longest ago."""
+        with self._lock:
+            if not sha256 or sha256 in self._known:
+                return
+            self._known[sha256] = content
+            self._size += len(content)
+            while self._size > _CACHED_BYTES_MAX:
+                self._size -= len(self._known.popitem(last=False)[1])
+
+
 class FileCache:
     """Reads the bytes of files, and remembers the last ones by their hashes."""
 
@@ -87,7 +115,7 @@ class FileCache:
         """Take a client. Makes no call."""
         self._client = client
         self._subject_user_id = subject_user_id
-        self._known: OrderedDict[str, bytes] = OrderedDict()
+        self._known = LastBytes()
 
     async def contents_of(self, messages: Iterable[ChatMessage]) -> Contents:
         """Return the bytes of all files of messages that the service stores. Deleted files are left out."""
@@ -110,7 +138,6 @@ class FileCache:
     async def _content(self, file: File) -> bytes | None:
         """Return the bytes of a file from the cache or the service, or None if its record was deleted."""
         if (known := self._known.get(file.sha256)) is not None:
-            self._known.move_to_end(file.sha256)
             return known
         try:
             reader = await self._client.blobs.get(file.working_memory_id, subject_user_id=self._subject_user_id)
@@ -118,10 +145,7 @@ class FileCache:
             return None
         async with reader:
             content = b"".join([chunk async for chunk in reader])
-        if file.sha256:
-            self._known[file.sha256] = content
-        while sum(map(len, self._known.values())) > _CACHED_BYTES_MAX:
-            self._known.popitem(last=False)
+        self._known.put(file.sha256, content)
         return content
 
 
@@ -146,13 +170,15 @@ def _walked(value: Any, files: list[FileInput], around: Mapping[str, Any]) -> An
     if not isinstance(value, dict):
         return value
     found = {}
+    extras = value.get("extras")  # where LangChain's blocks have the names of files
+    fields = {**around, **(extras if isinstance(extras, dict) else {}), **value}
     for key, item in value.items():
-        if isinstance(item, str) and (taken := _taken(key, item, {**around, **value})):
+        if isinstance(item, str) and (taken := _taken(key, item, fields)):
             file, place = taken
             files.append(file)
             found[key] = {_FILE: len(files), **place}
         else:
-            found[key] = _walked(item, files, {**around, **value})
+            found[key] = _walked(item, files, fields)
     return found
 
 

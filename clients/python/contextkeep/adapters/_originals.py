@@ -47,7 +47,7 @@ def message_with_original(value: Any, convert: Callable[[Any], MessageInput]) ->
     if is_storable(bare):
         return convert(value)
     data = [bytes(file.data) for file in files if isinstance(file.data, bytes)]
-    message = convert(with_bytes(_readable(bare), data))
+    message = convert(with_bytes(readable(bare), data))
     if _has_secret(bare):  # the service removes it from the copy, and would not find it in bytes
         return message
     has_files = _count_files(message) == len(files)
@@ -145,7 +145,7 @@ def _inner(value: Any) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def _readable(value: Any) -> Any:
+def readable(value: Any) -> Any:
     """Return a copy of a value that the service can store and models can read; long texts and lists are cut."""
     copy: Any = None
     for chars_max, items_max in _SIZES:

@@ -12,7 +12,6 @@ checkpoint, but no checkpoint without its messages.
 from __future__ import annotations
 
 import asyncio
-import base64
 import builtins
 import hashlib
 import heapq
@@ -43,11 +42,22 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from contextkeep.adapters._langgraph_lists import KEY, UNSEEN, Lists, carrying, item_of, messages_of, value_of
+from contextkeep.adapters._langgraph_lists import (
+    KEY,
+    UNSEEN,
+    HeldFile,
+    Lists,
+    carrying,
+    item_of,
+    messages_of,
+    value_of,
+)
 from contextkeep.adapters._langgraph_store import ContextStore
+from contextkeep.adapters._media import LastBytes
+from contextkeep.adapters._originals import bytes_of, is_storable
 from contextkeep.adapters._threads import own_context
 from contextkeep.client.sync.context import ContextClient
-from contextkeep.errors import ContextNotFound, MessageNotFound
+from contextkeep.errors import ContextNotFound, MessageNotFound, RecordNotFound
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, PartInput
 from contextkeep.values import ChatMessage
 
@@ -84,6 +94,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         self._subject = subject_user_id
         self._logs: OrderedDict[str, _Log] = OrderedDict()
         self._lists: OrderedDict[str, Lists] = OrderedDict()
+        self._files = _FileCache(client, subject_user_id)
         self._lock = threading.Lock()  # guards the two dicts above; never held while a call is made
 
     # -- reading --
@@ -94,13 +105,15 @@ class ContextSaver(BaseCheckpointSaver[str]):
         log = self._state(thread_id, namespace)
         checkpoint_id = get_checkpoint_id(config)
         if checkpoint_id is None:
-            result = next(_checkpoints(log.newest_first()), None)
+            result = next(_checkpoints(log), None)
         else:
             message = log.get(_checkpoint_message_id(checkpoint_id))
             result = None
             if message is not None:
                 behind = log.oldest_first(seq_from=message.seq + 1)
-                result = _Found(message, [item for item in behind if _about(item).get("write_of") == checkpoint_id])
+                result = _Found(
+                    log, message, [item for item in behind if _about(item).get("write_of") == checkpoint_id]
+                )
         return None if result is None else self._tuple(thread_id, namespace, log, result)
 
     def list(
@@ -122,7 +135,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         """
         wanted = None if config is None else get_checkpoint_id(config)
         upto = None if before is None else get_checkpoint_id(before)
-        streams = [zip(_checkpoints(log.newest_first()), repeat(log)) for log in self._states(config)]
+        streams = [zip(_checkpoints(log), repeat(log)) for log in self._states(config)]
         count = 0
         for item, log in heapq.merge(*streams, key=lambda pair: pair[0].checkpoint_id, reverse=True):
             if limit is not None and count >= limit:
@@ -150,7 +163,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
             thread_id, namespace = _thread_of(config)
             log = self._state(thread_id, namespace)
             wanted = get_checkpoint_id(target.parent_config)
-            for result in _checkpoints(log.newest_first()):
+            for result in _checkpoints(log):
                 if result.checkpoint_id != wanted:
                     continue
                 pending = self._writes(log, result)
@@ -188,13 +201,13 @@ class ContextSaver(BaseCheckpointSaver[str]):
             "values": values,
             "parent_id": get_checkpoint_id(config),
         }
-        message = MessageInput(
-            role="tool",
-            message_id=_checkpoint_message_id(checkpoint["id"]),
-            parts=[PartInput(data=body, metadata=UNSEEN)],
-            metadata={KEY: {"checkpoint": checkpoint["id"]}},
-        )
-        log.append_checkpoint([*result, message], checkpoint["id"])
+        about, message_id = {"checkpoint": checkpoint["id"]}, _checkpoint_message_id(checkpoint["id"])
+        if is_storable(body):
+            part = PartInput(data=body, metadata=UNSEEN)
+            result.append(MessageInput(role="tool", message_id=message_id, parts=[part], metadata={KEY: about}))
+        else:
+            result += carrying("json", json.dumps(body).encode(), about, message_id=message_id)
+        log.append_checkpoint(result, checkpoint["id"])
         return _config(thread_id, namespace, checkpoint["id"])
 
     def put_writes(
@@ -375,7 +388,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
 
     def _store_lists(
         self, thread_id: str, log: _Log, checkpoint: Checkpoint, new_versions: ChannelVersions
-    ) -> tuple[Sequence[MessageInput], dict[str, Any]]:
+    ) -> tuple[builtins.list[MessageInput], dict[str, Any]]:
         """Store the lists of a checkpoint.
 
         Returns:
@@ -411,6 +424,8 @@ class ContextSaver(BaseCheckpointSaver[str]):
                 except BaseException:
                     lists.forget(key)
                     raise
+                if lists.context_id is None:  # the first messages created the context
+                    lists.context_id = log.context_id()
             lists.latest[channel] = key
 
     def _lists_of(self, thread_id: str, keys: Iterable[str] = ()) -> Lists:
@@ -459,7 +474,9 @@ class ContextSaver(BaseCheckpointSaver[str]):
             elif "list" in at:
                 with lists.lock:
                     if at["list"] in lists:
-                        values[channel] = [value_of(item, self.serde) for item in lists.items(at["list"])]
+                        values[channel] = [
+                            value_of(item, self.serde, self._files.data_of) for item in lists.items(at["list"])
+                        ]
                         lists.latest[log.namespace, channel] = at["list"]
             elif (message := log.get(_value_message_id(at["at"]))) is not None:
                 values[channel] = self.serde.loads_typed(_payload(log, message))
@@ -491,7 +508,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
         kept_lists: set[str] = set()
         some = False
         for log in list(self._states({"configurable": {"thread_id": thread_id}})):
-            every = list(_checkpoints(log.newest_first()))
+            every = list(_checkpoints(log))
             doomed = [found for place, found in enumerate(every) if is_doomed(place, found)]
             kept = [at for found in every if found not in doomed for at in found.body["values"].values()]
             kept_lists |= {at["list"] for at in kept if "list" in at}
@@ -524,6 +541,7 @@ class ContextSaver(BaseCheckpointSaver[str]):
 class _Found:
     """A stored checkpoint, and the messages of the writes after it."""
 
+    log: _Log
     message: ChatMessage
     writes: list[ChatMessage]
 
@@ -535,8 +553,8 @@ class _Found:
     @property
     def body(self) -> dict[str, Any]:
         """Return its stored body."""
-        body: dict[str, Any] = self.message.parts[0].data
-        return body
+        stored: dict[str, Any] | None = self.message.parts[0].data
+        return stored if stored is not None else dict(json.loads(_payload(self.log, self.message)[1]))
 
     @property
     def metadata(self) -> CheckpointMetadata:
@@ -549,6 +567,27 @@ class _Found:
         """Return the id of the checkpoint that it came from."""
         parent_id: str | None = self.body["parent_id"]
         return parent_id
+
+
+class _FileCache:
+    """Reads the bytes of files, and remembers the last ones by their hashes. Threads may share it."""
+
+    def __init__(self, client: ContextClient, subject: str) -> None:
+        self._client = client
+        self._subject = subject
+        self._known = LastBytes()
+
+    def data_of(self, file: HeldFile) -> bytes:
+        """Return the bytes of a file; none if its record was deleted."""
+        known = file.data if file.data is not None else self._known.get(file.sha256)
+        if known is None:
+            try:
+                with self._client.blobs.get(file.working_memory_id, subject_user_id=self._subject) as reader:
+                    known = b"".join(reader)
+            except RecordNotFound:
+                return b""
+            self._known.put(file.sha256, known)
+        return known
 
 
 class _Log:
@@ -670,15 +709,15 @@ class _Log:
             self._client.contexts.retract_messages(context_id, some, subject_user_id=self._subject)
 
 
-def _checkpoints(newest_first: Iterable[ChatMessage]) -> Iterator[_Found]:
-    """Yield checkpoints, newest first, with the writes after them."""
+def _checkpoints(log: _Log) -> Iterator[_Found]:
+    """Yield the checkpoints of a log, newest first, with the writes after them."""
     writes: dict[str, list[ChatMessage]] = {}
-    for message in newest_first:
+    for message in log.newest_first():
         about = _about(message)
         if "write_of" in about:
             writes.setdefault(about["write_of"], []).append(message)
         elif "checkpoint" in about:
-            yield _Found(message, writes.pop(about["checkpoint"], []))
+            yield _Found(log, message, writes.pop(about["checkpoint"], []))
 
 
 def _about(message: ChatMessage) -> dict[str, Any]:
@@ -692,14 +731,13 @@ def _payload(log: _Log, message: ChatMessage) -> tuple[str, bytes]:
     Raises:
         MessageNotFound: a piece was deleted.
     """
-    kind, last = message.parts[0].data
-    cuts = [last]
+    cuts = [bytes_of(message.parts[-1])]
     for message_id in reversed(_about(message).get("pieces", ())):
         piece = log.get(message_id)
         if piece is None:
             raise MessageNotFound(f"a piece of message {message.seq} is gone")
-        cuts.append(piece.parts[0].data[1])
-    return kind, base64.b64decode("".join(reversed(cuts)))
+        cuts.append(bytes_of(piece.parts[-1]))
+    return str(_about(message)["kind"]), b"".join(reversed(cuts))
 
 
 def _again(message: ChatMessage) -> MessageInput:
