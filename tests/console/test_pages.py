@@ -11,15 +11,26 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
-from contextkeep import ContextClient, ContextInput, EdgeInput, EntityClient, MessageInput, NodeInput
+from contextkeep import (
+    ContextClient,
+    ContextInput,
+    EdgeInput,
+    EntityClient,
+    ExternalId,
+    FileInput,
+    MessageInput,
+    NodeInput,
+    PartInput,
+)
 from contextkeep.address import Address
 from contextkeep.errors import ContextNotFound, NodeNotFound
 from contextkeep_console.settings import Settings
+from contextkeep_console.titles import READ_MAX
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls
 from tests.console.conftest import Revocable, Running, Visitor, a_key, between, served
 from tests.console.test_entrance import token_of
-from tests.console.world import HOSTILE_NAMES, World, write, write_hostile
+from tests.console.world import HOSTILE_NAMES, World, png, write, write_hostile
 from tests.fakes.mcp_server import fake_mcp
 from tests.ports import free_port
 
@@ -195,6 +206,63 @@ def test_two_people_at_once_see_each_their_own(running: Running, visitor: Visito
             text = one.get("/contexts").text
             assert f"of tenant {number}" in text
             assert f"of tenant {1 - number}" not in text
+
+
+def test_contexts_are_named_by_title_by_external_id_or_by_the_first_words(
+    running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
+):
+    context, _ = clients
+    long = "Könnten Sie mir bitte sagen, warum die Lieferung vom dritten März noch immer nicht bei uns angekommen ist?"
+    picture = PartInput(file=FileInput(data=png(4, 4), name="invoice-77.png"))
+    sent = {
+        "Delivery of March": context.contexts.send("Hello", context=ContextInput(title="Delivery of March")),
+        "thread-9 (helpdesk)": context.contexts.send(
+            "Hello", context=ContextInput(external_ids=[ExternalId("helpdesk", "thread-9")])
+        ),
+        "Könnten Sie mir bitte sagen, warum die Lieferung vom dritten März noch immer…": context.contexts.append(
+            [MessageInput("You are a friendly assistant.", role="system"), MessageInput(long)]
+        )[0],
+        "invoice-77.png": context.contexts.send(MessageInput(parts=[picture])),
+    }
+    client = visitor(running, key)
+    listed, overview = client.get("/contexts").text, client.get("/").text
+    for title, message in sent.items():
+        assert f'href="/contexts/{message.context_id}"><bdi>{title}</bdi>' in listed
+        assert title in overview
+        page = client.get(f"/contexts/{message.context_id}").text
+        assert f"<h1><bdi>{title}</bdi>" in page
+        assert title in client.get(f"/contexts/{message.context_id}/delete").text
+        context.windows.open(message.context_id, "gpt-5")
+    windows = client.get("/windows").text
+    assert all(title in windows for title in sent)
+
+
+def test_nodes_are_named_by_name_by_external_id_or_by_type_and_first_words(
+    running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
+):
+    _, graph = clients
+    nodes = {
+        "first": graph.graph.create_node("Session", name="first", data={"text": "unseen"}),
+        "s-12": graph.graph.create_node("Session", external_id="s-12"),
+        "Turn: Guten Morgen": graph.graph.create_node("Turn", data={"number": 4, "said": {"by": ["Guten Morgen"]}}),
+        "Turn": graph.graph.create_node("Turn", data={"number": 4, "empty": " "}),
+    }
+    client = visitor(running, key)
+    listed = client.get("/graph").text
+    for title, node in nodes.items():
+        assert f'href="/nodes/{node.id}"><bdi>{title}</bdi>' in listed
+        assert f"<h1><bdi>{title}</bdi>" in client.get(f"/nodes/{node.id}").text
+
+
+def test_first_messages_are_read_for_a_bounded_number_of_contexts(
+    running: Running, visitor: Visitor, key: str, clients: tuple[ContextClient, EntityClient]
+):
+    """The rest of a long list has ids."""
+    context, _ = clients
+    for number in range(READ_MAX + 3):
+        context.contexts.send(f"Question {number}")
+    text = visitor(running, key).get("/contexts?limit=500").text
+    assert text.count("<bdi>Question ") == READ_MAX
 
 
 def test_hostile_names_are_text(

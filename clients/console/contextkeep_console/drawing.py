@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from contextkeep import Edge, Node
+from contextkeep_console.titles import title_of_node
 
 SIZE = 720  # of the square that it is laid out in
 _CHAR, _MARGIN = 7, 24  # of a label, and around all
@@ -87,7 +88,7 @@ def drawing(middle: Node, around: Iterable[tuple[Node, int, str]], edges: Iterab
     ]
     left = min(_left_of(dot) for dot in dots) - _MARGIN
     right = max(_left_of(dot) + len(dot.label) * _CHAR for dot in dots) + _MARGIN
-    name = middle.name or middle.external_id or middle.id
+    name = title_of_node(middle)
     return Drawing(
         title=f"Neighbours of {name[:80]}",
         description=f"{len(dots)} nodes and {len(arrows)} edges; each node leads to its own page.",
@@ -124,7 +125,7 @@ def _dot(node: Node, place: tuple[float, float, float], ring: int, types: Mappin
     """Return the dot of a node, with a shortened label on the side that points away from the middle."""
     x, y, _ = place
     kind = node.specific_type_name or node.general_type_name
-    label = node.name or node.external_id or kind
+    label = title_of_node(node)
     offset = 14 if ring else 18
     if ring == 0 or abs(x - SIZE / 2) < 30:
         anchor, label_x, label_y = "middle", x, y + (offset + 10 if y >= SIZE / 4 or ring == 0 else -offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from starlette.responses import RedirectResponse, Response
 
@@ -12,6 +12,7 @@ from contextkeep.errors import InvalidArgument
 from contextkeep_console import code
 from contextkeep_console.rendering import path
 from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.titles import titles_of
 from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, take
 
@@ -33,12 +34,12 @@ FEATURES = {  # what shares of a score are called
 }
 
 
-def columns() -> Sequence[Column]:
-    """Return the columns of contexts."""
+def columns(titles: Mapping[str, str]) -> Sequence[Column]:
+    """Return the columns of contexts, whose titles are given by their ids."""
     return (
         Column(
             name="context",
-            value=lambda row: row.title or row.context_id,
+            value=lambda row: titles.get(row.context_id) or row.context_id,
             link=lambda row: f"/contexts/{row.context_id}",
         ),
         Column(name="state", value=lambda row: row.state, kind="state"),
@@ -103,7 +104,7 @@ async def index(visit: Visit) -> Response:
     table = Table(
         name="contexts",
         title="Contexts",
-        columns=columns(),
+        columns=columns(await titles_of(visit, rows)),
         rows=rows,
         limit=visit.limit,
         has_more=has_more,
@@ -153,15 +154,18 @@ async def show(visit: Visit) -> Response:
         return await _thread(visit, context)
     seq_to = visit.number("to", context.last_seq, 2**53) or context.last_seq
     seq_from = max(1, seq_to - MESSAGES + 1)
-    messages, tasks, windows = await asyncio.gather(
+    messages, tasks, windows, titles = await asyncio.gather(
         part(_messages(visit, context_id, seq_from, seq_to)),
         part(_tasks(visit, context_id)),
         part(_windows(visit, context_id)),
+        titles_of(visit, [context]),
     )
+    title = titles[context_id] or "Context without words"
     return visit.render(
         "context.html",
         here="contexts",
-        title=context.title or "Context",
+        title=title,
+        name=title,
         context=context,
         messages=messages,
         seq_from=seq_from,
@@ -411,6 +415,7 @@ async def ask_delete(visit: Visit) -> Response:
         "context_delete.html",
         here="contexts",
         title="Delete a context",
+        name=(await titles_of(visit, [context]))[context.context_id] or "Context without words",
         context=context,
         code=code.Code(
             python=code.python("context", "contexts.delete", context.context_id, now=True, **visit.whose),

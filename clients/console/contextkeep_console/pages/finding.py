@@ -15,6 +15,7 @@ from contextkeep_console import code
 from contextkeep_console.pages.graph import node_columns
 from contextkeep_console.pages.memory import record_columns
 from contextkeep_console.tables import Table
+from contextkeep_console.titles import title_of_node, titles_of
 from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, take
 
@@ -64,7 +65,8 @@ async def _places(visit: Visit, text: str, item: str) -> list[tuple[str, str, st
         context = (await visit.context.contexts.get(text, history_length=0, **whose)).context
         seq = _SEQ.search(item)
         place = f"?to={int(seq[1]) + 20}#m{int(seq[1])}" if seq else ""
-        return "context", context.title, f"/contexts/{text}{place}"
+        titles = await titles_of(visit, [context])
+        return "context", titles[text], f"/contexts/{text}{place}"
 
     async def record() -> tuple[str, str, str]:
         record = await visit.context.records.get(text, include_archived=True)
@@ -84,7 +86,7 @@ async def _places(visit: Visit, text: str, item: str) -> list[tuple[str, str, st
 
     async def node() -> tuple[str, str, str]:
         node = await visit.graph.graph.get_node(text)
-        return "node", node.name, f"/nodes/{text}"
+        return "node", title_of_node(node), f"/nodes/{text}"
 
     async def edge() -> tuple[str, str, str]:
         edge = await visit.graph.graph.get_edge(text)

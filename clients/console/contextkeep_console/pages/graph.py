@@ -14,6 +14,7 @@ from contextkeep_console import code
 from contextkeep_console.drawing import NODES_MAX, Drawing, drawing
 from contextkeep_console.pages.memory import record_columns
 from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.titles import title_of_node
 from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, document, everything, take
 
@@ -25,7 +26,7 @@ def node_columns() -> tuple[Column, ...]:
     return (
         Column(
             name="node",
-            value=lambda row: row.name or row.external_id or row.id,
+            value=title_of_node,
             link=lambda row: f"/nodes/{row.id}",
         ),
         Column(name="type", value=lambda row: row.specific_type_name or row.general_type_name),
@@ -128,7 +129,8 @@ async def node(visit: Visit) -> Response:
     return visit.render(
         "node.html",
         here="graph",
-        title=result.name or result.specific_type_name or result.general_type_name,
+        title=title_of_node(result),
+        name=title_of_node(result),
         node=result,
         depth=depth,
         io=io,
@@ -206,9 +208,7 @@ async def _edges(visit: Visit, node_id: str) -> Table:
     rows, has_more = await take(visit.graph.graph.list_edges(node_id, direction="both", page_size=EDGES), limit)
     ends = {row.to_node_id if row.from_node_id == node_id else row.from_node_id for row in rows}
     others = await visit.graph.graph.get_nodes(sorted(ends)[:1000]) if ends else None
-    names = (
-        {item.id: item.name or item.external_id or item.general_type_name for item in others.nodes} if others else {}
-    )
+    names = {item.id: title_of_node(item) for item in others.nodes} if others else {}
 
     def other(item: Edge) -> str:
         return item.to_node_id if item.from_node_id == node_id else item.from_node_id

@@ -15,6 +15,7 @@ from contextkeep_console.health import health
 from contextkeep_console.pages.contexts import columns as context_columns
 from contextkeep_console.rendering import query
 from contextkeep_console.tables import Column, Table
+from contextkeep_console.titles import titles_of
 from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, take
 
@@ -211,10 +212,11 @@ async def _contexts(visit: Visit) -> Table:
     """Load the table of the newest contexts."""
     rows: list[Context]
     rows, _ = await take(visit.context.contexts.list(page_size=8, **visit.whose), 8)
+    titles = await titles_of(visit, rows)
     return Table(
         name="contexts",
         title="Newest contexts",
-        columns=[context_column for context_column in context_columns() if context_column.name in _OF_CONTEXTS],
+        columns=[context_column for context_column in context_columns(titles) if context_column.name in _OF_CONTEXTS],
         rows=rows,
         empty="No context is begun yet.",
     )

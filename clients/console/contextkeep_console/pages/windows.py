@@ -25,6 +25,7 @@ from contextkeep_console import charts, code
 from contextkeep_console.pages.contexts import window_columns
 from contextkeep_console.rendering import query
 from contextkeep_console.tables import Column, Table, facts
+from contextkeep_console.titles import titles_of
 from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, everything, take
 
@@ -62,9 +63,11 @@ async def index(visit: Visit) -> Response:
             *(everything(visit.context.windows.list(context.context_id, **visit.whose), 16) for context in contexts)
         )
         rows = [(context, window) for context, windows in zip(contexts, answer, strict=True) for window in windows]
+    with_windows = {context.context_id: context for context, _ in rows if context}
+    titles = await titles_of(visit, with_windows.values())
     of_context = Column(
         name="context",
-        value=lambda row: (row[0].title if row[0] else "") or row[1].context_id,
+        value=lambda row: titles.get(row[1].context_id) or row[1].context_id,
         link=lambda row: f"/contexts/{row[1].context_id}",
     )
     table = Table(

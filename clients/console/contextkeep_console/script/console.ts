@@ -8,14 +8,27 @@ function copying(): void {
   document.addEventListener("click", (event) => {
     const target = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-copy]") : null;
     if (target === null || String(window.getSelection()) !== "") return;
-    navigator.clipboard?.writeText(target.innerText).then(
-      () => {
-        target.classList.add("copied");
-        window.setTimeout(() => target.classList.remove("copied"), 600);
-      },
-      () => undefined,
-    );
+    copy(target);
   });
+  for (const id of document.querySelectorAll<HTMLElement>("p.sub > code[data-copy]")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "quiet";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", "Copy the id");
+    button.addEventListener("click", () => copy(id));
+    id.after(" ", button);
+  }
+}
+
+function copy(text: HTMLElement): void {
+  navigator.clipboard?.writeText(text.innerText).then(
+    () => {
+      text.classList.add("copied");
+      window.setTimeout(() => text.classList.remove("copied"), 600);
+    },
+    () => undefined,
+  );
 }
 
 /** "/" goes to the search box; Escape leaves it; "g" and a letter go to a page. */
