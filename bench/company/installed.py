@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.company.generated import CATALOGUE, CRM, TICKETS, Company, Fact, company
 from context_service.query.providers import Answered, Hit, ProviderInfo, ProviderQuery
-from context_service.retrieval.pure.terms import asked_terms, terms_of
+from context_service.retrieval.pure.terms import asked_terms, findable_terms
 from service_runtime.rpc.principal import Principal
 
 SEED_VARIABLE, CUSTOMERS_VARIABLE = "COMPANY_SEED", "COMPANY_CUSTOMERS"
@@ -28,7 +28,7 @@ class _Rows:
 
     def __init__(self, made: Company, source: str) -> None:
         self._rows = [fact for fact in made.facts if fact.source == source]
-        self._terms = [frozenset(terms_of(row.text)) for row in self._rows]
+        self._terms = [frozenset(findable_terms(row.text)) for row in self._rows]
 
     def found(self, query: str, limit: int) -> Sequence[tuple[int, Fact, float]]:
         """Return the rows that share words with a question, those with most of them first: place, row, share."""

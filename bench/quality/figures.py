@@ -11,7 +11,7 @@ from statistics import fmean
 from bench.quality.conversations import Asked, Conversation, Searcher, Turn
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.pure.budget import Item, within_budget
-from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.pure.terms import findable_terms
 
 PLACES = (5, 10, 20)
 BUDGETS = (500, 1_000, 2_000)  # tokens
@@ -67,7 +67,7 @@ def _packed(items: Sequence[Item], ids: Sequence[str], tokens_max: int) -> list[
 def _item(turn: Turn, count: Callable[[str], int]) -> Item:
     """Return the item that the message takes in a prompt, with its tokens."""
     line = f"[{turn.said_at:%Y-%m-%d}] {turn.indexed}"
-    return Item(count(line), turn.kind == "tool_result", terms_of(turn.text))
+    return Item(count(line), turn.kind == "tool_result", findable_terms(turn.text))
 
 
 def _share(asked: Asked, ids: Sequence[str]) -> float:

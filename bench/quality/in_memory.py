@@ -15,6 +15,7 @@ from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.features import Candidates, feature
 from context_service.retrieval.pure.ranking import at_once, ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
+from context_service.retrieval.pure.terms import length_of
 from context_service.retrieval.pure.text_pieces import pieces
 from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE, SEARCHED_MAX
 
@@ -50,7 +51,7 @@ class Index:
         placed = []
         before_all = after_all = 0
         for _, _, turn, piece in passages:
-            is_said, length = turn.kind == "text", len(piece.terms)
+            is_said, length = turn.kind == "text", length_of(piece.terms)
             length_before = last[turn.session] if is_said else 0
             placed.append((places[turn.session] if is_said else None, length, length_before))
             lengths[turn.session] += length
@@ -96,6 +97,7 @@ class Index:
     def matching(self, question: AnalyzedQuery) -> Matching:
         """Return the rows that a question is ranked by, as the service reads them."""
         numbers = {term: number for number, term in enumerate(question.terms[:ASKED_TERMS_MAX])}
+        numbers |= {exact: numbers[term] for term, exact in question.spellings.items() if term in numbers}
         if not numbers:
             return Matching(totals=self._totals, rows=(), is_whole=False, estimated={})
         if len(self._rows) <= self._read_whole:

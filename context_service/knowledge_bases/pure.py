@@ -12,7 +12,7 @@ from uuid import UUID
 from context_service.retrieval.pure.cuts import cut
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.sections import BETWEEN, Section, sections
-from context_service.retrieval.pure.terms import masks, terms_of
+from context_service.retrieval.pure.terms import indexed_terms, length_of, masks
 from context_service.retrieval.pure.text_pieces import TextPiece
 
 SECTIONS_MAX = 2_000  # if a text has more headings, they count as text
@@ -95,12 +95,14 @@ def _pieces(
     seen: set[tuple[str, ...]] = set()
     for number, part in enumerate(parts):
         above = BETWEEN.join(filter(None, (name, part.heading)))
-        of_name = len(terms_of(above))
+        of_name = length_of(indexed_terms(above))
         for start, end in cut(part.text, count):
             whole = part.text[start:end]
             text = whole.strip()
-            terms = tuple(terms_of(f"{above}: {text}"))
-            if len(terms) <= of_name or terms in seen:  # the piece has no term of its own, or repeats another piece
+            terms = indexed_terms(f"{above}: {text}")
+            if (
+                length_of(terms) <= of_name or terms in seen
+            ):  # the piece has no term of its own, or repeats another piece
                 continue
             seen.add(terms)
             begin = part.start + start + len(whole) - len(whole.lstrip())

@@ -25,7 +25,7 @@ from context_service.retrieval.profiles import DEFAULT, profile_names
 from context_service.retrieval.pure.budget import Item, fitting, quoted_lines, within_budget
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
 from context_service.retrieval.pure.rows import Row
-from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.pure.terms import findable_terms
 from context_service.retrieval.room import Meaning, Passages, best
 from contextkeep.errors import ContextKeepError, InvalidArgument
 from service_runtime.inputs.documents import beside_the_loop
@@ -207,7 +207,7 @@ class Recalling:
         tokens_of = cache(self._tokens.count)
         # A generator, so that hits after the last one that fits are not counted.
         items = (
-            Item(tokens=tokens_of(quotation), is_result=item.kind == "tool_result", terms=terms_of(item.text))
+            Item(tokens=tokens_of(quotation), is_result=item.kind == "tool_result", terms=findable_terms(item.text))
             for item, quotation in zip(candidates, quotations, strict=True)
         )
         budget = query.tokens_max - self._tokens.count(_HEAD)

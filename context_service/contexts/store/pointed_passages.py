@@ -14,7 +14,7 @@ from context_service.contexts.store.pointed_records import ORDINALS_OF_PART
 from context_service.retrieval.model import CONTEXT, Passage, PassageScope
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
-from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.pure.terms import indexed_terms
 from context_service.retrieval.room import IndexedText, PassageFeed
 from service_runtime.postgres import Row
 from service_runtime.statements.sql_files import SqlFile
@@ -36,7 +36,7 @@ def _passage(row: Row) -> Passage:
     return copied(
         Passage,
         row,
-        terms=terms_of(row.text),
+        terms=indexed_terms(row.text),
         kind=RECORD,
         is_said=False,
         marks=marks_of(row.text),

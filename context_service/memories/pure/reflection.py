@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from context_service.kernel.sentences import sentences_of
 from context_service.memories.model import Memory
 from context_service.memories.pure.texts import indexed_text, statement_of
-from context_service.retrieval.pure.terms import asked_terms, terms_of
+from context_service.retrieval.pure.terms import asked_terms, findable_terms
 
 SENTENCE_CHARS = 400
 # A memory is used if it has at least this share of the terms that the best memory has in common with the question.
@@ -51,7 +51,7 @@ def reflected(query: str, found: Sequence[Memory], *, limit: int, chars_max: int
 
 def _mattering(memories: Sequence[Memory], terms: frozenset[str]) -> list[Memory]:
     """Return the memories that have the most terms of the question, or almost as many, in their order."""
-    covered = [len(terms & frozenset(terms_of(indexed_text(memory)))) for memory in memories]
+    covered = [len(terms & frozenset(findable_terms(indexed_text(memory)))) for memory in memories]
     most = max(covered)
     if not most:
         return list(memories[:NEAREST])
@@ -60,5 +60,5 @@ def _mattering(memories: Sequence[Memory], terms: frozenset[str]) -> list[Memory
 
 def _best(text: str, terms: frozenset[str]) -> str:
     """Return the sentence that has the most terms of the question; of equal ones, the first."""
-    best = max(sentences_of(text), key=lambda sentence: len(terms & frozenset(terms_of(sentence))))
+    best = max(sentences_of(text), key=lambda sentence: len(terms & frozenset(findable_terms(sentence))))
     return best if len(best) <= SENTENCE_CHARS else best[: SENTENCE_CHARS - 1] + "\u2026"

@@ -18,7 +18,7 @@ from operator import itemgetter
 
 from context_service.query.model import Hit
 from context_service.retrieval.pure.facts import fact_of, look_of
-from context_service.retrieval.pure.terms import asked_terms, terms_of
+from context_service.retrieval.pure.terms import analyzed, asked_terms, asked_words, findable_terms, terms_of
 
 TRUST_MAX = 5
 FRESH_DAYS = 180.0  # a hit that is this much older than the newest one gets half of the bonus for freshness
@@ -77,10 +77,11 @@ def fused(
     by_ref = {candidate.ref: candidate for candidate in candidates}
     refs = sorted(by_ref)
     ordered = [by_ref[ref] for ref in refs]
-    terms = [terms_of(candidate.hit.snippet) for candidate in ordered]
+    texts = [analyzed(candidate.hit.snippet) for candidate in ordered]
+    terms = [[*text.terms, *text.forms] for text in texts]
     scores = dict(zip(refs, _scores(query, ordered, refs, terms, cosines), strict=True))
     together: dict[object, list[str]] = {}
-    for ref, fact in zip(refs, _facts(ordered, terms), strict=True):
+    for ref, fact in zip(refs, _facts(ordered, [text.terms for text in texts]), strict=True):
         together.setdefault(fact or ref, []).append(ref)
     hits = []
     for same in together.values():
@@ -122,8 +123,8 @@ def _scores(
         terms_of_texts: The terms of each candidate's text, in the same order.
         cosines: Similarity of the query to each candidate, by ref; None to compare words alone.
     """
-    words = asked_terms(query)
-    terms = list(dict.fromkeys(words))[:TERMS_MAX]
+    words = [asked.term for asked in asked_words(query)]
+    terms = list(dict.fromkeys(asked_terms(query)))[:TERMS_MAX]
     query_terms = frozenset(terms)
     phrases = {pair for pair in pairwise(words) if pair[0] in query_terms and pair[1] in query_terms}
     counts: list[dict[str, int]] = []
@@ -131,7 +132,9 @@ def _scores(
     titles: dict[str, tuple[set[tuple[str, str]], dict[str, int]]] = {}  # passages of one source have one title
     for candidate, text in zip(candidates, terms_of_texts, strict=True):
         if (title := titles.get(candidate.hit.title)) is None:
-            title = titles[candidate.hit.title] = _matching_terms(terms_of(candidate.hit.title), query_terms, phrases)
+            title = titles[candidate.hit.title] = _matching_terms(
+                findable_terms(candidate.hit.title), query_terms, phrases
+            )
         phrased, counted = _matching_terms(text, query_terms, phrases)
         for term, count in title[1].items():
             counted[term] = counted.get(term, 0) + count * _TITLE_TIMES

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from context_service.kernel.sentences import sentences_of
 from context_service.query.pure.fusion import Fused
 from context_service.retrieval.pure.budget import fitting, quoted_lines
-from context_service.retrieval.pure.terms import asked_terms, terms_of
+from context_service.retrieval.pure.terms import asked_terms, findable_terms
 
 METHOD = "extractive"
 QUOTED_MAX = 5  # the most hits that an answer quotes
@@ -76,7 +76,7 @@ def _passage(text: str, query_terms: frozenset[str]) -> str:
             if len(run) + 1 + len(sentence) > QUOTED_CHARS:
                 break
             run = f"{run} {sentence}"
-        count_of_terms = len(query_terms.intersection(terms_of(run)))
+        count_of_terms = len(query_terms.intersection(findable_terms(run)))
         if count_of_terms > found_best:
             best, found_best = run, count_of_terms
     return best

@@ -10,14 +10,17 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from context_service.retrieval.pure.letters import fold
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching
 from context_service.retrieval.pure.slips import is_tried
-from context_service.retrieval.pure.terms import asked_terms, asked_words, stems
+from context_service.retrieval.pure.terms import AskedWord, asked_forms, asked_words, stems
 
 CHARS_MAX = 20_000  # only this many characters of a query are read
 # The most dates of a query, and how many are collected before repetitions are removed. The limits are needed because
 # each date is compared with the day of each passage (.3 us), and because each month is combined with each year.
 DAYS_MAX, NAMED_MAX = 32, 2_000
+
+_IDENTIFIER_DIGITS = 6  # shorter terms without a letter are years, hours and amounts
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = re.compile(
@@ -67,17 +70,22 @@ class AnalyzedQuery:
 
     Attributes:
         text: The text of the caller, cut to `CHARS_MAX` characters.
-        words: The terms of the text, in their order.
+        words: The terms of its words, in their order.
+        forms: The terms of parts and wholes of its words, such as "kd2210" for "KD-2210", each once.
     """
 
     text: str
     words: tuple[str, ...]
+    forms: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, text: str) -> AnalyzedQuery:
         """Analyze a text as a query; any text, such as a chat message, may be one."""
         text = text[:CHARS_MAX]
-        return cls(text=text, words=tuple(asked_terms(text)))
+        words = asked_words(text)
+        query = cls(text=text, words=tuple(word.term for word in words), forms=tuple(asked_forms(text)))
+        query.__dict__["_spelled"] = words  # which the cached property would compute again
+        return query
 
     def missing(self, matching: Matching) -> list[str]:
         """Return the words of the query that no passage has, and that similar words may replace.
@@ -87,7 +95,9 @@ class AnalyzedQuery:
         """
         there = {number for row in matching.rows for _, number in row.found} | matching.estimated.keys()
         gone = {term for number, term in enumerate(self.terms[:ASKED_TERMS_MAX]) if number not in there}
-        words = dict.fromkeys(word for word, term in self._spelled if term in gone and is_tried(word))
+        words = dict.fromkeys(
+            folded for word, term, _ in self._spelled if term in gone and is_tried(folded := fold(word))
+        )
         return [word for word in words if not _MONTH.fullmatch(word)]  # months are compared as dates
 
     def meaning(self, meant: Mapping[str, Sequence[str]]) -> AnalyzedQuery:
@@ -96,18 +106,39 @@ class AnalyzedQuery:
         Args:
             meant: For each unknown word, the words that may be meant.
         """
-        words = [stem for word, term in self._spelled for stem in (stems(meant.get(word, ())) or [term])]
-        return AnalyzedQuery(text=self.text, words=tuple(words))
+        words = [stem for word, term, _ in self._spelled for stem in (stems(meant.get(fold(word), ())) or [term])]
+        return AnalyzedQuery(text=self.text, words=tuple(words), forms=self.forms)
 
     @cached_property
-    def _spelled(self) -> Sequence[tuple[str, str]]:
+    def _spelled(self) -> Sequence[AskedWord]:
         """The words as they are written, each with its term."""
         return asked_words(self.text)
 
     @cached_property
     def terms(self) -> Sequence[str]:
-        """The distinct terms, in order of first use. Rows refer to terms by their index in this list."""
-        return list(dict.fromkeys(self.words))
+        """The distinct terms: of words in order of first use, then of forms. Rows refer to terms by their indexes."""
+        return list(dict.fromkeys((*self.words, *self.forms)))
+
+    @cached_property
+    def word_count(self) -> int:
+        """The number of terms that words have. The terms after them are of forms, which a text need not have."""
+        return len(dict.fromkeys(self.words))
+
+    @cached_property
+    def spellings(self) -> Mapping[str, str]:
+        """The term of the exact spelling by the term of a word: "josé" by "jose".
+
+        A text with the exact spelling has both, so it counts more than a text with the other one.
+        """
+        return {term: exact for _, term, exact in self._spelled if exact}
+
+    @cached_property
+    def identifiers(self) -> frozenset[int]:
+        """The indexes of the terms that are shaped like identifiers: they have a digit and six characters or a letter.
+
+        A term that few passages have and that is one of these names one thing, such as a customer, an order or a date.
+        """
+        return frozenset(number for number, term in enumerate(self.terms) if _is_identifier(term))
 
     @cached_property
     def days(self) -> Sequence[Day]:
@@ -142,6 +173,12 @@ class AnalyzedQuery:
     def asks_place(self) -> bool:
         """Whether the query asks for a place."""
         return bool(_ASKS_PLACE.search(self.text))
+
+
+def _is_identifier(term: str) -> bool:
+    if not any(map(str.isdigit, term)):
+        return False
+    return len(term) >= _IDENTIFIER_DIGITS or any(map(str.isalpha, term))
 
 
 def _is_month(match: re.Match[str], text: str) -> bool:

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-from context_service.retrieval.pure.terms import STOP_WORDS, asked_terms, stems
+from context_service.retrieval.pure.terms import STOP_WORDS, asked_words, stems
 
 _STEMS_KEPT = 16 * 1024
 TERMS_MIN = 3  # a text with fewer terms, such as "Yes.", states no fact by itself
@@ -80,7 +80,7 @@ def fact_of(text: str) -> tuple[str, ...]:
             if token not in _ARTICLES:
                 fact.append(_stem(_WORDS.get(token, token)))
                 # Scripts that put no spaces between words have several words between two spaces.
-                terms += 1 if token.isascii() else len(asked_terms(token))
+                terms += 1 if token.isascii() else len(asked_words(token))
                 terms -= token in STOP_WORDS
         elif first.isdigit() or len(token) > 1:
             fact.append(token)
@@ -95,7 +95,7 @@ def look_of(text: str, terms: Iterable[str]) -> object:
 
     Args:
         text: The text to compare, of any length.
-        terms: The terms of the text, as `terms_of` returns them.
+        terms: The terms of the text's words, without further forms.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)

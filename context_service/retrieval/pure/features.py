@@ -263,12 +263,15 @@ class Candidates:
 
     @cached_property
     def idf(self) -> Mapping[int, float]:
-        """The weight of each term of the query, without authors' names; a term that is nowhere weighs most."""
+        """The weight of each term of the query, without authors' names.
+
+        A word that is nowhere weighs most. A further form of a word that is nowhere weighs nothing.
+        """
         most = math.log(self.passages) if self.passages > 1 else 1.0
         return {
             number: math.log(1 + (self.passages - in_turn + 0.5) / (in_turn + 0.5)) if in_turn else most
             for number, in_turn in enumerate(self.in_turns)
-            if number not in self.named[1]
+            if number not in self.named[1] and (in_turn or number < self.question.word_count)
         }
 
     def covered(self, documents: Sequence[_Counts]) -> list[float]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.pure.terms import indexed_terms, with_terms
 from context_service.retrieval.pure.text_pieces import TextPiece, pieces
 
 HEADING_CHARS_MAX = 200  # a heading, together with the headings above it, is cut to this length
@@ -75,7 +75,7 @@ def cut(
         parts: The sections of the page, in order.
         count: Returns the number of tokens of a text.
     """
-    also = tuple(terms_of(" ".join(aliases)))
+    also = " ".join(aliases)
     is_first = True
     seen: set[tuple[str, ...]] = set()
     for number, part in enumerate(parts):
@@ -87,14 +87,14 @@ def cut(
             if piece.terms in seen:
                 continue
             seen.add(piece.terms)
-            yield PagePiece(number, piece._replace(terms=piece.terms + also) if is_first else piece)
+            yield PagePiece(number, piece._replace(terms=with_terms(piece.terms, also)) if is_first else piece)
             is_first = False
     if is_first:
         yield PagePiece(0, _piece_under(title, " ".join([title, *aliases])))
 
 
 def _piece_under(text: str, name: str) -> TextPiece:
-    return TextPiece(text, tuple(terms_of(name)), marks_of(text))
+    return TextPiece(text, indexed_terms(name), marks_of(text))
 
 
 def _heading(line: str) -> tuple[int, str] | None:

@@ -1,8 +1,11 @@
-"""The terms of a text: the terms by which a search finds a passage.
+"""The analyzer: the terms by which texts are found and queries are asked.
 
-A term is a word in lower case, reduced to its English stem; stop words are left out. Scripts without spaces between
-words give pairs of letters instead, as in the search of records. The index stores a term as a number of `MASK_BITS`
-bits, made of its scope and the term: see `mask`.
+A term is a word in lower case and without accents, reduced to its English stem; stop words are left out. Scripts
+without spaces between words give pairs of letters instead. Each word gives one term, and their number is the length of
+the text. Some words have further forms, which stand after the terms of all words and do not count in the length: the
+exact spelling of a word with accents, and the parts and wholes of identifiers, dates and names in code (`compounds`).
+
+The index stores a term as a number of `MASK_BITS` bits, made of its scope and the term: see `mask`.
 """
 
 from __future__ import annotations
@@ -11,16 +14,24 @@ import re
 import threading
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 from uuid import UUID
 
 import Stemmer
+
+from context_service.retrieval.pure.compounds import forms_of
+from context_service.retrieval.pure.letters import PAIRED, exact, fold
 
 _STEMS_KEPT = 16 * 1024  # words whose stems are cached
 # Only the first characters of a word count. A hash still fits, and a mebibyte without a space is only one short term.
 WORD_CHARS_MAX = 64
 MASK_BITS = 19
+_ASKED_CHARS_MAX = 2_000
+# Stands between the terms of the words and the further forms, if there are any. `masks` gives it a number of its own.
+FORMS_FOLLOW = ""
+FORMS_FOLLOW_NUMBER = -1
 
 # CRC is linear. So words that differ in a digit or two, such as numbers, share some of its bits ten times as often as
 # by chance. A product with an odd number (2**32 divided by the golden ratio) spreads them over its upper bits.
@@ -38,13 +49,6 @@ _FORMULAS = (
     "\ufdfa\ufdfb"
 )
 
-# Letters of scripts that put no spaces between words: Chinese, Japanese, Korean as in the search of records
-# (`context.paired_letters`), and Thai, Lao, Tibetan, Burmese, Khmer.
-_PAIRED = (
-    "\u0e01-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
-    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
-)
 _PICTURES = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
 # Characters within a word that are removed: the soft hyphen, joiners and non-joiners, and variation selectors.
 _JOINERS = "\u00ad\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"
@@ -74,29 +78,94 @@ STOP_WORDS = frozenset(word for words in _GRAMMAR.values() for word in words.spl
 _stemmers = threading.local()
 
 
+class Analyzed(NamedTuple):
+    """A text as the analyzer sees it."""
+
+    terms: list[str]  # one for each word, in order and with repetitions
+    forms: list[str]  # further forms, each once
+
+    @property
+    def indexed(self) -> tuple[str, ...]:
+        """The terms as passages store them."""
+        return (*self.terms, FORMS_FOLLOW, *self.forms) if self.forms else tuple(self.terms)
+
+
+class AskedWord(NamedTuple):
+    """A word of a query."""
+
+    word: str  # in lower case
+    term: str
+    exact: str  # the term of its exact spelling, if that is another one; else empty
+
+
+def analyzed(text: str) -> Analyzed:
+    """Return the terms of a text and its further forms."""
+    plain = _normalise(text)
+    words = _words(plain, letters=True)
+    forms = [*_exact_terms(words), *_forms(plain)]
+    return Analyzed(_stems(words), list(dict.fromkeys(forms)) if forms else forms)
+
+
+def indexed_terms(text: str) -> tuple[str, ...]:
+    """Return the terms of a text as passages store them."""
+    return analyzed(text).indexed
+
+
+def with_terms(indexed: Sequence[str], text: str) -> tuple[str, ...]:
+    """Return the terms of a passage together with those of another text, such as other names of its page."""
+    length = length_of(indexed)
+    also = analyzed(text)
+    forms = dict.fromkeys((*indexed[length + 1 :], *also.forms))
+    return Analyzed([*indexed[:length], *also.terms], list(forms)).indexed
+
+
+def length_of(indexed: Sequence[str]) -> int:
+    """Return the length of a passage by its stored terms: the number of its words."""
+    return indexed.index(FORMS_FOLLOW) if FORMS_FOLLOW in indexed else len(indexed)
+
+
 def terms_of(text: str) -> list[str]:
-    """Return the terms by which a text is found, in order and with repetitions."""
-    return _stems(_words(text, letters=True))
+    """Return the terms of a text's words, in order and with repetitions."""
+    return _stems(_words(_normalise(text), letters=True))
+
+
+def findable_terms(text: str) -> list[str]:
+    """Return the terms by which a text is found: those of its words, then its further forms."""
+    terms, forms = analyzed(text)
+    return terms + forms
 
 
 def asked_terms(text: str) -> list[str]:
-    """Return the terms of a query, in order.
+    """Return the terms of a query: those of its words in order, then its further forms.
 
     They differ from a text's terms for Chinese and Korean. A text is also found by each letter alone, which may be a
     word, but a query of several letters asks only for pairs of adjacent letters.
     """
-    return [term for _, term in asked_words(text)]
+    return [*(asked.term for asked in asked_words(text)), *asked_forms(text)]
 
 
-def asked_words(text: str) -> list[tuple[str, str]]:
+def asked_words(text: str) -> list[AskedWord]:
     """Return the words of a query, in order, each with its term."""
-    words = [word for word in _words(text, letters=False) if word not in STOP_WORDS]
-    return list(zip(words, _stems(words), strict=True))
+    return [
+        AskedWord(word, term, "" if word.isascii() else _known[exact(word)] if exact(word) != fold(word) else "")
+        for word in _words(_normalise(text), letters=False)
+        if (term := _known[fold(word)])
+    ]
+
+
+def asked_forms(text: str) -> list[str]:
+    """Return the further forms of a query's words, each once: parts and wholes, but not the exact spellings.
+
+    Only the beginning of a long query is read, because a search uses few of its terms.
+    """
+    return _forms(_normalise(text[:_ASKED_CHARS_MAX]))
 
 
 def words_of(text: str) -> set[str]:
-    """Return the distinct words of a text, without stop words."""
-    return set(_words(text, letters=False)) - STOP_WORDS
+    """Return the distinct words of a text without accents and without stop words, and the parts of its names."""
+    plain = _normalise(text)
+    words = {fold(word) for word in _words(plain, letters=False)}
+    return words - STOP_WORDS | {form for form in _forms(plain) if form.isalpha()}
 
 
 def stems(words: Iterable[str]) -> list[str]:
@@ -115,19 +184,21 @@ def mask(scope: UUID, term: str) -> int:
     return (zlib.crc32(term.encode(), zlib.crc32(scope.bytes)) * _SPREAD & 0xFFFFFFFF) >> _SHIFT
 
 
-def masks(scope: UUID, terms: Iterable[str]) -> list[int]:
-    """Return the `mask` of each term, in order."""
+def masks(scope: UUID, terms: Collection[str]) -> list[int]:
+    """Return the `mask` of each term, in order; `FORMS_FOLLOW` has the same number in all scopes."""
     begun = zlib.crc32(scope.bytes)
-    return [(zlib.crc32(term.encode(), begun) * _SPREAD & 0xFFFFFFFF) >> _SHIFT for term in terms]
+    numbers = [(zlib.crc32(term.encode(), begun) * _SPREAD & 0xFFFFFFFF) >> _SHIFT for term in terms]
+    if FORMS_FOLLOW in terms:
+        numbers[list(terms).index(FORMS_FOLLOW)] = FORMS_FOLLOW_NUMBER
+    return numbers
 
 
-def _words(text: str, *, letters: bool) -> list[str]:
-    """Return the words in lower case, each cut to `WORD_CHARS_MAX`."""
-    if text.isascii():
-        return [word[:WORD_CHARS_MAX] for word in text.translate(_ASCII_LETTERS).split()]
-    patterns = _Patterns.get()
+def _words(plain: str, *, letters: bool) -> list[str]:
+    """Return the words of a normalised text in lower case, each cut to `WORD_CHARS_MAX`."""
+    if plain.isascii():
+        return [word[:WORD_CHARS_MAX] for word in plain.translate(_ASCII_LETTERS).split()]
     words: list[str] = []
-    for word, row in patterns.words.findall(_normalise(text, patterns).lower()):
+    for word, row in _Patterns.get().words.findall(plain.casefold()):
         if word:
             words.append(word[:WORD_CHARS_MAX])
         else:
@@ -135,8 +206,24 @@ def _words(text: str, *, letters: bool) -> list[str]:
     return words
 
 
-def _normalise(text: str, patterns: _Patterns) -> str:
+def _forms(plain: str) -> list[str]:
+    """Return the terms of the parts and wholes of a normalised text's words, each once."""
+    forms = [fold(form.casefold())[:WORD_CHARS_MAX] for form in forms_of(plain)]
+    return list(dict.fromkeys(_stems(forms))) if forms else forms
+
+
+def _exact_terms(words: Iterable[str]) -> Iterator[str]:
+    """Yield the terms of the exact spellings of words with accents."""
+    for word in words:
+        if not word.isascii() and (spelled := exact(word)) != fold(word) and (term := _known[spelled]):
+            yield term
+
+
+def _normalise(text: str) -> str:
     """Return the text with one form for each letter: wide, joined and composed letters become plain ones."""
+    if text.isascii():
+        return text
+    patterns = _Patterns.get()
     text = patterns.long_marks.sub(r"\1", text)
     for formula in _FORMULAS:
         text = text.replace(formula, " ")
@@ -161,8 +248,8 @@ def _may_be_word(letter: str) -> bool:
 
 
 def _stems(words: list[str]) -> list[str]:
-    """Return the stem of each word, in order; stop words are left out."""
-    return list(filter(None, map(_known.__getitem__, words)))
+    """Return the stem of each word without its accents, in order; stop words are left out."""
+    return list(filter(None, map(_known.__getitem__, map(fold, words))))
 
 
 class _Stems(dict[str, str]):
@@ -190,10 +277,10 @@ class _Patterns:
 
     def __init__(self) -> None:
         marks = _class_of(code for code in range(0x300, _MARKS_END) if unicodedata.category(chr(code)).startswith("M"))
-        letter = rf"[^\W_{_PAIRED}]"
+        letter = rf"[^\W_{PAIRED}]"
         self.long_marks = re.compile(f"([{marks}]{{{_MARKS_MAX}}})[{marks}]+")
         self.joiners = re.compile(f"[{_JOINERS}]")
-        self.words = re.compile(rf"({letter}(?:{letter}|[{marks}])*|[{_PICTURES}])|([{_PAIRED}]+)")
+        self.words = re.compile(rf"({letter}(?:{letter}|[{marks}])*|[{_PICTURES}])|([{PAIRED}]+)")
 
     @staticmethod
     @cache

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from context_service.retrieval.pure.cuts import cut
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.terms import masks, terms_of
+from context_service.retrieval.pure.terms import indexed_terms, masks
 
 
 class TextPiece(NamedTuple):
@@ -37,7 +37,7 @@ def pieces(text: str, *, count: Callable[[str], int], name: str = "") -> Iterato
     seen: set[tuple[str, ...]] = set()
     for start, end in cut(text, count):
         piece = text[start:end].strip()
-        terms = tuple(terms_of(f"{name}: {piece}" if name else piece))
+        terms = indexed_terms(f"{name}: {piece}" if name else piece)
         if terms and terms not in seen:
             seen.add(terms)
             yield TextPiece(piece, terms, marks_of(piece))

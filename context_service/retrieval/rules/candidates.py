@@ -34,7 +34,7 @@ async def query_and_rows(
         text: The text of the query; any chat message may be one.
     """
     question = AnalyzedQuery.of(text)
-    matching = await passages.matching(principal, scope, question.terms)
+    matching = await passages.matching(principal, scope, question.terms, question.spellings)
     if not matching.totals.passages:
         return question, matching
     # The names of authors count as words of the scope, even if no passage contains them.
@@ -51,4 +51,4 @@ async def query_and_rows(
     if not similar:
         return question, matching
     question = question.meaning(similar)
-    return question, await passages.matching(principal, scope, question.terms)
+    return question, await passages.matching(principal, scope, question.terms, question.spellings)

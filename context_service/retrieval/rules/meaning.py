@@ -71,6 +71,6 @@ class Meaning:
             return None, matching
         unread = near.nearest - {(row.seq, row.ordinal) for row in matching.rows}
         if unread:
-            rows = await passages.at(principal, scope, question.terms, sorted(unread))
+            rows = await passages.at(principal, scope, question.terms, sorted(unread), question.spellings)
             matching = replace(matching, rows=[*matching.rows, *rows])
         return near, matching

@@ -16,7 +16,7 @@ from uuid import UUID
 import orjson
 
 from context_service.retrieval.model import PassageScope
-from context_service.retrieval.pure.terms import masks
+from context_service.retrieval.pure.terms import length_of, masks
 from context_service.retrieval.store.feeds import IndexedText, OwnedScope, PassageFeed
 from context_service.retrieval.store.passages import AUTHORS_MAX, Passages
 from context_service.retrieval.store.verify import (
@@ -31,6 +31,7 @@ from context_service.retrieval.store.verify import (
     MEND_TOTALS,
     NOBODYS,
     PUT_SESSIONS,
+    PUT_TERMS,
     REMOVE_OTHERS,
     ROWS,
     SESSIONS,
@@ -47,6 +48,9 @@ _BEFORE = -(2**63)  # a number before the `seq` of any passage
 # Run after `DELETE`, which may wait for another writer: that writer may have changed texts and so made their vectors
 # wrong.
 _DELETE_VECTORS = DELETE.replace("context.passage\n", "context.passage_vector\n")
+
+
+_ANALYZED = frozenset({"terms", "length_before", "marks"})  # columns that the analyzer makes of the text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,8 +282,12 @@ class Verifying:
             for key in sorted(expected.keys() | found.keys())
             if expected.get(key) != found.get(key)
         ]
-        if mend and differences:
-            keys = [(difference.seq, difference.ordinal) for difference in differences]
+        reanalyzed = {key for key, values in found.items() if _is_reanalyzed(values, expected.get(key))}
+        if mend and reanalyzed:
+            terms = [expected[key] for key in sorted(reanalyzed)]
+            await transaction.query(PUT_TERMS, {**named, "passages": orjson.dumps(terms).decode()})
+        keys = [key for one in differences if (key := (one.seq, one.ordinal)) not in reanalyzed]
+        if mend and keys:
             places = {"seqs": [seq for seq, _ in keys], "ordinals": [ordinal for _, ordinal in keys]}
             await transaction.query(DELETE, {**named, **places})
             await transaction.query(_DELETE_VECTORS, {**named, **places})
@@ -428,7 +436,7 @@ def _expected_passages(
                         finished[saying.session] = saying
                     saying = _Session(session=passage.session, audience=audience)
                 place, length_before = saying.places, saying.last_length
-                saying = replace(saying, places=place + 1, last_length=len(passage.terms))
+                saying = replace(saying, places=place + 1, last_length=length_of(passage.terms))
             if origin.is_gone:
                 continue
             expected[passage.seq, passage.ordinal] = {
@@ -458,6 +466,15 @@ def _expected_passages(
         authors=tuple(authors),
     )
     return expected, after, finished
+
+
+def _is_reanalyzed(written: Mapping[str, object], expected: Mapping[str, object] | None) -> bool:
+    """Say whether a passage differs only in what is made of its text, as after a change of the analyzer.
+
+    Its text is the same, so its vector stays right.
+    """
+    different = {name for name in written if expected is None or written[name] != expected[name]}
+    return bool(different) and different <= _ANALYZED
 
 
 def _as_written(row: Row) -> dict[str, object]:

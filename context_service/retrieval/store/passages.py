@@ -2,8 +2,8 @@
 
 A scope is a set of passages that are searched together. Passages are written in the transaction of their source, so
 that acknowledged writes are found and rolled back ones are not. Each stores its terms in their order, as numbers
-(`terms.mask`). A search reads rows with the positions of the query's terms, and never a text; texts are read only for
-the results.
+(`terms.mask`), and after them the further forms of its words, which do not count in its length. A search reads rows
+with the positions of the query's terms, and never a text; texts are read only for the results.
 
 In a small scope all rows are read. In a large one a search reads the rows that have one of the terms, those directly
 after them, since an answer often has none of the words of its question, and those directly before them, if they have a
@@ -43,7 +43,7 @@ from uuid import UUID
 from context_service.retrieval.model import CONTEXT, Audience, Passage, PassageScope
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, one_slip_away, similar_words
-from context_service.retrieval.pure.terms import masks, stems, words_of
+from context_service.retrieval.pure.terms import FORMS_FOLLOW_NUMBER, masks, stems, words_of
 from context_service.retrieval.store.vector_outbox import SQL as VECTOR_OUTBOX_SQL
 from context_service.retrieval.store.vector_outbox import owing_topic
 from service_runtime.inputs.documents import beside_the_loop
@@ -93,12 +93,17 @@ class _HasTerms(Protocol):
 
 
 _CacheKey = tuple[UUID, str, str, PassageScope]  # tenant, user and so on of the reader, and the scope
+_NONE: Mapping[str, str] = {}
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 
 
 SQL = SqlFile.of(
-    __file__, asked_terms_max=ASKED_TERMS_MAX, finding_together=_FINDING_TOGETHER, vector_outbox=VECTOR_OUTBOX_SQL
+    __file__,
+    asked_terms_max=ASKED_TERMS_MAX,
+    finding_together=_FINDING_TOGETHER,
+    forms_follow=FORMS_FOLLOW_NUMBER,
+    vector_outbox=VECTOR_OUTBOX_SQL,
 )
 GIVEN = SQL["given"]
 _PUTTING = SQL["putting"]
@@ -241,20 +246,24 @@ class Passages:
         parameters = {"scope_kind": kind, "ids": list(ids), "count": count}
         return [row.scope_id for row in await tenant.query(_SCOPES_WITH, parameters)]
 
-    async def matching(self, principal: Principal, scope: PassageScope, terms: Sequence[str]) -> Matching:
+    async def matching(
+        self, principal: Principal, scope: PassageScope, terms: Sequence[str], spellings: Mapping[str, str] = _NONE
+    ) -> Matching:
         """Return the rows to rank for a query; none if the caller may not see the scope.
 
         Args:
             principal: The caller; only passages that it may see are read.
             scope: The scope to search.
             terms: The terms of the query, at most `ASKED_TERMS_MAX`. Rows refer to them by their indexes.
+            spellings: The term of the exact spelling, by the term of a word. Rows count it as that term, once more.
         """
         totals = await self.totals(principal, scope)
-        query_numbers = masks(scope.id, terms[:ASKED_TERMS_MAX])
+        asked = _Asked.of(scope, terms, spellings)
+        query_numbers = asked.numbers
         if not query_numbers or not totals.passages:
             return Matching(totals=totals, rows=(), is_whole=False, estimated={})
         if totals.passages <= READ_WHOLE:
-            rows = await self._rows(principal, scope, _WHOLE, query_numbers, {"rows_max": READ_WHOLE})
+            rows = await self._rows(principal, scope, _WHOLE, asked, {"rows_max": READ_WHOLE})
             return Matching(totals=totals, rows=rows, is_whole=True, estimated={})
         shares = await self._shares(principal, scope, totals)
         finding, left_out = _finding(query_numbers, shares, totals.passages)
@@ -276,18 +285,18 @@ class Passages:
             # Among passages with the same single term the newest are the best.
             count = SEARCHED_MAX if len(finding) > 1 or left_out else FOUND_MAX
             if at_end := _at_end(shares.get(finding[-1], 0.0), totals, count=count):
-                rows = await self._rows(principal, scope, from_end, query_numbers, {**named, **at_end})
-                if _is_cut(rows, query_numbers, finding):
+                rows = await self._rows(principal, scope, from_end, asked, {**named, **at_end})
+                if _is_cut(rows, asked, finding):
                     return rows
             return await self._rows(
-                principal, scope, by_index, query_numbers, named
+                principal, scope, by_index, asked, named
             )  # common terms may be missing in the newest passages
 
         rows = await found()
         if not rows and left_out:  # the rare terms are nowhere, so search the others
             finding = [left_out.pop(0)]
             rows = await found()
-        if _is_cut(rows, query_numbers, finding):
+        if _is_cut(rows, asked, finding):
             left_out += finding
         return Matching(
             totals=totals,
@@ -295,18 +304,23 @@ class Passages:
             is_whole=False,
             estimated={
                 number: shares.get(term, RARE_SHARE) * totals.passages
-                for number, term in enumerate(query_numbers)
+                for number, term in enumerate(query_numbers[: asked.terms])
                 if term in left_out
             },
         )
 
     async def at(
-        self, principal: Principal, scope: PassageScope, terms: Sequence[str], places: Collection[tuple[int, int]]
+        self,
+        principal: Principal,
+        scope: PassageScope,
+        terms: Sequence[str],
+        places: Collection[tuple[int, int]],
+        spellings: Mapping[str, str] = _NONE,
     ) -> Sequence[Row]:
-        """Return the rows of passages by `seq` and `ordinal`, newest first; terms as in `matching`."""
-        query_numbers = masks(scope.id, terms[:ASKED_TERMS_MAX])
+        """Return the rows of passages by `seq` and `ordinal`, newest first; terms and spellings as in `matching`."""
+        asked = _Asked.of(scope, terms, spellings)
         parameters = {"seqs": [seq for seq, _ in places], "ordinals": [ordinal for _, ordinal in places]}
-        return await self._rows(principal, scope, _AT, query_numbers, parameters)
+        return await self._rows(principal, scope, _AT, asked, parameters)
 
     async def totals(self, principal: Principal, scope: PassageScope) -> Totals:
         """Return the totals of a scope over the passages that the caller may see; zeros if there are none."""
@@ -432,16 +446,16 @@ class Passages:
         principal: Principal,
         scope: PassageScope,
         statement: str,
-        query_numbers: Sequence[int],
+        asked: _Asked,
         parameters: Mapping[str, object],
     ) -> list[Row]:
         """Run a statement that reads passages, and return them as rows of the ranking."""
         tenant = self._database.of(principal, context_id=scope.context_id)
-        of_question = {"asked": query_numbers, "different": list(dict.fromkeys(query_numbers))}
+        of_question = {"asked": asked.numbers, "different": list(dict.fromkeys(asked.numbers))}
         named = {**_parameters(principal.tenant_id, scope), **of_question}
         # The statement is planned for each set of values: a plan for unknown terms would read the whole scope.
         rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
-        return await in_slices(_read(rows))
+        return await in_slices(_read(rows, asked.of_term))
 
     async def _shares(self, principal: Principal, scope: PassageScope, totals: Totals) -> Mapping[int, float]:
         """Return for each of the more common terms the share of a scope's passages that have it."""
@@ -460,6 +474,30 @@ class Passages:
             sample = _Sample(totals.passages, {row.term: row.passages / SAMPLE for row in rows})
         _keep(self._samples, key, sample, count_max=SAMPLES_MAX)
         return sample.shares
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The numbers in the index that a query asks for: those of its terms, then those of exact spellings."""
+
+    numbers: Sequence[int]
+    terms: int  # the number of terms, without exact spellings
+    of_term: Sequence[int]  # for each number the index of its term; empty if there is no exact spelling
+
+    @classmethod
+    def of(cls, scope: PassageScope, terms: Sequence[str], spellings: Mapping[str, str]) -> _Asked:
+        """Return the numbers of terms in a scope, at most `ASKED_TERMS_MAX`."""
+        asked = list(terms[:ASKED_TERMS_MAX])
+        exact = [(number, spellings[term]) for number, term in enumerate(asked) if term in spellings]
+        exact = exact[: ASKED_TERMS_MAX - len(asked)]
+        numbers = masks(scope.id, [*asked, *(term for _, term in exact)])
+        of_term = [*range(len(asked)), *(number for number, _ in exact)] if exact else []
+        return cls(numbers, len(asked), of_term)
+
+    def having(self, finding: Collection[int]) -> set[int]:
+        """Return the indexes of the terms that have one of the numbers."""
+        there = [place for place, number in enumerate(self.numbers) if number in finding]
+        return {self.of_term[place] for place in there} if self.of_term else set(there)
 
 
 @dataclass(slots=True)
@@ -488,11 +526,19 @@ class _Sample:
     shares: Mapping[int, float]  # by the number of a common term: the share of the passages that have it
 
 
-def _read(rows: Sequence[Sequence[Any]]) -> Generator[None, None, list[Row]]:
-    """Return rows as the ranking reads them, in short steps."""
+def _read(rows: Sequence[Sequence[Any]], of_term: Sequence[int]) -> Generator[None, None, list[Row]]:
+    """Return rows as the ranking reads them, in short steps.
+
+    Args:
+        rows: The rows as they are stored.
+        of_term: The index of the term that each number of the query stands for; empty if it is the number's own.
+    """
     read = []
     for row in rows:
-        read.append(Row._make((*row[:-1], [divmod(packed, ASKED_TERMS_MAX) for packed in row[-1]])))
+        found = [divmod(packed, ASKED_TERMS_MAX) for packed in row[-1]]
+        if of_term:
+            found = [(place, of_term[number]) for place, number in found]
+        read.append(Row._make((*row[:-1], found)))
         yield
     return read
 
@@ -568,11 +614,11 @@ def _at_end(share: float, totals: Totals, *, count: int) -> Mapping[str, object]
     return {"seq_from": totals.last_seq - math.ceil(looked_at), "searched_max": count}
 
 
-def _is_cut(rows: Sequence[Row], query_numbers: Sequence[int], finding: Sequence[int]) -> bool:
+def _is_cut(rows: Sequence[Row], asked: _Asked, finding: Sequence[int]) -> bool:
     """Say whether the number of rows reached its limit, so that there may be more."""
     if len(rows) < FOUND_MAX:
         return False
-    finding_numbers = {number for number, term in enumerate(query_numbers) if term in finding}
+    finding_numbers = asked.having(finding)
     return sum(any(number in finding_numbers for _, number in row.found) for row in rows) >= FOUND_MAX
 
 

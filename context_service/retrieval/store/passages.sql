@@ -1,3 +1,7 @@
+-- length(terms)
+-- The number of terms before further forms, which do not count (`terms.FORMS_FOLLOW`).
+coalesce(array_position({{terms}}, {{forms_follow}}) - 1, cardinality({{terms}}))
+
 -- given
 -- A part of a statement that writes passages: `given` has the passages of the call, numbered by `n`. After it the
 -- statement gives in `placed` the same rows with their `seq` and `session`, and in one row of `audience` their readers;
@@ -15,9 +19,9 @@ given AS (
 -- putting
 numbered AS MATERIALIZED (
     -- Here places begin at 0 in each session, and the passage before the first one is not known yet.
-    SELECT p.*, cardinality(p.terms) AS length,
+    SELECT p.*, {{length(p.terms)}} AS length,
         CASE WHEN p.is_said THEN row_number() OVER said - 1 END AS place,
-        CASE WHEN p.is_said THEN lag(cardinality(p.terms)) OVER said ELSE 0 END AS length_before
+        CASE WHEN p.is_said THEN lag({{length(p.terms)}}) OVER said ELSE 0 END AS length_before
     FROM placed p
     WINDOW said AS (PARTITION BY p.session, p.is_said ORDER BY p.n)
 ), together AS (
@@ -56,7 +60,7 @@ numbered AS MATERIALIZED (
         JOIN sessions s ON s.session = n.session
         JOIN together t ON t.session = n.session
         CROSS JOIN audience a
-    RETURNING p.seq, p.place, p.length_before, cardinality(p.terms) AS length
+    RETURNING p.seq, p.place, p.length_before, {{length(p.terms)}} AS length
 ), totals AS (
     INSERT INTO context.passage_scope AS t (
         tenant_id, scope_id, scope_kind, context_id, first_seq, last_seq, passages, sessions, length, length_before,
@@ -112,7 +116,7 @@ WITH gone AS (
     DELETE FROM context.passage
     WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
         AND seq = ANY (%(seqs)s::bigint[]) AND ordinal BETWEEN %(first)s AND %(last)s
-    RETURNING session, place, length_before, cardinality(terms) AS length, owner_user_id, graph_name, agent_bundle_id,
+    RETURNING session, place, length_before, {{length(terms)}} AS length, owner_user_id, graph_name, agent_bundle_id,
         app_id
 ), sessions AS (
     UPDATE context.passage_session s SET passages = s.passages - g.passages, length = s.length - g.length
@@ -178,7 +182,7 @@ WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind
 --
 -- One number encodes a term and its position; terms that are not in the query are not sent. Each term is searched in the
 -- passage, since walking over all terms of a long one takes four times as long.
-SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before,
+SELECT p.seq, p.ordinal, p.session, p.place, {{length(p.terms)}} AS length, p.length_before,
     s.length AS session_length, s.places AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
     ARRAY(
         SELECT (place - 1) * {{asked_terms_max}} + array_position(%(asked)s::integer[], a.term) - 1
@@ -347,7 +351,7 @@ SELECT text FROM found LIMIT %(rows_max)s;
 
 -- of_sources
 -- Passages of named sources, as rows without terms of a query.
-SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before, 0 AS session_length,
+SELECT p.seq, p.ordinal, p.session, p.place, {{length(p.terms)}} AS length, p.length_before, 0 AS session_length,
     0 AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at, '{}'::integer[] AS found
 FROM context.passage p
 WHERE {{in_scope}} AND p.seq = ANY (%(seqs)s::bigint[])

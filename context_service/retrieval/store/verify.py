@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from context_service.retrieval.store.passages import SQL as PASSAGES_SQL
 from service_runtime.postgres import Across
 from service_runtime.statements.sql_files import SqlFile
 
@@ -11,11 +12,12 @@ _COLUMNS = (
     *("terms", "text"),
 )
 _NAMED_COLUMNS = ", ".join(_COLUMNS)
-SQL = SqlFile.of(__file__, named_columns=_NAMED_COLUMNS)
+SQL = SqlFile.of(__file__, named_columns=_NAMED_COLUMNS, passages=PASSAGES_SQL)
 ROWS = SQL["rows"]
 NOBODYS = SQL["nobodys"]
 DELETE = SQL["delete"]
 INSERT = SQL["insert"]
+PUT_TERMS = SQL["put_terms"]
 SESSIONS = SQL["sessions"]
 PUT_SESSIONS = SQL["put_sessions"]
 DELETE_SESSIONS = SQL["delete_sessions"]

@@ -29,6 +29,15 @@ FROM json_to_recordset(%(passages)s::json) g (
     terms integer[], text text
 );
 
+-- put_terms
+-- For passages whose text stays: so do their vectors.
+UPDATE context.passage p SET terms = g.terms, length_before = g.length_before, marks = g.marks
+FROM json_to_recordset(%(passages)s::json) g (
+    seq bigint, ordinal integer, length_before integer, marks smallint, terms integer[]
+)
+WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s AND p.seq = g.seq
+    AND p.ordinal = g.ordinal;
+
 -- sessions
 -- The ends of sessions, after which the next passages are placed. Their sizes are counted from the rows.
 SELECT session, places, last_length FROM context.passage_session
@@ -53,7 +62,7 @@ DELETE FROM context.passage_session WHERE {{in_scope}} AND session = ANY (%(sess
 
 -- counted_sessions
 WITH counted AS (
-    SELECT session, count(*) AS passages, sum(cardinality(terms)) AS length, min(owner_user_id) AS owner_user_id,
+    SELECT session, count(*) AS passages, sum({{passages.length(terms)}}) AS length, min(owner_user_id) AS owner_user_id,
         min(graph_name) AS graph_name, min(agent_bundle_id) AS agent_bundle_id, min(app_id) AS app_id,
         min(ancestors) AS ancestors
     FROM context.passage
@@ -98,8 +107,8 @@ SELECT count(*) AS different FROM different;
 -- counted_totals
 WITH counted AS (
     SELECT owner_user_id, graph_name, agent_bundle_id, app_id, min(ancestors) AS ancestors, count(*) AS passages,
-        count(DISTINCT session) AS sessions, sum(cardinality(terms)) AS length, sum(length_before) AS length_before,
-        coalesce(sum(cardinality(terms)) FILTER (WHERE place > 0), 0) AS length_after, min(seq) AS first_seq,
+        count(DISTINCT session) AS sessions, sum({{passages.length(terms)}}) AS length, sum(length_before) AS length_before,
+        coalesce(sum({{passages.length(terms)}}) FILTER (WHERE place > 0), 0) AS length_after, min(seq) AS first_seq,
         max(seq) AS last_seq, coalesce(array_agg(DISTINCT author) FILTER (WHERE author <> ''), '{}') AS authors
     FROM context.passage
     WHERE {{in_scope}}

@@ -137,7 +137,7 @@ class RecordQuotes:
             principal: The caller; only records that it may see are returned.
             without: Records to leave out of the result, even if they are among the best.
         """
-        words = dict(asked_words(text))
+        words = {asked.word: asked.term for asked in asked_words(text)}
         joined = ""
         for word in words:
             longer = f"{joined} or {word}" if joined else word

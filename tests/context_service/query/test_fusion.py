@@ -12,7 +12,7 @@ from context_service.query.model import Hit
 from context_service.query.pure import quotations
 from context_service.query.pure.fusion import Candidate, Fused, distinctive, fused
 from context_service.retrieval.pure.facts import fact_of, look_of
-from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.pure.terms import analyzed
 from tests.examples import examples
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -165,7 +165,7 @@ def test_texts_that_say_the_same_look_the_same(pairs):
     """So that what others say need not be known, and what is only written otherwise is one hit."""
     one, other = (" ".join(written[place] for written in pairs) for place in (0, 1))
     if fact_of(one) == fact_of(other):
-        assert look_of(one, terms_of(one)) == look_of(other, terms_of(other))
+        assert look_of(one, analyzed(one).terms) == look_of(other, analyzed(other).terms)
 
 
 @pytest.mark.parametrize("writings", WRITINGS, ids=str)

@@ -14,7 +14,7 @@ from bench.quality.in_memory import Index
 from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.marks import marks_of
-from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.pure.terms import indexed_terms
 from context_service.retrieval.store import passages as passages_module
 from context_service.retrieval.store.passages import Passages
 from service_runtime.postgres import Database, Transaction
@@ -30,7 +30,7 @@ def passages_of(conversation: Conversation) -> list[Passage]:
             ordinal=0,
             session=turn.session,
             text=turn.text,
-            terms=terms_of(turn.indexed),
+            terms=indexed_terms(turn.indexed),
             kind=turn.kind,
             is_said=turn.kind == "text",
             said_at=turn.said_at,
@@ -54,7 +54,7 @@ async def test_what_is_measured_is_what_the_service_reads(
 ):
     conversation = agent_log(tasks=6)
     count = len(conversation.turns)
-    scope = PassageScope.of_context(uuid.uuid4())
+    scope = PassageScope.of_context(uuid.UUID(int=1 + is_whole))  # of a random one, two terms may share a number
     written = passages_of(conversation)
 
     async def work(transaction: Transaction) -> None:
@@ -72,7 +72,10 @@ async def test_what_is_measured_is_what_the_service_reads(
 
     for one in conversation.asked:
         question = AnalyzedQuery.of(one.text)
-        ours, theirs = await passages.matching(PRINCIPAL, scope, question.terms), index.matching(question)
+        ours, theirs = (
+            await passages.matching(PRINCIPAL, scope, question.terms, question.spellings),
+            index.matching(question),
+        )
         assert sorted(ours.rows) == sorted(row._replace(found=list(row.found)) for row in theirs.rows)
         assert ours.totals == theirs.totals
         assert (ours.is_whole, ours.estimated) == (theirs.is_whole, theirs.estimated)

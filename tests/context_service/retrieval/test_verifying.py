@@ -242,7 +242,9 @@ async def test_what_is_made_anew_has_no_vector_of_the_text_before(stack: Stack):
         context_id,
     )
     stack.execute("UPDATE context.passage SET text = 'x' WHERE scope_id = %s AND seq = 2", context_id)
+    stack.execute("UPDATE context.passage SET terms = terms[2:] WHERE scope_id = %s AND seq = 3", context_id)
     await stack.verified(context_id, mend=True)
+    assert (await stack.verified(context_id)).is_equal
     left = stack.execute("SELECT DISTINCT seq FROM context.passage_vector WHERE scope_id = %s ORDER BY 1", context_id)
     rows = stack.execute("SELECT DISTINCT seq FROM context.passage WHERE scope_id = %s ORDER BY 1", context_id)
     assert left == [row for row in rows if row != (2,)]

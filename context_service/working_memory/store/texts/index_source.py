@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from context_service.retrieval.model import Audience, Passage, PassageScope
 from context_service.retrieval.pure.marks import marks_of
 from context_service.retrieval.pure.part_texts import RECORD
-from context_service.retrieval.pure.terms import masks, terms_of
+from context_service.retrieval.pure.terms import indexed_terms, masks
 from context_service.retrieval.pure.text_pieces import NumberedTextPiece, TextPiece
 from context_service.retrieval.room import IndexedText, Owners, PassageFeed
 from context_service.working_memory.store.texts.passages import NODE, passage, scope_of, take_turn
@@ -40,7 +40,7 @@ async def _origin(scope: PassageScope, rows: Sequence[Row]) -> IndexedText:
 
 
 def _passage(scope: PassageScope, row: Row) -> Passage:
-    terms = tuple(terms_of(row.text))
+    terms = indexed_terms(row.text)
     piece = NumberedTextPiece(TextPiece(row.text, terms, marks_of(row.text)), masks(scope.id, terms))
     return passage(piece, row, row.id, ordinal=row.ordinal)
 

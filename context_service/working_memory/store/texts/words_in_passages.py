@@ -51,7 +51,7 @@ async def found_in_passages(
         text: The words; a record must have all of them to match.
     """
     words: dict[str, str] = {}
-    for word, term in asked_words(text):
+    for word, term, _ in asked_words(text):
         words.setdefault(term, word)
     terms = list(words)[:ASKED_TERMS_MAX]
     if not terms or not node_ids:
