@@ -19,7 +19,7 @@ from context_service.packing.wire import (
 from context_service.windows.model import Opening, Window
 from context_service.windows.pure.patches import StateStatement
 from context_service.windows.rules.explain import Accounts
-from context_service.windows.rules.originals import Originals, StepRange
+from context_service.windows.rules.originals import ByteRange, Originals, StepRange
 from context_service.windows.rules.update_window import Change, Editing
 from context_service.windows.rules.watch import WatchPosition, WindowWatching
 from context_service.windows.rules.windows import Windows
@@ -171,7 +171,10 @@ class WindowsServicer(context_windows_pb2_grpc.WindowsServicer):
     async def Expand(self, request: pb.ExpandRequest, context: object) -> pb.ExpandResponse:
         """Answer the original text or messages that a ref names."""
         original = await self._originals.expand(
-            parse_id("window_id", request.window_id), request.ref, principal=principal_of(request.subject_user_id)
+            parse_id("window_id", request.window_id),
+            request.ref,
+            principal=principal_of(request.subject_user_id),
+            byte_range=ByteRange(offset=request.offset_bytes, length=request.length_bytes),
         )
         answer = copied(pb.ExpandResponse, original, messages=None)
         for message in original.messages:

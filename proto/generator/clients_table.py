@@ -178,6 +178,7 @@ CALLS_BY_HAND: Mapping[str, str] = {
     "ConsolidateMemories": "the plan says whether it is applied",
     "CountNodes": "the filter looks a node up",
     "CreateEdge": "both ends may be looked up",
+    "Expand": "a large file comes in ranges",
     "ExportGraph": "bytes",
     "FinishUpload": "a step of an upload",
     "GetBlob": "bytes",

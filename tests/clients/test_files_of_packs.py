@@ -22,7 +22,7 @@ from contextkeep import (
     ToolResultInput,
 )
 from contextkeep.client._body_files import FileCache
-from contextkeep.errors import BlobCorrupted
+from contextkeep.errors import AnswerTooLarge, BlobCorrupted
 from contextkeep.values import BodyFile
 from tests import vendors
 from tests.conftest import Addresses
@@ -115,6 +115,19 @@ async def test_pictures_of_all_sources_sizes_and_roles_reach_the_vendor_as_they_
     assert pack.body_json.count("[application/octet-stream") == 1, "a byte is a line of text"
     exhausted(adapter(to).validate_python(pack.body[MESSAGES[to]]))
     assert not vendors.broken(pack.body[MESSAGES[to]], to)
+
+
+async def test_a_file_of_ten_mebibytes_expands_whole_and_a_larger_one_names_what_reads_it(world: Any, context: Any):
+    whole, larger = picture_of(10 * 2**20, 7), picture_of(10 * 2**20 + 1, 8)
+    parts = [PartInput(file=data) for data in (whole, larger)]
+    sent = await world.run(context.contexts.append, [MessageInput(parts=parts), MessageInput("Видно?")])
+    window = await world.run(context.windows.open, sent[0].context_id, "gpt-5")
+    original = await world.run(context.windows.expand, window.window_id, "m1/1")
+    assert original.content == whole
+    assert (original.size_bytes, original.media_type) == (len(whole), "image/png")
+    with pytest.raises(AnswerTooLarge, match=r"blobs\.get"):
+        await world.run(context.windows.expand, window.window_id, "m1/2")
+    assert (await world.run(window.expand, "m2/0")).text == "Видно?"
 
 
 async def test_a_history_has_the_bytes_of_its_records(world: Any, context: Any, graph: Any):

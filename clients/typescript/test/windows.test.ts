@@ -72,6 +72,15 @@ test("a pack has the bytes of its files, of any size, in each format and in all 
   }
 });
 
+test("a file expands whole, however many answers it takes", async () => {
+  const whole = picture(4_500_000);
+  const { contextId } = await context.contexts.send({ parts: [{ file: { data: whole } }] });
+  const { windowId } = await context.windows.open(contextId, "gpt-5");
+  const original = await context.windows.expand(windowId, "m1/1");
+  assert.equal(sha256Of(original.content), sha256Of(whole));
+  assert.deepEqual([original.sizeBytes, original.mediaType, original.sha256], [whole.length, "image/png", sha256Of(whole)]);
+});
+
 test("a response that is of no use takes back what led to it", async () => {
   const { contextId } = await context.contexts.send("Hello");
   const { windowId } = await context.windows.open(contextId, "gpt-5", { config: { recoveryStrategy: "reread_from_checkpoint" } });

@@ -1,6 +1,7 @@
 """Refs: short names of messages and parts. A pack shows a ref where it leaves text out, and `Expand` returns the text.
 
-`m37` is message 37, `m37/2` its second part (`m37/0` its content), `m37..m58` the messages from 37 to 58. The refs of
+`m37` is message 37, `m37/2` its second part (`m37/0` its content), `m37/2/1` the first file of the result in that part,
+`m37..m58` the messages from 37 to 58. The refs of
 recall, `m37.0` and `a2.0`, name passages of a message and of an artifact. `f3:m37` is message 37 of the third fork of
 the context, and `f3:f1:m37` a message of the first fork of that fork.
 """
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 
 _MADE = re.compile(r"a(?P<place>[1-9][0-9]{0,17})\.(?P<passage>[0-9]{1,9})")
 _FORM = re.compile(
-    r"m(?P<seq>[1-9][0-9]{0,17})(?:/(?P<part>[0-9]{1,4})|\.(?P<passage>[0-9]{1,9})|\.\.m(?P<last>[1-9][0-9]{0,17}))?"
+    r"m(?P<seq>[1-9][0-9]{0,17})"
+    r"(?:/(?P<part>[0-9]{1,4})(?:/(?P<file>[1-9][0-9]{0,3}))?|\.(?P<passage>[0-9]{1,9})|\.\.m(?P<last>[1-9][0-9]{0,17}))?"
 )
 
 
@@ -29,17 +31,24 @@ class Ref:
         last_seq: The `seq` of the last message of a range; otherwise the same.
         part: The number of the part; 0 is the content, and None is the whole message.
         passage: The number of the passage, or None if the ref names none.
+        file: The number of the file of a result, or None if the ref names none.
     """
 
     seq: int
     last_seq: int
     part: int | None = None
     passage: int | None = None
+    file: int | None = None
 
 
 def ref_of(seq: int, part: int) -> str:
     """Return the ref of a part of a message."""
     return f"m{seq}/{part}"
+
+
+def file_ref(result_ref: str, number: int) -> str:
+    """Return the ref of a file of a result."""
+    return f"{result_ref}/{number}"
 
 
 def refs_between(seq_from: int, seq_to: int) -> str:
@@ -79,5 +88,5 @@ def parse_ref(text: str) -> Ref | None:
     last_seq = int(match["last"] or seq)
     if last_seq < seq:
         return None
-    part, passage = match["part"], match["passage"]
-    return Ref(seq, last_seq, int(part) if part else None, int(passage) if passage else None)
+    part, passage, file = (int(match[name]) if match[name] else None for name in ("part", "passage", "file"))
+    return Ref(seq, last_seq, part, passage, file)

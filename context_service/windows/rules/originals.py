@@ -36,19 +36,32 @@ if TYPE_CHECKING:
     from context_service.profiles.room import Learning
 
 _MESSAGES_MAX = 500  # the most messages of an answer
-_FILE_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024  # gRPC clients take answers of up to 4 MiB
+RANGE_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024  # gRPC clients take answers of up to 4 MiB
 _PART_BYTES = 40  # bytes of parsing that reading a part costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Original:
-    """The original that a ref names: the bytes of a part, or messages."""
+    """The original that a ref names: the bytes of a part, or a range of those of a file; or messages."""
 
     content: bytes = b""
     is_json: bool = False
-    sha256: str = ""
+    sha256: str = ""  # of the whole original, as its size
+    size_bytes: int = 0
+    media_type: str = ""  # of a file with bytes
     messages: Sequence[Message] = ()
     next_ref: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteRange:
+    """A range of the bytes of a file; a length of 0 means up to the end."""
+
+    offset: int = 0
+    length: int = 0
+
+
+WHOLE = ByteRange()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,14 +123,22 @@ class Originals:
         self._contents = contents
         self._recalling = recalling
 
-    async def expand(self, window_id: UUID, ref: str, *, principal: Principal) -> Original:
+    async def expand(
+        self, window_id: UUID, ref: str, *, principal: Principal, byte_range: ByteRange = WHOLE
+    ) -> Original:
         """Return the original text or messages that a ref names.
 
         In a window that learns, the lookup is counted if the window no longer shows the message.
 
+        Args:
+            window_id: The window.
+            ref: The ref, which may lead through forks.
+            principal: The caller.
+            byte_range: The range to return of the bytes of a file.
+
         Raises:
             WindowNotFound: the window does not exist.
-            InvalidArgument: the text is not a ref.
+            InvalidArgument: the text is not a ref, or the range is not within the file.
             RefNotFound: the context has no such message, part or fork.
             Erased: the message was retracted, or the fork that has it is erased.
             AnswerTooLarge: the file that the ref names does not fit one answer.
@@ -128,9 +149,10 @@ class Originals:
         self._telemetry.looked_up("expand")
         forks, last_ref = refs.path_of(ref)
         learns = learns and not forks
+        _check_range(byte_range)
         target = refs.parse_ref(last_ref)
         if target is None:
-            raise InvalidArgument("ref must be like m37, m37/2, m37.0, m37..m58, a2.0 or f3:m37", field="ref")
+            raise InvalidArgument("ref must be like m37, m37/2, m37/2/1, m37.0, m37..m58, a2.0 or f3:m37", field="ref")
         for number in forks:
             fork = await self._forks.read(context_id, number, principal=principal)
             if fork is None:
@@ -165,9 +187,11 @@ class Originals:
             raise _no_ref(ref)
         original: Original | None = None
         if target.part is not None:
-            file = _file(messages[0], target.part)
+            file = _file(messages[0], target, ref)
             if file:
-                original = await self._original_of_file(file, last_ref, context_id, principal=principal)
+                original = await self._original_of_file(
+                    file, last_ref, context_id, principal=principal, byte_range=byte_range
+                )
             else:
                 original = _part(messages[0], target, ref)
         if learns and target.seq == target.last_seq:  # a range of messages does not show which kind of line was wanted
@@ -181,11 +205,14 @@ class Originals:
         next_ref = refs.refs_between(last + 1, target.last_seq) if last < target.last_seq else ""
         return Original(messages=messages, next_ref=next_ref and ref.removesuffix(last_ref) + next_ref)
 
-    async def _original_of_file(self, file: File, ref: str, context_id: UUID, *, principal: Principal) -> Original:
-        """Return the bytes of a file of a context. If its record was deleted, the line that stands for the file.
+    async def _original_of_file(
+        self, file: File, ref: str, context_id: UUID, *, principal: Principal, byte_range: ByteRange
+    ) -> Original:
+        """Return bytes of a file of a context. If its record was deleted, the line that stands for the file.
 
         Raises:
-            AnswerTooLarge: the file does not fit one answer.
+            AnswerTooLarge: the bytes do not fit one answer.
+            InvalidArgument: the range begins after the end of the file.
         """
         record_id = file.working_memory_id
         if record_id is None:
@@ -193,17 +220,28 @@ class Originals:
         files = await self._contents.files_of([record_id], principal=principal, context_id=context_id)
         if record_id not in files:
             return _original(line_of(replace(file, ref=ref)))
-        blob = files[record_id].blob
-        if blob.size_bytes > _FILE_BYTES_MAX:
-            raise AnswerTooLarge(
-                f"the file has {blob.size_bytes:,} bytes; an answer may have up to {_FILE_BYTES_MAX:,}: call GetBlob"
-                f" with the working_memory_id {record_id}",
-                use="GetBlob",
-                size_bytes=blob.size_bytes,
-                size_bytes_max=_FILE_BYTES_MAX,
+        stored = files[record_id]
+        size_bytes, first = stored.blob.size_bytes, byte_range.offset
+        if first and first >= size_bytes:
+            raise InvalidArgument(
+                f"offset_bytes must be less than the {size_bytes:,} bytes of the file (got {first:,})",
+                field="offset_bytes",
             )
-        content = await self._contents.read(blob)
-        return Original(content=content, sha256=hashlib.sha256(content).hexdigest())
+        end = min(first + byte_range.length, size_bytes) if byte_range.length else size_bytes
+        if end - first > RANGE_BYTES_MAX:
+            raise AnswerTooLarge(
+                f"the file has {size_bytes:,} bytes; an answer may have up to {RANGE_BYTES_MAX:,}: set length_bytes,"
+                " and read it in ranges",
+                use="length_bytes",
+                size_bytes=size_bytes,
+                size_bytes_max=RANGE_BYTES_MAX,
+            )
+        return Original(
+            content=await self._contents.read(stored.blob, start_bytes=first, end_bytes=end),
+            sha256=stored.file.sha256,
+            size_bytes=size_bytes,
+            media_type=stored.file.media_type,
+        )
 
     async def search(
         self, window_id: UUID, query: RecallQuery, steps: StepRange, *, principal: Principal
@@ -236,9 +274,29 @@ class Originals:
         return hits, recalled.meaning
 
 
-def _file(message: Message, part: int) -> File | None:
-    """Return the file that is a part of a message; None if the part is something else."""
-    return message.parts[part - 1].file if 0 < part <= len(message.parts) else None
+def _check_range(byte_range: ByteRange) -> None:
+    """Refuse a range that no file has."""
+    if byte_range.offset < 0:
+        raise InvalidArgument(f"offset_bytes must be 0 or more (got {byte_range.offset})", field="offset_bytes")
+    if not 0 <= byte_range.length <= RANGE_BYTES_MAX:
+        raise InvalidArgument(
+            f"length_bytes must be between 0 and {RANGE_BYTES_MAX:,} (got {byte_range.length:,})", field="length_bytes"
+        )
+
+
+def _file(message: Message, target: Ref, ref: str) -> File | None:
+    """Return the file that a ref names: a part of a message, or a file of a result; None if it names something else.
+
+    Raises:
+        RefNotFound: the result has no such file.
+    """
+    part = message.parts[target.part - 1] if target.part and target.part <= len(message.parts) else None
+    if target.file is None:
+        return part.file if part else None
+    files = part.tool_result.files if part and part.tool_result else ()
+    if target.file > len(files):
+        raise _no_ref(ref)
+    return files[target.file - 1]
 
 
 def _part(message: Message, target: Ref, ref: str) -> Original:
@@ -270,7 +328,12 @@ def _original_of(part: Part) -> Original:
 def _original(text: str, *, is_json: bool = False) -> Original:
     """Return a text as an original, with its bytes and their hash."""
     content = text.encode(errors="surrogatepass")
-    return Original(content=content, sha256=hashlib.sha256(content).hexdigest(), is_json=is_json and bool(content))
+    return Original(
+        content=content,
+        sha256=hashlib.sha256(content).hexdigest(),
+        size_bytes=len(content),
+        is_json=is_json and bool(content),
+    )
 
 
 def _no_ref(ref: str) -> RefNotFound:

@@ -213,7 +213,8 @@ class Editing:
         if bool(text.strip()) == bool(ref):
             raise InvalidArgument("give either text or ref", field="text")
         target = refs.parse_ref(ref) if ref else None
-        if ref and (target is None or target.passage is not None or target.seq != target.last_seq):
+        is_part = target and target.seq == target.last_seq and target.passage is None and target.file is None
+        if ref and not is_part:
             raise InvalidArgument("ref must be like m37 or m37/2", field="ref")
         check_long_text("text", text, size_bytes_max=PIN_BYTES_MAX)
         pin_id = new_id()

@@ -91,23 +91,23 @@ class FileContents:
         for chunk in _cut(body, at, len(body)):
             yield chunk
 
-    async def read(self, blob: StoredBlob) -> bytes:
-        """Return the bytes of a blob.
+    async def read(self, blob: StoredBlob, *, start_bytes: int, end_bytes: int) -> bytes:
+        """Return a range of the bytes of a blob.
 
         Raises:
             BlobCorrupted, ProviderNotConfigured, Unavailable: the bytes cannot be read.
             HeldBytesExceeded: the service holds too many bytes for the caller.
         """
         with hold_bytes() as charge:
-            charge.set(blob.size_bytes)
-            chunks = self._read(blob)
+            charge.set(end_bytes - start_bytes)
+            chunks = self._read(blob, start_bytes, end_bytes)
             async with aclosing(chunks):
                 return b"".join([chunk async for chunk in chunks])
 
     async def _base64(self, blob: StoredBlob) -> AsyncGenerator[bytes, None]:
         """Yield the base64 of a blob; each chunk but the last is of a multiple of three bytes."""
         rest = b""
-        chunks = self._read(blob)
+        chunks = self._read(blob, 0, blob.size_bytes)
         async with aclosing(chunks):
             async for chunk in chunks:
                 data = rest + chunk
@@ -118,11 +118,11 @@ class FileContents:
         if rest:
             yield b64encode(rest)
 
-    async def _read(self, blob: StoredBlob) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of a blob, and charge the caller for those that are read ahead."""
+    async def _read(self, blob: StoredBlob, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
+        """Yield a range of the bytes of a blob, and charge the caller for those that are read ahead."""
         with hold_bytes() as charge:
-            charge.set(self._storage.reading_bytes(blob.provider, blob.size_bytes))
-            chunks = self._storage.read(blob, start_bytes=0, end_bytes=blob.size_bytes)
+            charge.set(self._storage.reading_bytes(blob.provider, end_bytes - start_bytes))
+            chunks = self._storage.read(blob, start_bytes=start_bytes, end_bytes=end_bytes)
             async with aclosing(chunks):
                 async for chunk in chunks:
                     yield chunk

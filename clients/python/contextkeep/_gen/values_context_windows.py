@@ -908,10 +908,10 @@ class Original(OriginalBase):
     """The original of a ref: the bytes of a part or a passage, or messages."""
 
     # For a part or a passage: its original bytes, text or JSON. For a file with an address, the address; for any other
-    # file, its bytes. If its record was deleted, the line of text that stands for the file. A result of a tool is
-    # answered without its files: those of `messages` name their records.
+    # file, its bytes, or the asked range of them. If its record was deleted, the line of text that stands for the file.
+    # A result of a tool is answered without its files, which have refs of their own.
     content: bytes = b""
-    # SHA-256 of `content`, in hexadecimal.
+    # SHA-256 of the original, in hexadecimal; also if `content` is a range of it.
     sha256: str = ""
     # For messages: the messages, up to 2 MiB, without retracted ones.
     messages: tuple[ChatMessage, ...] = ()
@@ -919,6 +919,10 @@ class Original(OriginalBase):
     next_ref: str = ""
     # True if `content` is JSON: for data, calls and results. A result that is a text is a JSON string.
     is_json: bool = False
+    # Size of the original in bytes; also if `content` is a range of it.
+    size_bytes: int = 0
+    # For a file with bytes: its media type.
+    media_type: str = ""
 
     @classmethod
     def from_proto(cls, message: pb.ExpandResponse) -> Original:
@@ -929,6 +933,8 @@ class Original(OriginalBase):
             messages=tuple(map(ChatMessage.from_proto, message.messages)),
             next_ref=message.next_ref,
             is_json=message.is_json,
+            size_bytes=message.size_bytes,
+            media_type=message.media_type,
         )
 
 

@@ -640,14 +640,14 @@ def expand(session: Session, output: Output, *, window_id: str, ref: str, **opti
 
     Use it when a pack shows only a shortened text.
 
-    The result of a tool is printed as the text that the tool returned.
+    The result of a tool is printed as the text that the tool returned. A file is written as its bytes, up to 10 MiB.
     """
     original = session.context.windows.expand(window_id, ref, **options)
     if output.format is Format.JSON:
         output.one(original)
         return
     if original.sha256:
-        click.echo(original.text.encode(errors="replace"), nl=False)
+        click.echo(original.content if original.media_type else original.text.encode(errors="replace"), nl=False)
         return
     rows = [{"seq": message.seq, "role": message.role, "text": text_of(message)} for message in original.messages]
     output.many(rows, "seq", "role", "text")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from contextkeep.client._messages import built, to_json
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.errors import InvalidArgument
-from contextkeep.values import ImportanceWeights, Pack, TierRatios, TokenPrices, WindowConfig
+from contextkeep.errors import AnswerTooLarge, BlobCorrupted, InvalidArgument
+from contextkeep.values import ImportanceWeights, Original, Pack, TierRatios, TokenPrices, WindowConfig
+
+EXPANDED_RANGE_BYTES = 4_128_768  # the most that the service answers in one call
+_EXPANDED_BYTES_MAX = 10 * 1024 * 1024
 
 _GROUPS = (
     ("importance_weights", ImportanceWeights, windows_pb.ImportanceWeights),
@@ -32,6 +36,37 @@ def window_config(config: WindowConfig | None, *, field: str = "config") -> wind
             place = f"{field}.{name}"
             result[name] = built(message_type, place, **_fields(result[name], value_type, place))
     return built(windows_pb.WindowConfig, field, **result)
+
+
+def check_expanded_size(size_bytes: int) -> None:
+    """Refuse to read a very large original in ranges.
+
+    Raises:
+        AnswerTooLarge: it has more than 10 MiB.
+    """
+    if size_bytes > _EXPANDED_BYTES_MAX:
+        raise AnswerTooLarge(
+            f"the file has {size_bytes:,} bytes; expand returns up to {_EXPANDED_BYTES_MAX:,}: read it with blobs.get",
+            use="blobs.get",
+            size_bytes=size_bytes,
+            size_bytes_max=_EXPANDED_BYTES_MAX,
+        )
+
+
+def original_of(answer: windows_pb.ExpandResponse, ranges: Sequence[bytes]) -> Original:
+    """Return an original that came in ranges.
+
+    Raises:
+        BlobCorrupted: the bytes that arrived are not those of the original.
+    """
+    original = Original.from_proto(answer)
+    if len(ranges) == 1:
+        return original
+    content = b"".join(ranges)
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != original.sha256:
+        raise BlobCorrupted(f"the bytes of the file have the sha256 {sha256}, not {original.sha256}")
+    return replace(original, content=content)
 
 
 def tools_json(items: Sequence[Any]) -> str:

@@ -845,11 +845,11 @@ export function mergedOf(message: pb.MergeWindowResponse): Merged {
 export interface Original {
   /**
    * For a part or a passage: its original bytes, text or JSON. For a file with an address, the address; for any other
-   * file, its bytes. If its record was deleted, the line of text that stands for the file. A result of a tool is
-   * answered without its files: those of `messages` name their records.
+   * file, its bytes, or the asked range of them. If its record was deleted, the line of text that stands for the file. A
+   * result of a tool is answered without its files, which have refs of their own.
    */
   content: Uint8Array;
-  /** SHA-256 of `content`, in hexadecimal. */
+  /** SHA-256 of the original, in hexadecimal; also if `content` is a range of it. */
   sha256: string;
   /** For messages: the messages, up to 2 MiB, without retracted ones. */
   messages: ChatMessage[];
@@ -857,6 +857,10 @@ export interface Original {
   nextRef: string;
   /** True if `content` is JSON: for data, calls and results. A result that is a text is a JSON string. */
   isJson: boolean;
+  /** Size of the original in bytes; also if `content` is a range of it. */
+  sizeBytes: number;
+  /** For a file with bytes: its media type. */
+  mediaType: string;
 }
 
 export function originalOf(message: pb.ExpandResponse): Original {
@@ -866,6 +870,8 @@ export function originalOf(message: pb.ExpandResponse): Original {
     messages: message.messages.map(chatMessageOf),
     nextRef: message.nextRef,
     isJson: message.isJson,
+    sizeBytes: Number(message.sizeBytes),
+    mediaType: message.mediaType,
   };
 }
 

@@ -1,15 +1,20 @@
 /** Windows on contexts: the part of a context that one model sees, within its budget. */
 
-import { type Pack, type Window, type WindowEvent, windowEventOf } from "../_gen/context-windows.js";
+import { createHash } from "node:crypto";
+
+import { type Original, type Pack, type Window, type WindowEvent, originalOf, windowEventOf } from "../_gen/context-windows.js";
 import { WindowHandle } from "../_gen/handles.js";
 import { GeneratedWindows } from "../_gen/nouns/windows.js";
 import { insertFiles } from "../files.js";
 import { FileDelivery } from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
-import { Unavailable } from "../gen/errors.js";
+import { AnswerTooLarge, BlobCorrupted, Unavailable } from "../gen/errors.js";
 import { whole } from "../messages.js";
 import { type Recovered, packSince } from "../windows.js";
 import type { ContextOptions } from "./app.js";
+
+const RANGE_BYTES = 4_128_768n; // the most that the service answers in one call
+const EXPANDED_BYTES_MAX = 10n * 1024n * 1024n;
 
 /** A window as it was opened, with the methods that are about it: `window.pack()`. */
 export type OpenWindow = Window & WindowHandle;
@@ -46,6 +51,37 @@ export class Windows extends GeneratedWindows {
     const known = since && { ifPrefixSha: since.prefixSha, ifPrefixBytes: since.prefixBytes };
     const request = { windowId, withoutRecall, subjectUserId, files: FileDelivery.REFERENCES, ...known };
     return this.withFiles(packSince(await this.client.call(pb.Packing.method.pack, request, options), since), options);
+  }
+
+  /**
+   * Return the original of a ref that a pack, a receipt or a recall has shown; a file of up to 10 MiB whole.
+   *
+   * @param ref "m37" is a message; "m37/2" its second part, "m37/0" its content, "m37/2/1" the first file of the result in its second
+   *   part; "m37..m58" a range of messages; "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
+   * @throws RefNotFound This context has no such ref, even if another context has it.
+   * @throws Erased The message was retracted.
+   * @throws AnswerTooLarge The file has more than 10 MiB; `blobs.get` reads it.
+   */
+  async expand(windowId: string, ref: string, options: ContextOptions = {}): Promise<Original> {
+    const read = async (offsetBytes: bigint) => {
+      const request = { windowId, ref, subjectUserId: options.subjectUserId, offsetBytes, lengthBytes: RANGE_BYTES };
+      return this.client.call(pb.Windows.method.expand, request, options);
+    };
+    const first = await read(0n);
+    const { sizeBytes } = first;
+    if (sizeBytes > EXPANDED_BYTES_MAX) {
+      throw new AnswerTooLarge(`the file has ${sizeBytes} bytes; expand returns up to ${EXPANDED_BYTES_MAX}: read it with blobs.get`);
+    }
+    const ranges = [first.content];
+    for (let at = BigInt(first.content.length); at < sizeBytes; at += BigInt(ranges.at(-1)!.length)) {
+      ranges.push((await read(at)).content);
+    }
+    if (ranges.length > 1) {
+      first.content = Buffer.concat(ranges);
+      const sha256 = createHash("sha256").update(first.content).digest("hex");
+      if (sha256 !== first.sha256) throw new BlobCorrupted(`the bytes of the file have the sha256 ${sha256}, not ${first.sha256}`);
+    }
+    return originalOf(first);
   }
 
   /** Report whether the response to a pack was valid; see the generated method. The pack to retry with has its files. */

@@ -22,7 +22,7 @@ from context_service.kernel.parts import Part, ToolResult, texts_of
 from context_service.kernel.rendering import Call, Result, Turn
 from context_service.kernel.rendering.turns import NO_RESULT, in_order, is_only_reasoning, result_text, text_of
 from context_service.packing.pure.texts.quotation import speaker_of
-from context_service.windows.pure.refs import is_fork, ref_of, refs_between
+from context_service.windows.pure.refs import file_ref, is_fork, ref_of, refs_between
 
 # How many messages, and how much text, a step may wait for its results. A call that continues a log reads it from the
 # beginning of the waiting step on, so these limits also bound what such a call reads again.
@@ -204,11 +204,12 @@ class _Cutting:
 
 
 def _with_ref(part: Part, ref: str) -> Part:
-    """Return a part whose files have the ref of the part: a file that is not shown is a line with this ref."""
+    """Return a part whose files have refs: a file that is not shown is a line with its ref."""
     if part.file:
         return replace(part, file=replace(part.file, ref=ref))
     if part.tool_result and part.tool_result.files:
-        files = tuple(replace(file, ref=ref) for file in part.tool_result.files)
+        numbered = enumerate(part.tool_result.files, 1)
+        files = tuple(replace(file, ref=file_ref(ref, number)) for number, file in numbered)
         return replace(part, tool_result=replace(part.tool_result, files=files))
     return part
 

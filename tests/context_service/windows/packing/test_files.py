@@ -180,11 +180,13 @@ async def test_of_150_screenshots_the_newest_are_pictures_and_the_others_have_re
     assert packs[-1].epoch == 1, "the vendor's limit of 100 folds once"
     images = _images(packs[-1])
     assert images[-10:] == [f"https://shots.example/c{n}-0.png" for n in range(140, 150)]
-    assert "[image/png, m9/1]" in packs[-1].messages_json
+    assert "[image/png, m9/1/1]" in packs[-1].messages_json
     for before, pack in itertools.pairwise(packs):
         if pack.epoch == before.epoch:
             assert pack.messages_json.encode().startswith(before.messages_json.encode()[: before.prefix_bytes])
     assert (await caller.call("Expand", window_id=window.window_id, ref="m9/1")).content == '"готово"'.encode()
+    picture = await caller.call("Expand", window_id=window.window_id, ref="m9/1/1")
+    assert picture.content == b"https://shots.example/c3-0.png"
 
 
 async def test_a_fold_keeps_as_many_pictures_as_the_profile_says(caller: Caller):

@@ -175,7 +175,7 @@ async def test_a_deleted_picture_is_a_line_of_text(caller: Caller, pictures: dic
     )
     pack = await packed(caller, window)
     assert len(hashes_in(orjson.loads(pack.messages_json))) == 2
-    assert "[image/png \xabshot.png\xbb, 21 x 10 pixels, m3/1]" in pack.messages_json
+    assert "[image/png \xabshot.png\xbb, 21 x 10 pixels, m3/1/1]" in pack.messages_json
     body = orjson.loads(pack.messages_json)
     exhausted(adapter(to).validate_python(body[MESSAGES[to]]))
 

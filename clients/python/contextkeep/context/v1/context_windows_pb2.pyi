@@ -995,28 +995,36 @@ class MergeWindowResponse(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., window_id: _Optional[str] = ..., ref: _Optional[str] = ..., message_id: _Optional[str] = ..., tokens: _Optional[int] = ..., is_whole: _Optional[bool] = ..., fork_ref: _Optional[str] = ...) -> None: ...
 
 class ExpandRequest(_message.Message):
-    __slots__ = ("window_id", "ref", "subject_user_id")
+    __slots__ = ("window_id", "ref", "subject_user_id", "offset_bytes", "length_bytes")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     REF_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_BYTES_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     ref: str
     subject_user_id: str
-    def __init__(self, window_id: _Optional[str] = ..., ref: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    offset_bytes: int
+    length_bytes: int
+    def __init__(self, window_id: _Optional[str] = ..., ref: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., offset_bytes: _Optional[int] = ..., length_bytes: _Optional[int] = ...) -> None: ...
 
 class ExpandResponse(_message.Message):
-    __slots__ = ("content", "sha256", "messages", "next_ref", "is_json")
+    __slots__ = ("content", "sha256", "messages", "next_ref", "is_json", "size_bytes", "media_type")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NEXT_REF_FIELD_NUMBER: _ClassVar[int]
     IS_JSON_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
     content: bytes
     sha256: str
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
     next_ref: str
     is_json: bool
-    def __init__(self, content: _Optional[bytes] = ..., sha256: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., next_ref: _Optional[str] = ..., is_json: _Optional[bool] = ...) -> None: ...
+    size_bytes: int
+    media_type: str
+    def __init__(self, content: _Optional[bytes] = ..., sha256: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., next_ref: _Optional[str] = ..., is_json: _Optional[bool] = ..., size_bytes: _Optional[int] = ..., media_type: _Optional[str] = ...) -> None: ...
 
 class SearchWindowRequest(_message.Message):
     __slots__ = ("window_id", "query", "limit", "filter", "step_from", "step_to", "subject_user_id")

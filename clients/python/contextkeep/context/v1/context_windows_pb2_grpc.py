@@ -221,7 +221,7 @@ class WindowsServicer:
     def Expand(self, request, context):
         """Return the original of a ref that a pack, a receipt or a recall has shown. Reasons: WINDOW_NOT_FOUND,
         REF_NOT_FOUND (NOT_FOUND: this context has no such ref, even if another context has it), ERASED (NOT_FOUND: the
-        message was retracted), ANSWER_TOO_LARGE (a file of more than 3.9 MiB: use GetBlob), BLOB_CORRUPTED,
+        message was retracted), ANSWER_TOO_LARGE (a file of more than 3.9 MiB without `length_bytes`), BLOB_CORRUPTED,
         PROVIDER_NOT_CONFIGURED, UNAVAILABLE, INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

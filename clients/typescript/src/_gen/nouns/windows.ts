@@ -30,7 +30,6 @@ import {
   type FoldReceipt,
   type Merged,
   type MessageTrace,
-  type Original,
   type RolledBack,
   type StateEntry,
   type Window,
@@ -43,7 +42,6 @@ import {
   foldReceiptOf,
   mergedOf,
   messageTraceOf,
-  originalOf,
   rolledBackOf,
   stateEntryOf,
   windowHitOf,
@@ -321,24 +319,6 @@ export class GeneratedWindows extends Noun<AppClient> {
         return [page.entries.map(stateEntryOf), page.nextPageToken];
       }),
     );
-  }
-
-  /**
-   * Return the original of a ref that a pack, a receipt or a recall has shown. Throws WindowNotFound,
-   * RefNotFound (NotFound: this context has no such ref, even if another context has it), Erased (NotFound: the
-   * message was retracted), AnswerTooLarge (a file of more than 3.9 MiB: use blobs.get), BlobCorrupted,
-   * ProviderNotConfigured, Unavailable, InvalidArgument.
-   *
-   * @param ref "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages; "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
-   */
-  async expand(windowId: string, ref: string, options: ContextOptions = {}): Promise<Original> {
-    const request = {
-      windowId,
-      ref,
-      subjectUserId: options.subjectUserId,
-    };
-    const answer = await this.client.call(contextWindowsPb.Windows.method.expand, request, options);
-    return originalOf(answer);
   }
 
   /**

@@ -21,7 +21,6 @@ from contextkeep.values import ForkInheritance
 from contextkeep.values import Merged
 from contextkeep.values import MessageFormat
 from contextkeep.values import MessageTrace
-from contextkeep.values import Original
 from contextkeep.values import Outcome
 from contextkeep.values import RolledBack
 from contextkeep.values import StateEntry
@@ -386,34 +385,6 @@ class Windows(Noun):
             if not page.next_page_token:
                 return items
             request.page_token = page.next_page_token
-
-    async def expand(
-        self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None
-    ) -> Original:
-        """Return the original of a ref that a pack, a receipt or a recall has shown.
-
-        Args:
-            ref: "m37" is a message; "m37/2" its second part, "m37/0" its content; "m37..m58" a range of messages;
-                "m37.0" a passage, as recall names it. For a fork, with the fork's ref before it: "f3:m37".
-            subject_user_id: The user for whom a key without a user calls.
-            timeout_s: Deadline in seconds. None means the client's.
-
-        Raises:
-            WindowNotFound: No window that the caller may see has this id, or its context was deleted.
-            RefNotFound: this context has no such ref, even if another context has it.
-            Erased: the message was retracted.
-            AnswerTooLarge: a file of more than 3.9 MiB: use `blobs.get`.
-            BlobCorrupted: Stored bytes are missing or do not match their checksum.
-            ProviderNotConfigured: The blob is stored with a provider that the service is not configured for, or that
-                refuses its credentials.
-            Unavailable: The service, or a dependency of it, does not answer.
-            InvalidArgument: A field of the request is missing or malformed; `violations` name the fields.
-        """
-        request = context_windows_pb.ExpandRequest(
-            window_id=messages.to_id(window_id), ref=ref, subject_user_id=subject_user_id
-        )
-        answer: context_windows_pb.ExpandResponse = await self._call("Expand", request, timeout_s=timeout_s)
-        return Original.from_proto(answer)
 
     async def search(
         self,

@@ -12,13 +12,20 @@ from typing import Concatenate, ParamSpec
 from contextkeep.client import _messages as messages
 from contextkeep.client._handles import Bound, Handle
 from contextkeep.client._messages import Id
-from contextkeep.client._window_messages import pack_id_of, prefix_of
+from contextkeep.client._window_messages import (
+    EXPANDED_RANGE_BYTES,
+    check_expanded_size,
+    original_of,
+    pack_id_of,
+    prefix_of,
+)
 from contextkeep.client.sync._gen import windows as gen
 from contextkeep.client.sync.body_files import contents_of
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import Unavailable
 from contextkeep.values import (
+    Original,
     Pack,
     Recovered,
     Window,
@@ -122,6 +129,38 @@ class Windows(gen.Windows):
             return pack
         contents = contents_of(pack.files, self._file_cache, self._stream, subject_user_id=subject_user_id)
         return replace(pack, file_bytes=contents)
+
+    def expand(self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Original:
+        """Return the original of a ref that a pack, a receipt or a recall has shown; a file of up to 10 MiB whole.
+
+        Args:
+            window_id: The window.
+            ref: "m37" is a message; "m37/2" its second part, "m37/0" its content, "m37/2/1" the first file of the
+                result in its second part; "m37..m58" a range of messages; "m37.0" a passage, as recall names it. For a
+                fork, with the fork's ref before it: "f3:m37".
+            subject_user_id: The user to act for; the key must have no user of its own, and the scope `delegate`.
+            timeout_s: Deadline of each call in seconds. None means the client's. A file over 3.9 MiB takes several.
+
+        Raises:
+            WindowNotFound: the window does not exist.
+            RefNotFound: this context has no such ref, even if another context has it.
+            Erased: the message was retracted.
+            AnswerTooLarge: the file has more than 10 MiB; `blobs.get` reads it.
+            BlobCorrupted: stored bytes are missing or do not match their checksum.
+        """
+        request = windows_pb.ExpandRequest(
+            window_id=messages.to_id(window_id),
+            ref=ref,
+            subject_user_id=subject_user_id,
+            length_bytes=EXPANDED_RANGE_BYTES,
+        )
+        answer = self._call("Expand", request, timeout_s=timeout_s)
+        size_bytes, ranges = answer.size_bytes, [answer.content]
+        check_expanded_size(size_bytes)
+        while (read_bytes := sum(map(len, ranges))) < size_bytes:
+            request.offset_bytes = read_bytes
+            ranges.append((self._call("Expand", request, timeout_s=timeout_s)).content)
+        return original_of(answer, ranges)
 
     def report_response(
         self,
