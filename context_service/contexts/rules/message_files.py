@@ -38,6 +38,10 @@ class MessageFiles(Protocol):
         """Return parts as they are stored in a context: each file has its record, and none has bytes."""
         ...
 
+    async def remove(self, transaction: Transaction, record_ids: Sequence[UUID], *, principal: Principal) -> None:
+        """Delete files of a context that no message names any more."""
+        ...
+
     def stored(
         self, context_id: UUID, parts: Iterable[Part], sources: FileSources, *, principal: Principal
     ) -> AbstractAsyncContextManager[Store | None]:

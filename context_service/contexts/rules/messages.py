@@ -608,6 +608,9 @@ class Messaging:
     ) -> int:
         """Hide messages, all or none, and return how many of them this call has hidden.
 
+        Files of the context that no other message or artifact names are deleted: their bytes could be read by their
+        ids.
+
         Raises:
             ContextNotFound: the context does not exist, or the caller may not see it.
             ContextClosed: the context is closed.
@@ -627,7 +630,10 @@ class Messaging:
             for message_id in unique_ids:
                 if message_id not in known_ids:
                     raise _no_message(message_id)
-            return len(await self._log.retract(transaction, context_id, unique_ids))
+            seqs = await self._log.retract(transaction, context_id, unique_ids)
+            if seqs and (file_ids := await self._log.lone_files(transaction, context_id, seqs)):
+                await self._files.remove(transaction, file_ids, principal=principal)
+            return len(seqs)
 
         async with self._writer_locks.hold((principal.tenant_id, context_id)):
             write = self._requests.once(

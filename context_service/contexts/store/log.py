@@ -73,6 +73,7 @@ _PAGE_NEWEST_FIRST = SQL["page_newest_first"]
 _PAGE_OF_TASK = SQL["page_of_task"]
 _MESSAGE = SQL["message"]
 _RETRACT = SQL["retract"]
+_LONE_FILES = SQL["lone_files"]
 _RETRACTED = SQL["retracted"]
 
 
@@ -511,6 +512,10 @@ class Log:
         seqs = [row.seq for row in await transaction.query(_RETRACT, parameters)]
         await self._passages.remove(transaction, PassageScope.of_context(context_id), seqs)
         return seqs
+
+    async def lone_files(self, transaction: Transaction, context_id: UUID, seqs: Sequence[int]) -> list[UUID]:
+        """Return the files of a context that only these messages named, which are retracted."""
+        return [row.id for row in await transaction.query(_LONE_FILES, {"context_id": context_id, "seqs": list(seqs)})]
 
 
 def _log_parameters(

@@ -366,6 +366,27 @@ WITH hidden AS (
 )
 SELECT seq FROM hidden;
 
+-- lone_files
+-- Files of the context that retracted messages name, and no other message or artifact of the context.
+SELECT r.id
+FROM context.wm_record r
+WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s
+    AND EXISTS (
+        SELECT FROM context.message m
+        WHERE m.tenant_id = r.tenant_id AND m.context_id = r.context_id AND m.seq = ANY (%(seqs)s::bigint[])
+            AND strpos(m.parts::text, r.id::text) > 0
+    )
+    AND NOT EXISTS (
+        SELECT FROM context.message m
+        WHERE m.tenant_id = r.tenant_id AND m.context_id = r.context_id AND m.retracted_at IS NULL
+            AND strpos(m.parts::text, r.id::text) > 0
+    )
+    AND NOT EXISTS (
+        SELECT FROM context.artifact a
+        WHERE a.tenant_id = r.tenant_id AND a.context_id = r.context_id AND strpos(a.parts::text, r.id::text) > 0
+    )
+ORDER BY r.id;
+
 -- retracted
 -- All that one call took back has one number.
 SELECT retracted_change AS change, array_agg(seq ORDER BY seq) AS seqs,

@@ -192,6 +192,10 @@ class ContextFiles:
 
         return tuple(_mapped(part, stored, sources) for part in parts)
 
+    async def remove(self, transaction: Transaction, record_ids: Sequence[UUID], *, principal: Principal) -> None:
+        """Delete files of a context that no message names any more."""
+        await self._purges.purge(transaction, record_ids, principal=principal.subject, why="its message was retracted")
+
     @asynccontextmanager
     async def stored(
         self, context_id: UUID, parts: Iterable[Part], sources: FileSources, *, principal: Principal

@@ -257,6 +257,29 @@ async def test_a_deleted_context_takes_its_files_and_no_others(caller: Caller, d
     assert await content(caller, pointed.working_memory_id) == picture(color=7)
 
 
+async def test_the_file_of_a_retracted_message_is_deleted_unless_another_message_names_it(
+    caller: Caller, database: Database
+):
+    pictures = [picture(color=30 + n) for n in range(3)]
+    alone, in_result, twice = map(part, pictures)
+    result = message.ToolResult(tool_call_id="c", content_json='"taken"', files=[in_result.file])
+    pointed = await upload(caller, picture(color=34), memory_type="file")
+    named = message.Part(file=message.File(working_memory_id=pointed.working_memory_id))
+    sent = await caller.send("one", parts=[alone, twice, named, message.Part(tool_result=result)])
+    context_id, parts = sent.context_id, (await read(caller, sent)).parts
+    await caller.send("two", context_id, parts=[twice])
+    await caller.call("RetractMessages", context_id=context_id, message_ids=[sent.message.message_id])
+
+    for gone in (parts[0].file, parts[3].tool_result.files[0]):
+        with pytest.raises(RecordNotFound):
+            await content(caller, gone.working_memory_id)
+    assert [len(await records_with(database, data)) for data in pictures] == [0, 0, 1]
+    assert await content(caller, parts[1].file.working_memory_id) == pictures[2]
+    assert await content(caller, pointed.working_memory_id) == picture(color=34)
+    again = await caller.send("three", context_id, parts=[alone])
+    assert await content(caller, (await read(caller, again)).parts[0].file.working_memory_id) == pictures[0]
+
+
 async def test_an_upload_becomes_a_file_of_the_first_message_that_names_it(caller: Caller, database: Database):
     data = picture(color=8)
     uploaded = await upload(caller, data, name="shot.png")

@@ -298,7 +298,8 @@ class ContextsServicer:
 
     def RetractMessages(self, request, context):
         """Hide messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
-        and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing.
+        and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing. Files of
+        the context that no other message or artifact names are deleted.
 
         Reasons: CONTEXT_NOT_FOUND, MESSAGE_NOT_FOUND (one of them does not exist; no message is retracted),
         CONTEXT_CLOSED, LIMIT_EXCEEDED.

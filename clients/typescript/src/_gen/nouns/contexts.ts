@@ -501,7 +501,8 @@ export class GeneratedContexts extends Noun<AppClient> {
 
   /**
    * Hide messages from reads, from recall and from windows that are packed later. Retracted messages keep their `seq`
-   * and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing.
+   * and their ids: sending one again does not bring it back. Retracting a retracted message changes nothing. Files of
+   * the context that no other message or artifact names are deleted.
    *
    * Throws ContextNotFound, MessageNotFound (one of them does not exist; no message is retracted),
    * ContextClosed, LimitExceeded.

@@ -493,7 +493,7 @@ class Contexts(Noun):
         """Hide messages from reads, from recall and from windows that are packed later.
 
         Retracted messages keep their `seq` and their ids: sending one again does not bring it back. Retracting a
-        retracted message changes nothing.
+        retracted message changes nothing. Files of the context that no other message or artifact names are deleted.
 
         Args:
             message_ids: 1 to 500 ids.
