@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -22,6 +23,7 @@ from a2a.types.a2a_pb2 import (
     AgentCard,
     AgentInterface,
     AgentSkill,
+    Artifact,
     GetTaskRequest,
     ListTasksRequest,
     Message,
@@ -37,6 +39,7 @@ from starlette.applications import Starlette
 
 from contextkeep import AsyncContextClient, MessageInput
 from contextkeep.adapters.a2a import ContextTaskStore
+from tests.media import png
 
 
 class Named:
@@ -194,6 +197,45 @@ async def test_a_part_that_says_it_is_a_secret_is_not_kept(client: AsyncContextC
     found = await ContextTaskStore(name, client).get(name, anna)
     assert "hunter2" not in str(found)
     assert [len(message.parts) for message in found.history] == [1, 2]
+
+
+PICTURE = {"raw": b64encode(png(120, 80)).decode(), "mediaType": "image/png", "filename": "a.png"}
+HOSTILE: list[dict[str, Any]] = [
+    PICTURE,
+    {"text": "a\0b", "metadata": {"c": "\0"}},
+    {"text": "\0" * 20_000},
+    {"raw": b64encode(b"%PDF" * 900_000).decode(), "mediaType": "application/pdf"},
+    {"data": {"deep": {"file": 1, "n": 1e300}}},
+    {"text": "x" * 1_500_000},
+    {"text": "last"},
+]
+
+
+async def test_files_and_hostile_texts_come_out_as_they_went_in(client: AsyncContextClient, name: str):
+    """In messages and in artifacts, whose parts name records; and a picture of a message is one in a window."""
+    store, anna = ContextTaskStore(name, client), of("anna")
+    context_id = await store.begin_context(anna)
+    task = ParseDict({"id": name, "contextId": context_id, "metadata": {"of": "a\0"}}, Task())
+    task.status.message.CopyFrom(ParseDict(said("m0", PICTURE, HOSTILE[1]), Message()))
+    task.history.extend(ParseDict(said(f"m{n + 1}", part), Message()) for n, part in enumerate(HOSTILE))
+    task.history.append(ParseDict(said("m20", *HOSTILE), Message()))
+    task.artifacts.append(ParseDict({"artifactId": "a1", "parts": HOSTILE, "name": "a\0"}, Artifact()))
+    await store.save(task, anna)
+    task.artifacts[0].parts.append(ParseDict(PICTURE, Part()))
+    await store.save(task, anna)
+    assert await ContextTaskStore(name, client).get(name, anna) == task
+    window = await client.windows.open(context_id, "gpt-5", message_format="openai_responses")
+    pack = await client.windows.pack(window.window_id)
+    assert f"data:image/png;base64,{PICTURE['raw']}" in str(pack.body)
+
+
+async def test_a_file_that_says_it_is_a_secret_is_not_kept(client: AsyncContextClient, name: str):
+    store, anna = ContextTaskStore(name, client), of("anna")
+    secret = PICTURE | {"metadata": {"secret": True}}
+    artifact = {"artifactId": "a1", "parts": [secret]}
+    await store.save(ParseDict({"id": name, "history": [said("m1", secret)], "artifacts": [artifact]}, Task()), anna)
+    found = await ContextTaskStore(name, client).get(name, anna)
+    assert found.history[0].parts[0].text == found.artifacts[0].parts[0].text == "[redacted]"
 
 
 class Clerk(AgentExecutor):

@@ -119,13 +119,11 @@ class FileCache:
 
     async def contents_of(self, messages: Iterable[ChatMessage]) -> Contents:
         """Return the bytes of all files of messages that the service stores. Deleted files are left out."""
-        files = {
-            file.working_memory_id: file
-            for message in messages
-            for part in message.parts
-            for file in files_of(part)
-            if file.working_memory_id
-        }
+        return await self.contents_of_parts(part for message in messages for part in message.parts)
+
+    async def contents_of_parts(self, parts: Iterable[Part]) -> Contents:
+        """Return the bytes of all files of parts that the service stores. Deleted files are left out."""
+        files = {file.working_memory_id: file for part in parts for file in files_of(part) if file.working_memory_id}
         turns = asyncio.Semaphore(_AT_ONCE)
 
         async def read(file: File) -> tuple[str, bytes] | None:

@@ -48,7 +48,7 @@ def message_with_original(value: Any, convert: Callable[[Any], MessageInput]) ->
         return convert(value)
     data = [bytes(file.data) for file in files if isinstance(file.data, bytes)]
     message = convert(with_bytes(readable(bare), data))
-    if _has_secret(bare):  # the service removes it from the copy, and would not find it in bytes
+    if has_secret(bare):  # the service removes it from the copy, and would not find it in bytes
         return message
     has_files = _count_files(message) == len(files)
     original = json.dumps(bare if has_files else value, separators=(",", ":")).encode()
@@ -178,7 +178,7 @@ def _count_files(message: MessageInput) -> int:
     return sum(part.file is not None for part in message.parts) + sum(len(list(result.files)) for result in results)
 
 
-def _has_secret(value: Any) -> bool:
+def has_secret(value: Any) -> bool:
     """Return whether a value has an object of the kinds that the service does not store, or one that says so."""
     rest = [value]
     while rest:

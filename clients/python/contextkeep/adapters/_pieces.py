@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from contextkeep.adapters._media import NO_CONTENTS, Contents, contents_in, with_bytes, without_bytes
-from contextkeep.adapters._originals import message_with_original, original_of, readable_text
+from contextkeep.adapters._originals import has_secret, message_with_original, original_of, readable_text
 from contextkeep.inputs import MessageInput, PartInput, ToolResultInput
 from contextkeep.values import ChatMessage, Part
 
@@ -93,7 +93,8 @@ class Pieces:
 
     def _piece(self, block: Block) -> tuple[PartInput, Block]:
         """Return the part for a block, and the rest of the block. Files of the block become files of the part."""
-        bare, files = without_bytes(block) if self._has_files else (block, [])
+        takes_files = self._has_files and not has_secret(block)  # a secret is redacted, and must leave no file
+        bare, files = without_bytes(block) if takes_files else (block, [])
         part, left = self._part_of(dict(bare))
         if files and isinstance(part.tool_result, ToolResultInput):
             return replace(part, tool_result=replace(part.tool_result, files=files)), left

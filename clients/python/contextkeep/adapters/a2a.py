@@ -29,11 +29,13 @@ from a2a.utils.errors import InvalidParamsError
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 from contextkeep.adapters._files import entity_of
+from contextkeep.adapters._media import Contents, FileCache, contents_in, with_bytes, without_bytes
+from contextkeep.adapters._originals import has_secret, is_storable, readable, restored_json, stored_json
 from contextkeep.adapters._pieces import NOT_FOUND, Block, Pieces, foreign_texts, is_redacted
 from contextkeep.adapters._threads import joined
 from contextkeep.client.aio.context import AsyncContextClient
 from contextkeep.errors import ContextNotFound, InvalidArgument, RecordExists, RecordNotFound, TaskNotFound
-from contextkeep.inputs import ArtifactInput, ContextInput, ExternalId, MessageInput, PartInput
+from contextkeep.inputs import ArtifactInput, ContextInput, ExternalId, FileInput, MessageInput, PartInput
 from contextkeep.memory_types import MemoryType
 from contextkeep.values import Artifact as OurArtifact
 from contextkeep.values import ChatMessage, Part, TaskState
@@ -57,6 +59,8 @@ _OF_OTHERS = {"has_data": True}  # the rest of a part with JSON data, also of on
 _ENDS = ("completed", "failed", "canceled", "rejected")
 _PAGE_SIZE_DEFAULT = 50  # tasks in an answer, if the request does not say
 _REMEMBERED_MAX = 1_000  # tasks that are remembered, so that they need not be read before they are written
+_WHOLE = "whole"  # key of a part of an artifact that the service cannot store as it is
+_WHOLE_BYTES_MAX = 16 * 1024  # of such a part in the metadata; a larger one is a file
 _NAME_CHARS_MAX = 200  # characters of an artifact's name
 _DESCRIPTION_CHARS_MAX = 1_000
 
@@ -86,6 +90,7 @@ class ContextTaskStore(TaskStore):
         self._agent = agent
         self._client = client
         self._owner_of = owner_resolver
+        self._files = FileCache(client)
         self._remembered: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
     def request_context_builder(self) -> SimpleRequestContextBuilder:
@@ -120,7 +125,10 @@ class ContextTaskStore(TaskStore):
         # The status is written last: the service refuses changes of a task that has ended.
         if task.status != kept.task.status or task.metadata != kept.task.metadata:
             await self._client.tasks.update(
-                kept.our_id, **_status_of(task, is_new=False), metadata={_KEY: _about(task)}, context_id=kept.context_id
+                kept.our_id,
+                **_status_of(task, is_new=False),
+                metadata={_KEY: stored_json(_about(task))},
+                context_id=kept.context_id,
             )
         copied = Task()
         copied.CopyFrom(task)
@@ -145,7 +153,7 @@ class ContextTaskStore(TaskStore):
         for context_id in await self._contexts(params.context_id, owner):
             try:
                 async for task in self._client.tasks.list(context_id):
-                    a2a_task = task.metadata.get(_KEY) or {}
+                    a2a_task = restored_json(task.metadata.get(_KEY)) or {}
                     if our_ids.get(a2a_task.get("id", "")) != task.task_id:
                         continue
                     status = ParseDict(a2a_task, Task()).status
@@ -203,7 +211,7 @@ class ContextTaskStore(TaskStore):
         result = await self._client.tasks.create(
             context_id,
             **({} if has_ended else _status_of(task, is_new=True)),
-            metadata={_KEY: _about(task)},
+            metadata={_KEY: stored_json(_about(task))},
             request_id=self._record_id(owner, task.id),
         )
         try:
@@ -236,7 +244,9 @@ class ContextTaskStore(TaskStore):
             ]
         except (RecordNotFound, TaskNotFound, ContextNotFound):
             return None
-        task = _task_of(result.task, result.messages, artifacts)
+        parts = [part for message in result.messages for part in message.parts]
+        parts += [part for artifact in artifacts for part in artifact.parts]
+        task = _task_of(result.task, result.messages, artifacts, await self._files.contents_of_parts(parts))
         return _Kept(task=task, our_id=result.task.task_id, context_id=result.task.context_id)
 
     async def _put(self, artifact: Artifact, before: Artifact | None, kept: _Kept) -> None:
@@ -246,8 +256,48 @@ class ContextTaskStore(TaskStore):
         known = 0 if before is None else len(before.parts)
         is_longer = before is not None and _header(before) == _header(artifact)
         is_longer = is_longer and list(artifact.parts)[:known] == list(before.parts if before else ())
-        result = _artifact_input(artifact, first=known if is_longer else 0)
+        result = await self._artifact_input(artifact, first=known if is_longer else 0)
         await self._client.artifacts.put(kept.our_id, result, append=is_longer, context_id=kept.context_id)
+
+    async def _artifact_input(self, artifact: Artifact, *, first: int) -> ArtifactInput:
+        """Convert an A2A artifact from part `first` on; A2A's fields that our parts lack go into their metadata."""
+        parts = [await self._artifact_part(MessageToDict(item)) for item in artifact.parts[first:]]
+        if not parts:
+            parts = [PartInput(data={}, metadata=NOT_FOUND | {_KEY: None})]  # our artifacts need at least one part
+        return ArtifactInput(
+            parts,
+            artifact_id=artifact.artifact_id,
+            name=readable(artifact.name[:_NAME_CHARS_MAX]),
+            description=readable(artifact.description[:_DESCRIPTION_CHARS_MAX]),
+            metadata={_KEY: stored_json(_header(artifact))},
+        )
+
+    async def _artifact_part(self, block: Block) -> PartInput:
+        """Return our part for a part of an artifact.
+
+        Its file is uploaded first: parts of artifacts name records. So is a whole part that the service cannot store.
+        """
+        if has_secret(block):
+            part, rest = _piece(readable(block))
+            return dataclasses.replace(part, metadata={**(part.metadata or {}), _KEY: rest})
+        bare, files = without_bytes(block)
+        if len(files) == 1 and is_storable(bare):
+            return PartInput(file=await self._uploaded(files[0]), metadata={_KEY: bare})
+        if is_storable(block):
+            part, rest = _piece(block)
+            return dataclasses.replace(part, metadata={**(part.metadata or {}), _KEY: rest})
+        data = json.dumps(block).encode()
+        if len(data) <= _WHOLE_BYTES_MAX:
+            part, _ = _piece(readable(block))
+            return dataclasses.replace(part, metadata={**(part.metadata or {}), _KEY: {_WHOLE: stored_json(block)}})
+        file = FileInput(data=data, media_type="application/json", name="part.json")
+        return PartInput(file=await self._uploaded(file), metadata={_KEY: {_WHOLE: None}})
+
+    async def _uploaded(self, file: FileInput) -> FileInput:
+        """Store the bytes of a file, and return the file with the id of its record."""
+        assert isinstance(file.data, bytes), "its base64 was decoded"
+        record = await self._client.blobs.upload(file.data, name=file.name or "file", content_type=file.media_type)
+        return FileInput(working_memory_id=record.working_memory_id, media_type=file.media_type, name=file.name)
 
     async def _context_for(self, context_id: str, owner: str) -> str:
         """Return the id of the context that a client names, and create the context if it is new."""
@@ -362,15 +412,17 @@ def _about(task: Task) -> dict[str, Any]:
     return values
 
 
-def _task_of(task: OurTask, history: Iterable[ChatMessage], artifacts: Iterable[OurArtifact]) -> Task:
+def _task_of(
+    task: OurTask, history: Iterable[ChatMessage], artifacts: Iterable[OurArtifact], contents: Contents
+) -> Task:
     """Return the A2A task of one of our tasks, with its messages and artifacts."""
-    result: Task = ParseDict(task.metadata[_KEY], Task())
+    result: Task = ParseDict(restored_json(task.metadata[_KEY]), Task())
     for message in history:
-        result.history.append(_message_of(message, result))
+        result.history.append(_message_of(message, result, contents))
     for artifact in artifacts:
-        result.artifacts.append(_artifact_of(artifact))
+        result.artifacts.append(_artifact_of(artifact, contents))
     if task.status_message is not None:
-        result.status.message.CopyFrom(_message_of(task.status_message, result))
+        result.status.message.CopyFrom(_message_of(task.status_message, result, contents))
     return result
 
 
@@ -385,22 +437,22 @@ def _message_input(message: Message, task_id: str | None, place: int) -> Message
     values: dict[str, Any] = MessageToDict(message)
     blocks = values.pop("parts", [])
     role: Literal["user", "assistant"] = "user" if message.role == Role.ROLE_USER else "assistant"
+    if task_id is None:  # the message of a status is not stored in the context's log: it needs no id, and has no files
+        return _STATUS_WORDS.message(values, blocks, role=role)
     result = _WORDS.message(values, blocks, role=role)
-    if task_id is None:  # the message of a status is not stored in the context's log, and needs no id
-        return result
     # The id begins with the task's: another task may have a message with the same id.
     ours = f"{task_id}/{message.message_id or place}"[:200]
     return dataclasses.replace(result, message_id=ours, task_id=task_id)
 
 
-def _message_of(message: ChatMessage, task: Task) -> Message:
+def _message_of(message: ChatMessage, task: Task, contents: Contents) -> Message:
     """Return the A2A message of one of our messages, unchanged if this adapter wrote it."""
-    result = _WORDS.rest(message)
+    result = _WORDS.rest(message, contents)
     if result is None:  # another program wrote it
         role = "ROLE_USER" if message.role == "user" else "ROLE_AGENT"
         result = {"messageId": message.message_id, "role": role, "contextId": task.context_id, "taskId": task.id}
         return ParseDict(result | {"parts": [{"text": foreign_texts(message)}]}, Message())
-    return ParseDict(result | {"parts": _WORDS.blocks(message)}, Message())
+    return ParseDict(result | {"parts": _WORDS.blocks(message, contents)}, Message())
 
 
 def _header(artifact: Artifact) -> dict[str, Any]:
@@ -409,30 +461,23 @@ def _header(artifact: Artifact) -> dict[str, Any]:
     return values
 
 
-def _artifact_input(artifact: Artifact, *, first: int) -> ArtifactInput:
-    """Convert an A2A artifact from part `first` on; A2A fields that the service's parts lack go into their metadata."""
-    parts = []
-    for item in artifact.parts[first:]:
-        part, rest = _piece(MessageToDict(item))
-        parts.append(dataclasses.replace(part, metadata={**(part.metadata or {}), _KEY: rest}))
-    if not parts:
-        parts.append(PartInput(data={}, metadata=NOT_FOUND | {_KEY: None}))  # our artifacts need at least one part
-    return ArtifactInput(
-        parts,
-        artifact_id=artifact.artifact_id,
-        name=artifact.name[:_NAME_CHARS_MAX],
-        description=artifact.description[:_DESCRIPTION_CHARS_MAX],
-        metadata={_KEY: _header(artifact)},
-    )
-
-
-def _artifact_of(artifact: OurArtifact) -> Artifact:
+def _artifact_of(artifact: OurArtifact, contents: Contents) -> Artifact:
     """Return the A2A artifact of an artifact of the service."""
-    result = artifact.metadata.get(_KEY)
+    result = restored_json(artifact.metadata.get(_KEY))
     if not isinstance(result, dict):  # another program wrote it
         result = {"artifactId": artifact.artifact_id, "name": artifact.name, "description": artifact.description}
     lefts = [(part, part.metadata.get(_KEY, _OF_OTHERS)) for part in artifact.parts]
-    return ParseDict(result | {"parts": [_block(part, left) for part, left in lefts if left is not None]}, Artifact())
+    blocks = [_artifact_block(part, left, contents) for part, left in lefts if left is not None]
+    return ParseDict(result | {"parts": blocks}, Artifact())
+
+
+def _artifact_block(part: Part, left: Block, contents: Contents) -> Block:
+    """Return the part of an A2A artifact that `_artifact_part` converted."""
+    files = contents_in(part, contents)
+    if _WHOLE in left:
+        block: Block = json.loads(files[0] or b'{"text": ""}') if files else restored_json(left[_WHOLE])
+        return block
+    return dict(with_bytes(left, files)) if part.kind == "file" else _block(part, left)
 
 
 def _piece(block: Block) -> tuple[PartInput, Block]:
@@ -465,7 +510,8 @@ def _block(part: Part, left: Block) -> Block:
     return {"text": ""}
 
 
-_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block)
+_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block, has_files=True)
+_STATUS_WORDS = Pieces(_KEY, part_of=_piece, block_of=_block)
 
 
 def _token_of(place: tuple[int, str]) -> str:
