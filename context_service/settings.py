@@ -176,8 +176,8 @@ class Settings(ServiceSettings):
     llm_tokens_per_day_max: int = Field(
         0,
         ge=0,
-        description="tokens that a tenant may spend on segments of windows in a day (UTC), as each replica counts "
-        "them; then rules write the segments; 0: no limit",
+        description="tokens that a tenant may spend on segments of windows in a day (UTC), over all replicas; then "
+        "rules write the segments; 0: no limit",
     )
     embedding_interval_s: float = Field(2.0, gt=0, description="seconds between two looks for texts to embed")
     document_parser_memory_bytes_max: int = Field(

@@ -44,7 +44,7 @@ FEW_OF_A_TENANT = frozenset(
             "provider_setting",
             "source_test",
         ),
-        *("tenant_usage", "token_calibration", "window_learning", "window_profile"),
+        *("model_usage", "tenant_usage", "token_calibration", "window_learning", "window_profile"),
     )
 )
 _BY_OWNER = (

@@ -92,8 +92,7 @@ class ContextSettings:
             LimitExceeded: an id is too long.
         """
         self._check(app_id, agent_id)
-        found = [await self._catalog.find(subject, principal=principal) for subject in _subjects(app_id, agent_id)]
-        settings = [setting for setting in found if setting is not None]
+        settings = await self._catalog.find_all(_subjects(app_id, agent_id), principal=principal)
         findable = [setting.is_findable for setting in settings if setting.is_findable is not None]
         models = OFF if any(setting.models == OFF for setting in settings) else ON
         return settings, models, findable[-1] if findable else True

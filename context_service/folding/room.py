@@ -99,7 +99,7 @@ def segment_writing_of(
         profiles=profiles,
         telemetry=telemetry,
         settings=settings,
-        budget=TokenBudget(deps.settings.llm_tokens_per_day_max),
+        budget=TokenBudget(deps.database, deps.settings.llm_tokens_per_day_max),
         validating=validating(),
     )
 

@@ -77,6 +77,15 @@ class Table:
         """  # noqa: S608
 
     @cached_property
+    def read_all(self) -> str:
+        """The statement that reads the things with some names that the caller sees, in the order of the names."""
+        return f"""
+            SELECT {self._read} FROM {self.name} t
+            WHERE {self._of_tenant} AND t.{self.key} = ANY (%(names)s) AND {self.seen}
+            ORDER BY array_position(%(names)s::text[], t.{self.key}::text)
+        """  # noqa: S608
+
+    @cached_property
     def lock(self) -> str:
         """The statement that reads a thing that the caller sees, and locks it until the transaction ends."""
         return f"{self.read} FOR UPDATE OF t"
@@ -178,6 +187,13 @@ class Catalog(Generic[T]):
         """Return a thing, or None if the caller sees no thing with this name."""
         rows = await self._database.of(principal).query(self._table.read, {**self._caller(principal), "name": name})
         return self._of_row(rows[0]) if rows else None
+
+    async def find_all(self, names: Sequence[str], *, principal: Principal) -> list[T]:
+        """Return the things with these names that the caller sees, in the order of the names."""
+        rows = await self._database.of(principal).query(
+            self._table.read_all, {**self._caller(principal), "names": list(names)}
+        )
+        return [self._of_row(row) for row in rows]
 
     async def get(self, name: str, *, principal: Principal) -> T:
         """Return a thing.

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from service_runtime.background_work import background
@@ -152,6 +153,24 @@ class Outbox:
     async def done(self, transaction: Transaction, owed: QueuedItem) -> bool:
         """Delete the row of finished work. If it returns False, the row is gone, and the result must not be stored."""
         return bool(await transaction.query(self._done, (transaction.tenant_id, owed.id)))
+
+    async def settle(
+        self, tenant: Tenant, owed: QueuedItem, *, again_in_s: float | None = None, error: str = ""
+    ) -> bool:
+        """Delete the row of finished work in a transaction of its own, or queue the work again.
+
+        Args:
+            tenant: The tenant of the work.
+            owed: The work.
+            again_in_s: The seconds after which the work is due again; None if it is finished.
+            error: Why it must be done again, if it failed.
+
+        Returns:
+            False if the row is gone, as `done` says.
+        """
+        if again_in_s is None:
+            return await tenant.transaction(partial(self.done, owed=owed))
+        return await tenant.transaction(partial(self.postpone, owed=owed, delay_s=again_in_s, error=error))
 
     async def postpone(self, transaction: Transaction, owed: QueuedItem, *, delay_s: float, error: str) -> bool:
         """Queue work again in `delay_s`; return False as `done` does."""

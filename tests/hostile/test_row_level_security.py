@@ -49,6 +49,7 @@ UNBOUND = {
     "context.context_setting": "the tenant's, to read",
     "context.window_profile": "the tenant's, to read",
     "context.tenant_usage": "the tenant's",
+    "context.model_usage": "the tenant's: tokens of a day, and of no context",
     "context.token_calibration": "the tenant's: ratios of bills, and of no context",
 }
 HAVE_NO_APP = {
@@ -93,6 +94,7 @@ ROWS = {
         "gen_random_uuid(), true, 'default', '', '', 'A', 'A'",
     ),
     "context.tenant_limit": ("blob_bytes_max", "1000000"),
+    "context.model_usage": ("day, tokens", "'2030-12-31', 7"),
     "context.source_test": (
         "test_id, context_ids, owner_user_id, created_by, label, warnings, outcome, question, answer",
         "gen_random_uuid(), '{}', '', '', '', '{}', '{}', '', ''",

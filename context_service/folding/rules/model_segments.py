@@ -162,7 +162,7 @@ class Writing:
             window: The window.
             principal: The caller; it must be allowed to see the window.
         """
-        if window.config.summarization_model == NO_MODEL or not self._budget.has_room(principal.tenant_id):
+        if window.config.summarization_model == NO_MODEL or not await self._budget.has_room(principal):
             return False
         if not await self._settings.may_use_models(window.context_id, principal=principal):
             return False
@@ -241,7 +241,7 @@ class Writing:
         """Count tokens that a model was asked or answered, for the metrics and the budget of the tenant."""
         tokens = sum(await counter.counts(texts))
         self._telemetry.count_model_tokens(part, tokens)
-        self._budget.spend(principal.tenant_id, tokens)
+        await self._budget.spend(principal, tokens)
 
     async def _messages(self, window: Window, of: Summary, principal: Principal) -> Sequence[Message]:
         """Return the messages of the steps that a segment replaces, without those that the window leaves out."""

@@ -120,17 +120,16 @@ class PreparingAhead:
 
     async def _prepare(self, tenant: Tenant, item: QueuedItem) -> None:
         """Prepare the fold of a claimed window; if that fails, try again later."""
-        outbox, failed_by = self._queue.outbox, ""
+        again_in_s, failed_by = None, ""
         try:
             outcome = await self._outcome(tenant, item)
         except ContextKeepError as error:  # such as a database that does not answer, or calls that write all the time
             outcome, failed_by = Outcome.REFUSED, str(error)
         self._counted(outcome=outcome)
         if outcome is Outcome.REFUSED and item.attempts < ATTEMPTS_MAX:
-            delay_s, why = DELAY_S * 2.0 ** (item.attempts - 1), failed_by or "the model wrote no summary"
-            await tenant.transaction(partial(outbox.postpone, owed=item, delay_s=delay_s, error=why))
-        else:
-            await tenant.transaction(partial(outbox.done, owed=item))
+            again_in_s = DELAY_S * 2.0 ** (item.attempts - 1)
+        why = failed_by or "the model wrote no summary"
+        await self._queue.outbox.settle(tenant, item, again_in_s=again_in_s, error=why)
 
     async def _outcome(self, tenant: Tenant, item: QueuedItem) -> Outcome:
         """Let a model prepare the fold of a window, if one is due.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 
 from context_service.knowledge_bases.store.bases import DROP_TOPIC
 from context_service.knowledge_bases.store.documents import scope_of
@@ -48,9 +47,7 @@ class BaseDropping:
         async with self._outbox.claimed(tenant, count_max=1) as claimed:
             for item in claimed:
                 scope, until = scope_of(item.subject_id), time.monotonic() + STEP_S
-                if (await self._passages.drop_scope(tenant.tenant_id, scope, until=until)).is_all:
-                    await tenant.transaction(partial(self._outbox.done, owed=item))
-                    gone += 1
-                else:
-                    await tenant.transaction(partial(self._outbox.postpone, owed=item, delay_s=0, error=""))
+                is_gone = (await self._passages.drop_scope(tenant.tenant_id, scope, until=until)).is_all
+                await self._outbox.settle(tenant, item, again_in_s=None if is_gone else 0)
+                gone += is_gone
         return gone, bool(claimed)

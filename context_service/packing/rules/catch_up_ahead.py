@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from context_service.kernel.keyed_locks import KeyedLocks
@@ -63,15 +62,12 @@ class CatchingUpAhead:
 
     async def _read(self, tenant: Tenant, item: QueuedItem) -> None:
         """Let a claimed window read for `STEP_S`, and queue it again if its log has more."""
-        outbox, delay_s, failed_by = self._queue.outbox, 0.0, ""
+        failed_by = ""
         try:
-            is_done = await self._is_read(tenant, item)
+            again_in_s = None if await self._is_read(tenant, item) else 0.0
         except ContextKeepError as error:
-            is_done, delay_s, failed_by = False, DELAY_S, str(error)
-        if is_done:
-            await tenant.transaction(partial(outbox.done, owed=item))
-        else:
-            await tenant.transaction(partial(outbox.postpone, owed=item, delay_s=delay_s, error=failed_by))
+            again_in_s, failed_by = DELAY_S, str(error)
+        await self._queue.outbox.settle(tenant, item, again_in_s=again_in_s, error=failed_by)
 
     async def _is_read(self, tenant: Tenant, item: QueuedItem) -> bool:
         """Read for `STEP_S`; return whether the window has read its log to the end, or is gone."""

@@ -202,6 +202,7 @@ LEFT_OUT = {
     "mapping_revision": "of this installation",
     "memory_user": "counted again",
     "migration": "of this installation",
+    "model_usage": "counted for each day in this installation",
     "outbox": "work is queued again",
     "page_dependency": "made from the graph",
     "request": "stored answers for retries",

@@ -6,10 +6,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import date
 from itertools import chain
 from typing import Any
-from uuid import UUID
 
 import grpc
 import psycopg
@@ -22,7 +20,7 @@ from context_service.kernel.llm.budget import TokenBudget
 from contextkeep.context.v1 import context_settings_pb2 as settings_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from service_runtime.databases.embedded_postgres import EmbeddedPostgres
-from service_runtime.rpc.principal import ApiKeys
+from service_runtime.rpc.principal import ApiKeys, Principal
 from tests.clients.stack import running
 from tests.conftest import Urls, cloned
 from tests.context_service.contexts.callers import KEYS, Caller
@@ -206,26 +204,21 @@ async def test_a_tenant_that_has_spent_its_tokens_of_the_day_is_folded_by_rules(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
     spent: list[int] = []
+
+    async def spend(self: TokenBudget, principal: Principal, tokens: int) -> None:
+        spent.append(tokens)
+
+    async def has_room(self: TokenBudget, principal: Principal) -> bool:
+        return False
+
     with monkeypatch.context() as patched:
-        patched.setattr(TokenBudget, "spend", lambda self, tenant_id, tokens: spent.append(tokens))
+        patched.setattr(TokenBudget, "spend", spend)
         await world.near(world.caller)
         await world.done()
     assert len(spent) == 2 * len(world.server.requests) and spent[0] > 100 > spent[1] > 0
     world.server.requests.clear()
-    monkeypatch.setattr(TokenBudget, "has_room", lambda self, tenant_id: False)
+    monkeypatch.setattr(TokenBudget, "has_room", has_room)
     _, window = await world.near(world.caller)
     await world.done()
     await world.caller.call("PrepareFold", window_id=window.window_id)
     assert not world.server.requests
-
-
-def test_a_budget_is_of_a_tenant_and_of_a_day():
-    days = [date(2030, 12, 31)]
-    budget = TokenBudget(100, today=lambda: days[-1])
-    budget.spend(UUID(int=1), 60)
-    assert budget.has_room(UUID(int=1))
-    budget.spend(UUID(int=1), 60)
-    assert not budget.has_room(UUID(int=1)) and budget.has_room(UUID(int=2))
-    days.append(date(2031, 1, 1))
-    assert budget.has_room(UUID(int=1)) and budget.spent(UUID(int=1)) == 0
-    assert TokenBudget(0).has_room(UUID(int=1))
