@@ -38,13 +38,15 @@ TYPESCRIPT_VALUES = Path("clients/typescript/src/_gen")
 PLUGIN = ROOT / "node_modules/.bin/protoc-gen-es"
 COMPILER = ROOT / "node_modules/.bin/tsc"
 CONSOLE = Path("clients/console/contextkeep_console")
+# The console confines its readers of files as the services do, and its distribution has no part of theirs.
+CONFINEMENT = ("confined", "confinement")
 ENV_EXAMPLE = Path("deploy/env.example")
 CALLS_PAGE = Path("docs/calls.md")
 ERRORS_PAGE = Path("docs/errors.md")
 LIMITS_PAGE = Path("docs/limits.md")
 NAMES_PAGE = Path("docs/names.md")
 # Folders that hold nothing but generated files.
-FOLDERS = (python_values.GENERATED, python_calls.GENERATED, TYPESCRIPT_VALUES)
+FOLDERS = (python_values.GENERATED, python_calls.GENERATED, TYPESCRIPT_VALUES, CONSOLE / "_gen")
 
 
 def main() -> None:
@@ -96,6 +98,8 @@ def generated() -> Iterator[tuple[Path, str]]:
     for name, content in compiled(*(f"--{kind}_out={{folder}}" for kind in ("python", "pyi", "grpc_python"))):
         yield STUBS / name, content
     yield TYPESCRIPT / "errors.ts", typescript_errors()
+    for name, content in console_confinement():
+        yield CONSOLE / "_gen" / name, content
     if PLUGIN.exists():
         options = "target=ts,import_extension=js"
         plugin = f"--plugin=protoc-gen-es={PLUGIN}"
@@ -114,6 +118,16 @@ def compiled(*arguments: str) -> Iterator[tuple[Path, str]]:
         run_protoc(*(argument.format(folder=folder) for argument in arguments))
         for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
             yield path.relative_to(folder), path.read_text("utf-8")
+
+
+def console_confinement() -> Iterator[tuple[str, str]]:
+    """Yield the console's copies of the modules that confine child processes."""
+    source = "service_runtime.child_processes"
+    yield "__init__.py", f'"""Copies of modules of `{source}`, made by `make proto`."""\n'
+    for name in CONFINEMENT:
+        text = (ROOT / source.replace(".", "/") / f"{name}.py").read_text("utf-8")
+        copy = text.replace(source, "contextkeep_console._gen")
+        yield f"{name}.py", f"# A copy of `{source}.{name}`, made by `make proto`.\n{copy}"
 
 
 def console_script() -> str:

@@ -12,14 +12,15 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from contextkeep import ContextClient, ContextInput, EntityClient, NodeInput
+from contextkeep import ContextClient, ContextInput, EntityClient, FileInput, MessageInput, NodeInput, PartInput
 from contextkeep_console.settings import Settings
 from contextkeep_console.tables import ROWS_MAX
+from tests import media
 from tests.conftest import Addresses
 from tests.console import browser as browsers
 from tests.console.browser import Browser
 from tests.console.conftest import Revocable, Running, a_key, served
-from tests.console.world import World, write, write_hostile
+from tests.console.world import World, png, screenshot, write, write_hostile
 from tests.ports import free_port
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
@@ -221,6 +222,104 @@ def test_a_file_goes_in_and_is_seen(page: Browser, key: str, tmp_path: Path):
     assert "Call back on Monday." in page.text
     assert "a note.md" in page.text
     assert page.complaints() == []
+
+
+def test_files_of_a_conversation_are_seen_by_keyboard_alone(page: Browser, world: World):
+    """Escape closes the viewer; the arrows go from file to file, and turn the pages of a PDF."""
+    page.sign_in(WORLD_KEY)
+    page.open(f"/contexts/{world.pictured}")
+    drawn = "return [...document.querySelectorAll('a.file img')].map((image) => image.naturalWidth)"
+    page.until(
+        lambda: page.run("window.scrollTo(0, document.body.scrollHeight)") or page.run(drawn) == [320, 320, 142, 320]
+    )
+    assert page.run("return document.querySelectorAll('audio[controls]').length") == 1
+    shown = "return document.querySelector('dialog[open]')?.innerText ?? ''"
+
+    page.run("document.querySelector('a.file').focus()")
+    press(page, Keys.ENTER)
+    page.until(lambda: "1,280 by 800" in page.run(shown))
+    page.until(lambda: page.run("return document.querySelector('dialog img').naturalWidth") == 1280)
+    assert "1 of 5" in page.run(shown) and "5,0" in page.run(shown)
+    assert violations(page, AXE.read_text("utf-8") if AXE.exists() else "window.axe = undefined") == []
+    for name in ("wide.png", "narrow.png", "logo.svg", "Page 1 of 3", "Page 2 of 3", "Page 3 of 3"):
+        press(page, Keys.ARROW_RIGHT)
+        page.until(lambda name=name: name in page.run(shown))
+    page.until(lambda: page.run("return document.querySelector('dialog img').naturalWidth") == 1200)
+    press(page, Keys.ARROW_RIGHT)  # there is no file after it
+    press(page, Keys.ARROW_LEFT)
+    page.until(lambda: "Page 2 of 3" in page.run(shown))
+    page.look(width=400, dark=True)
+    assert page.overflowing() == []
+    press(page, Keys.ESCAPE)
+    page.until(lambda: page.run(shown) == "")
+    assert page.run("return document.activeElement.getAttribute('href')") == f"/files/{world.terms}"
+    assert page.complaints() + page.strangers() == []
+
+
+def test_a_recording_plays_and_can_be_sought(page: Browser, world: World):
+    page.sign_in(WORLD_KEY)
+    page.open(f"/contexts/{world.pictured}")
+    page.run("document.querySelector('audio').focus()")
+    press(page, Keys.SPACE)
+    page.until(lambda: page.run("return document.querySelector('audio').currentTime") > 0)
+    page.run("document.querySelector('audio').currentTime = 2.9")
+    page.until(
+        lambda: page.run("const audio = document.querySelector('audio'); return audio.ended && audio.duration === 3")
+    )
+    assert page.complaints() + page.strangers() == []
+
+
+def test_a_picture_of_a_script_runs_nothing_wherever_it_is_opened(
+    page: Browser, clients: tuple[ContextClient, EntityClient], key: str
+):
+    context, _ = clients
+    script = b'<script>top.document.title = "owned"</script>'
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg">' + script + b"</svg>"
+    both = [FileInput(data=svg, name="a.svg", media_type=kind) for kind in ("image/svg+xml", "image/png")]
+    sent = context.contexts.send(MessageInput("Look", parts=[PartInput(file=file) for file in both]))
+    (message,) = context.contexts.list_messages(sent.context_id)
+    ids = [part.file.working_memory_id for part in message.parts if part.file]
+    page.sign_in(key)
+    paths = [f"/contexts/{sent.context_id}", *(f"/files/{one}{rest}" for one in ids for rest in ("", "/thumbnail"))]
+    for path in paths:
+        page.open(path)
+        assert page.run("return document.querySelectorAll('svg, iframe, object, embed').length") == 0
+        assert "owned" not in page.driver.title, path
+    assert all("415" in complaint for complaint in page.complaints())  # the thumbnails themselves
+    assert page.strangers() == []
+
+
+def test_what_cannot_be_drawn_is_a_line_of_text(page: Browser, clients: tuple[ContextClient, EntityClient], key: str):
+    context, _ = clients
+    cut, bomb = png(40, 30)[:90], media.png(100_000, 100_000, pixels=b"x")
+    files = [FileInput(data=cut, name="cut.png"), FileInput(data=bomb, name="bomb.png")]
+    context_id = context.contexts.send(MessageInput("Look", parts=[PartInput(file=file) for file in files])).context_id
+    page.sign_in(key)
+    page.open(f"/contexts/{context_id}")
+    page.until(lambda: "cut.png: it cannot be drawn" in page.text)
+    assert "it has too many pixels to be drawn" in page.text
+    assert page.run("return document.querySelectorAll('main img').length") == 0
+
+
+def test_a_conversation_with_150_screenshots_is_shown_at_once(
+    page: Browser, clients: tuple[ContextClient, EntityClient], key: str
+):
+    """Pictures that nobody scrolls to are not fetched, and what is fetched is small."""
+    context, _ = clients
+    shots = [PartInput(file=FileInput(data=screenshot(300, 200 + number))) for number in range(50)]
+    sent = context.contexts.send(MessageInput("Look", parts=shots))
+    for _ in range(2):
+        context.contexts.send(MessageInput("And again", parts=shots), sent.context_id)
+    page.sign_in(key)
+    page.driver.get_log("performance")
+    page.open(f"/contexts/{sent.context_id}")
+    assert page.run("return document.querySelectorAll('a.file img').length") == 150
+    page.until(lambda: page.run("return document.querySelector('a.file img').naturalWidth") > 0)
+    fetched = page.run(
+        "return performance.getEntriesByType('resource').filter((one) => one.name.includes('/thumbnail'))"
+    )
+    assert 0 < len(fetched) < 75
+    assert sum(one["transferSize"] for one in fetched) < 20_000 * len(fetched)
 
 
 def test_what_operators_see_on_every_screen(page: Browser, operators: str):

@@ -323,7 +323,7 @@ def test_what_is_no_picture_is_not_shown_as_one(running: Running, visitor: Visit
         ]
     client = visitor(running, key)
     for record in records:
-        assert client.get(f"/records/{record}/picture").status_code == 409
+        assert client.get(f"/files/{record}/content").headers["content-type"] == "application/octet-stream"
         assert "<img class=" not in client.get(f"/records/{record}").text
 
 

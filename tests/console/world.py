@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import random
 import struct
 import zlib
 from dataclasses import dataclass
+
+from PIL import Image, ImageDraw
 
 from contextkeep import (
     ArtifactInput,
@@ -14,6 +17,7 @@ from contextkeep import (
     EdgeInput,
     EntityClient,
     ExternalId,
+    FileInput,
     MessageInput,
     NodeInput,
     PartInput,
@@ -21,6 +25,8 @@ from contextkeep import (
     ToolResultInput,
     new_id,
 )
+from tests.context_service.retrieval.files import pdf
+from tests.media import wav
 
 STEPS, PACK_EVERY = 90, 6
 QUESTION = "Which invoice was paid twice?"
@@ -58,6 +64,8 @@ class World:
     report: str
     picture: str
     plan: str
+    pictured: str
+    terms: str
 
     def pages(self) -> dict[str, str]:
         """Return the address of every page, by a name."""
@@ -89,6 +97,9 @@ class World:
             "record-search": "/memory?text=refund+invoice",
             "record": f"/records/{self.report}",
             "record-picture": f"/records/{self.picture}",
+            "context-files": f"/contexts/{self.pictured}",
+            "file": f"/files/{self.picture}",
+            "file-pages": f"/files/{self.terms}?page=2",
             "history": f"/history?node={self.session}",
             "mappings": "/mappings",
             "mapping": "/mappings/show?name=support_chat",
@@ -127,6 +138,7 @@ def write(context: ContextClient, graph: EntityClient) -> World:
     )
     talk, task, artifact = _conversation(context, session, report.working_memory_id)
     long_context, window = _long_run(context)
+    pictured, terms = _with_files(context)
     for number, title in enumerate(("Change of address", "Password reset", "Delivery to Bremen", "Licence renewal"), 1):
         context.contexts.append(
             [MessageInput(f"{title}: what do I have to do?"), MessageInput("I look it up.", role="assistant")],
@@ -161,6 +173,8 @@ def write(context: ContextClient, graph: EntityClient) -> World:
         report=report.working_memory_id,
         picture=picture.working_memory_id,
         plan=plan.working_memory_id,
+        pictured=pictured,
+        terms=terms,
     )
 
 
@@ -232,6 +246,51 @@ def _conversation(context: ContextClient, session: str, report: str) -> tuple[st
     return context_id, task.task_id, "confirmation"
 
 
+def _with_files(context: ContextClient) -> tuple[str, str]:
+    """Write a conversation with pictures, a PDF and a recording; return its id, and that of the PDF's record."""
+    shot = FileInput(data=screenshot(1280, 800), name="checkout.png", alt="The form of the checkout, with an error")
+    sent = context.contexts.append(
+        [
+            MessageInput("The checkout does not take my order. This is how it looks.", parts=[PartInput(file=shot)]),
+            MessageInput(
+                "I look at the page myself, on two screens.",
+                role="assistant",
+                parts=[
+                    PartInput(tool_call=ToolCallInput(id="s1", name="screenshot", arguments={"widths": [1280, 400]}))
+                ],
+            ),
+            MessageInput(
+                role="tool",
+                parts=[
+                    PartInput(
+                        tool_result=ToolResultInput(
+                            tool_call_id="s1",
+                            content={"taken": 2},
+                            files=[
+                                FileInput(data=screenshot(1280, 720), name="wide.png"),
+                                FileInput(data=screenshot(400, 900), name="narrow.png"),
+                                FileInput(data=b"<svg/>", media_type="image/svg+xml", name="logo.svg"),
+                            ],
+                        )
+                    )
+                ],
+            ),
+            MessageInput(
+                "The terms that it links to, and what the customer said on the telephone:",
+                role="assistant",
+                parts=[
+                    PartInput(file=FileInput(data=pdf(["Terms of sale", "Returns", "Contact"]), name="terms.pdf")),
+                    PartInput(file=FileInput(data=wav(3), name="call.wav", alt="The customer's call")),
+                ],
+            ),
+        ],
+        context=ContextInput(title="The checkout shows an error"),
+    )
+    (last,) = context.contexts.list_messages(sent[0].context_id, seq_from=4)
+    terms = next(part.file for part in last.parts if part.file)
+    return sent[0].context_id, terms.working_memory_id
+
+
 def _long_run(context: ContextClient) -> tuple[str, str]:
     """Write a run of many steps, packed as it goes, so that its window folds."""
     chance = random.Random(7)
@@ -285,6 +344,22 @@ def _long_run(context: ContextClient) -> tuple[str, str]:
         )
     context.windows.create_checkpoint(window.window_id, "before the report")
     return context_id, window.window_id
+
+
+def screenshot(width: int, height: int) -> bytes:
+    """Return a picture of a page with a form, in which one field is red."""
+    image = Image.new("RGB", (width, height), "#f4f4f0")
+    drawing, edge = ImageDraw.Draw(image), width // 12
+    drawing.rectangle((0, 0, width, height // 10), fill="#2b6168")
+    for row in range(4):
+        top = height // 6 + row * height // 6
+        drawing.rectangle((edge, top, edge + width // 3, top + 12), fill="#8d8b82")
+        color = "#a5301f" if row == 2 else "#c9c8c0"
+        drawing.rectangle((edge, top + 24, width - edge, top + 24 + height // 14), outline=color, width=4)
+    drawing.rectangle((edge, height - height // 8, edge + width // 4, height - height // 16), fill="#c9822b")
+    written = io.BytesIO()
+    image.save(written, "PNG")
+    return written.getvalue()
 
 
 def png(width: int, height: int) -> bytes:

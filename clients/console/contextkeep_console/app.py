@@ -19,11 +19,13 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import ContextKeepError, Unauthenticated
+from contextkeep_console.files.previews import Previews
 from contextkeep_console.guard import Guard
 from contextkeep_console.pages import (
     access,
     contexts,
     defining,
+    files,
     finding,
     graph,
     history,
@@ -71,7 +73,11 @@ GET: tuple[tuple[str, Page], ...] = (
     ("/memory", memory.index),
     ("/records/{record_id}", memory.record),
     ("/records/{record_id}/content", memory.content),
-    ("/records/{record_id}/picture", memory.picture),
+    ("/files/{record_id}", files.view),
+    ("/files/{record_id}/thumbnail", files.thumbnail),
+    ("/files/{record_id}/pages/{number}", files.page),
+    ("/files/{record_id}/content", files.content),
+    ("/files/{record_id}/download", files.download),
     ("/history", history.show),
     ("/mappings", mappings.index),
     ("/mappings/show", mappings.show),
@@ -191,6 +197,7 @@ def console(settings: Settings, sessions: Sessions | None = None) -> ASGIApp:
         exception_handlers={404: not_found, 405: not_found, 500: broken},
         lifespan=lifespan,
     )
+    pages.state.previews = Previews()
     # The guard is around all pages, also around the answer to a page that raised an error.
     guarded = Guard(pages, hosts=settings.hosts, is_secure=settings.is_secure, public_url=settings.public_url)
     if not settings.trusted_proxies:

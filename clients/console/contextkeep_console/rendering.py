@@ -10,10 +10,13 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from contextkeep import File
+from contextkeep_console.files.kinds import kind_of
 from contextkeep_console.tables import plain
 
 TEXT_CHARS_MAX = 20_000  # of one text on a page
 _CELL_CHARS_MAX = 160
+THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT = 240, 180  # pixels on a page
 
 
 def environment() -> Environment:
@@ -27,6 +30,7 @@ def environment() -> Environment:
     )
     result.filters.update(
         cell=cell,
+        file_kind=file_kind,
         number=number,
         pretty=pretty,
         query=query,
@@ -34,6 +38,7 @@ def environment() -> Environment:
         short_ref=short_ref,
         size=size,
         text=text,
+        thumbnail_size=thumbnail_size,
         when=when,
     )
     result.filters["path"] = path
@@ -109,6 +114,20 @@ def short_ref(value: str) -> str:
     """Return a ref as it fits into a table: whose it is, and its end."""
     kind, _, rest = value.partition(":")
     return f"{kind}:…{rest[-12:]}" if len(rest) > 16 else text(value)
+
+
+def file_kind(value: File) -> str:
+    """Return how a page shows a file of a message: "picture", "pdf", "audio" or "other"."""
+    return kind_of(value).value
+
+
+def thumbnail_size(value: File) -> Markup:
+    """Return the attributes with the size of a picture's thumbnail, so that nothing moves when it arrives."""
+    if not (value.width and value.height):
+        return Markup("")
+    scale = min(1.0, THUMBNAIL_WIDTH / value.width, THUMBNAIL_HEIGHT / value.height)
+    width, height = (max(1, round(pixels * scale)) for pixels in (value.width, value.height))
+    return Markup(' width="{}" height="{}"').format(width, height)
 
 
 def path(value: str) -> str:

@@ -5,6 +5,7 @@ A browser has a random cookie; this process stores its hash, so that a reader of
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import secrets
 import time
@@ -24,6 +25,7 @@ SESSIONS_OF_KEY_MAX = 20
 SESSIONS_OF_TENANT_MAX = 1_000
 SESSIONS_MAX = 5_000  # of this process
 PEERS_MAX = 10_000  # addresses whose wrong keys are counted
+DRAWN_AT_ONCE = 2  # files of a session, so that a page of pictures leaves turns to the pages of others
 SLOWED_FROM = 3  # wrong keys of an address that are answered at once; each later one doubles the wait for its answer
 SLOWED_S_MAX = 8.0  # longest time until the answer
 FORGOTTEN_S = 600.0  # seconds after the last wrong key, after which the count begins again
@@ -44,6 +46,9 @@ class Session:
     form_token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     began: float = 0.0
     seen: float = 0.0
+    drawing: asyncio.Semaphore = field(
+        default_factory=lambda: asyncio.Semaphore(DRAWN_AT_ONCE), repr=False, compare=False
+    )
     note: str = ""  # what the next page says of the last form
 
     @property

@@ -29,6 +29,8 @@ class Column:
     value: Callable[[Any], Any]  # of a row
     kind: Kind = "text"
     link: Callable[[Any], str] | None = None  # where the cell leads; an empty one leads nowhere
+    # Of the row: the id of a record with a picture, which is drawn small before the value; empty if there is none.
+    picture: Callable[[Any], str] | None = None
     is_minor: bool = False  # left out where there is little room
 
 

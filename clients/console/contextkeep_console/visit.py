@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import InvalidArgument, PermissionDenied
+from contextkeep_console.files.previews import Previews
 from contextkeep_console.session import Session
 from contextkeep_console.tables import ROWS, ROWS_MAX, Table
 from contextkeep_console.trouble import Trouble
@@ -75,6 +76,12 @@ class Visit:
     def whose(self) -> Any:
         """The keyword that tells a method for whom the visitor calls."""
         return self.session.whose
+
+    @property
+    def previews(self) -> Previews:
+        """The drawings of files, of all visitors."""
+        previews: Previews = self.request.app.state.previews
+        return previews
 
     def step(self, name: str) -> str:
         """Return a step of the address: an id, mostly."""

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import quote
 
 from starlette.datastructures import UploadFile
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from contextkeep import ManifestEntity, Record
-from contextkeep.errors import FailedPrecondition, InvalidArgument
+from contextkeep.errors import InvalidArgument
 from contextkeep_console import code
-from contextkeep_console.guard import CONTENT_POLICY
+from contextkeep_console.files.kinds import Kind, kind_of_type
+from contextkeep_console.pages import files
 from contextkeep_console.tables import Column, Table, facts
 from contextkeep_console.trouble import part
 from contextkeep_console.visit import Visit, is_id, node_keywords, take, texts
 
-PREVIEW_BYTES = 64 * 1024
-PICTURE_BYTES_MAX = 8 * 1024 * 1024
 ENTITIES_MAX, RECORDS_OF_GROUP = 500, 10  # of a manifest, on a page
-_TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-ndjson", "image/svg")
-# What a picture begins with. What a record says of itself is its writer's word.
-_PICTURES = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
+
+
+def picture_of(record_id: str, *media_types: str | None) -> str:
+    """Return the id of a record whose table shows a small picture of it; empty if it has none, by its media types."""
+    kinds = {kind_of_type(media_type or "") for media_type in media_types}
+    return record_id if kinds & {Kind.PICTURE, Kind.PDF} else ""
 
 
 def record_columns() -> tuple[Column, ...]:
@@ -33,6 +33,7 @@ def record_columns() -> tuple[Column, ...]:
             name="record",
             value=lambda row: row.name or row.working_memory_id,
             link=lambda row: f"/records/{row.working_memory_id}",
+            picture=lambda row: picture_of(row.working_memory_id, row.content_type, row.memory_type),
         ),
         Column(name="type", value=lambda row: row.memory_type),
         Column(name="size", value=lambda row: row.size_bytes, kind="size"),
@@ -64,6 +65,7 @@ async def index(visit: Visit) -> Response:
         hits_table=hits.value if hits else None,
         root=root,
         text=text,
+        picture_of=picture_of,
         code=_index_code(root, text, types),
         upload_code=code.Code(
             python=code.python("context", "blobs.upload", "report.pdf", entity_node_id=root if is_id(root) else ""),
@@ -96,7 +98,8 @@ def _index_code(root: str, text: str, types: list[str]) -> code.Code:
 
 async def _newest(visit: Visit, archived: bool) -> Table:
     """Return the table of the newest records."""
-    columns = ["working_memory_id", "name", "memory_type", "size_bytes", "status", "entity_node_id", "created_at"]
+    columns = ["working_memory_id", "name", "memory_type", "content_type", "size_bytes", "status", "entity_node_id"]
+    columns.append("created_at")
     result = await visit.context.records.query(
         columns, order_by=["-created_at"], limit=min(visit.limit, 1000), include_archived=archived
     )
@@ -112,6 +115,9 @@ async def _newest(visit: Visit, archived: bool) -> Table:
                 name="record",
                 value=lambda row: row.get("name") or row.get("working_memory_id"),
                 link=lambda row: f"/records/{row.get('working_memory_id')}",
+                picture=lambda row: picture_of(
+                    str(row.get("working_memory_id")), row.get("content_type"), row.get("memory_type")
+                ),
             ),
             Column(name="type", value=of("memory_type")),
             Column(name="size", value=of("size_bytes"), kind="size"),
@@ -155,7 +161,7 @@ async def _hits(visit: Visit, text: str, types: list[str], archived: bool) -> Ta
         name="hits",
         title="Found",
         columns=(
-            Column(name=first.name, value=lambda hit: first.value(hit.record), link=lambda hit: first.link(hit.record)),  # type: ignore[misc] # it has one
+            _of_hit(first),
             Column(name="score", value=lambda hit: hit.score, kind="share"),
             *(_of_hit(column) for column in others),
         ),
@@ -165,8 +171,15 @@ async def _hits(visit: Visit, text: str, types: list[str], archived: bool) -> Ta
 
 
 def _of_hit(column: Column) -> Column:
+    """Return a column of records for rows that are hits of a search."""
+    link, picture = column.link, column.picture
     return Column(
-        name=column.name, value=lambda hit: column.value(hit.record), kind=column.kind, is_minor=column.is_minor
+        name=column.name,
+        value=lambda hit: column.value(hit.record),
+        kind=column.kind,
+        link=(lambda hit: link(hit.record)) if link else None,
+        picture=(lambda hit: picture(hit.record)) if picture else None,
+        is_minor=column.is_minor,
     )
 
 
@@ -174,8 +187,8 @@ async def record(visit: Visit) -> Response:
     """Show a record: its metadata, its content, and its log."""
     record_id = visit.step("record_id")
     result = await visit.context.records.get(record_id, include_archived=True)
-    preview, actions = await asyncio.gather(
-        part(_preview(visit, result)),
+    file, actions = await asyncio.gather(
+        part(_file(visit, result)),
         part(take(visit.context.records.list_actions(record_id), visit.limit)),
     )
     rows, has_more = actions.value or ([], False)
@@ -184,7 +197,7 @@ async def record(visit: Visit) -> Response:
         here="memory",
         title=result.name or "Record",
         record=result,
-        preview=preview,
+        file=file,
         actions_trouble=actions.trouble,
         actions=Table(
             name="actions",
@@ -234,74 +247,21 @@ async def record(visit: Visit) -> Response:
     )
 
 
-async def _preview(visit: Visit, item: Record) -> tuple[str, str]:
-    """Return what kind of preview there is, "text", "json", "picture" or "none", and its text."""
-    if item.content_json:
-        return "json", item.content_json
-    if item.content_text:
-        return "text", item.content_text
-    if not item.blob_key:
-        return "none", "It has no content."
-    start = await _beginning(visit, item, PREVIEW_BYTES)
-    if _picture_type(start):
-        is_small = item.size_bytes <= PICTURE_BYTES_MAX
-        return ("picture", "") if is_small else ("none", "The picture is too large to be shown.")
-    is_text = item.content_type.startswith(_TEXTS) or item.memory_type.startswith(_TEXTS)
-    if not is_text and b"\0" in start[:4096]:
-        return "none", "It is no text. Download it to look at it."
-    shown = start.decode("utf-8", "replace")
-    more = f"\n… ({item.size_bytes:,} bytes in all)" if item.size_bytes > len(start) else ""
-    return "text", shown + more
-
-
-async def _beginning(visit: Visit, item: Record, size_bytes: int) -> bytes:
-    """Return the first bytes of a record's file, at most `size_bytes`."""
-    length = min(size_bytes, item.size_bytes)
-    if not length:
-        return b""
-    reader = await visit.context.blobs.get(item.working_memory_id, length_bytes=length, include_archived=True)
-    async with reader:
-        return b"".join([chunk async for chunk in reader])
-
-
-def _picture_type(start: bytes) -> str:
-    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in _PICTURES if start.startswith(magic)), "")
-
-
-async def picture(visit: Visit) -> Response:
-    """Return a picture for the page, if it is one by its own first bytes."""
-    result = await visit.context.records.get(visit.step("record_id"), include_archived=True)
-    if result.size_bytes > PICTURE_BYTES_MAX:
-        raise FailedPrecondition("the picture is too large to be shown")
-    data = await _beginning(visit, result, PICTURE_BYTES_MAX)
-    if not (kind := _picture_type(data)):
-        raise FailedPrecondition("it is no picture that is shown here")
-    return Response(data, media_type=kind, headers={"content-security-policy": CONTENT_POLICY})
+async def _file(visit: Visit, item: Record) -> files.Shown | None:
+    """Return what the page shows of a record's file, or None if it has no file."""
+    page = visit.number("page", 1, files.PAGES_MAX)
+    return await files.shown(visit, item.working_memory_id, page) if item.blob_key else None
 
 
 async def content(visit: Visit) -> Response:
     """Return the content of a record as a file to keep; nothing of it is ever shown as a page."""
     record_id = visit.step("record_id")
     result = await visit.context.records.get(record_id, include_archived=True)
-    name = quote(result.name or record_id, safe="", errors="replace")
-    headers = {
-        "content-disposition": f"attachment; filename*=UTF-8''{name}",
-        "content-security-policy": CONTENT_POLICY,
-    }
-    if not result.blob_key:
-        inline = (result.content_json or result.content_text).encode("utf-8", "backslashreplace")
-        return Response(inline, media_type="application/octet-stream", headers=headers)
-    reader = await visit.context.blobs.get(record_id, include_archived=True)
-
-    async def chunks() -> AsyncIterator[bytes]:
-        async with reader:
-            async for chunk in reader:
-                yield chunk
-
-    headers["content-length"] = str(reader.size_bytes)
-    return StreamingResponse(chunks(), media_type="application/octet-stream", headers=headers)
+    if result.blob_key:
+        return await files.download(visit)
+    inline = (result.content_json or result.content_text).encode("utf-8", "backslashreplace")
+    headers = files.as_attachment(result.name or record_id)
+    return Response(inline, media_type="application/octet-stream", headers=headers)
 
 
 async def upload(visit: Visit) -> Response:

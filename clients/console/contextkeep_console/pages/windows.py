@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
 from contextkeep import (
+    BodyFile,
     Checkpoint,
     Context,
     CostEstimate,
+    File,
     FoldReceipt,
     MessageTrace,
     PackPart,
@@ -315,7 +319,7 @@ def _pack(visit: Visit, window: Window, parts: Sequence[PackPart], item: Any) ->
         tab="/pack",
         table=table,
         pack=item,
-        blocks=_blocks(item.messages_json) if item else [],
+        blocks=_blocks(item.messages_json, item.files) if item else [],
         code=code.Code(
             python=code.python("context", "windows.pack", window.window_id, **visit.whose),
             shell=code.shell("window", "pack", window.window_id, body=True),
@@ -329,24 +333,51 @@ def _steps(item: PackPart) -> str:
     return str(item.step_from) if item.step_from == item.step_to else f"{item.step_from} to {item.step_to}"
 
 
-def _blocks(messages_json: str) -> list[tuple[str, str]]:
-    """Return the pieces of a request, each with who says it, whatever vendor's it is."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A piece of a request: a message, or another field, such as the tools."""
+
+    author: str  # a role, or the name of the field
+    text: str
+    files: Sequence[File] = ()
+
+
+def _blocks(messages_json: str, files: Sequence[BodyFile]) -> list[Block]:
+    """Return the pieces of a request of any vendor, each with the files that the model sees in it.
+
+    Args:
+        messages_json: The request. The places of the bytes of files are empty.
+        files: The files, each with the JSON Pointer of its place.
+    """
     body = json.loads(messages_json)
-    blocks: list[tuple[str, str]] = []
     if isinstance(body, list):
         body = {"messages": body}
+    of_piece: dict[tuple[str, str], list[File]] = defaultdict(list)
+    for file in files:
+        _, name, place, *_ = [*file.pointer.split("/"), "", ""]
+        of_piece[name, place].append(
+            File(
+                working_memory_id=file.working_memory_id,
+                media_type=file.media_type,
+                sha256=file.sha256,
+                size_bytes=file.size_bytes,
+            )
+        )
+    blocks: list[Block] = []
     for name, value in body.items():
         if name in {"messages", "input", "contents"} and isinstance(value, list):
-            for item in value:
-                result = item if isinstance(item, dict) else {"content": item}
-                who = str(result.get("role") or result.get("type") or "")
-                content = (
-                    result.get("content") or result.get("parts") or {k: v for k, v in result.items() if k != "role"}
-                )
-                blocks.append((who, content if isinstance(content, str) else _text_of(content)))
+            blocks += [_message_block(item, of_piece[name, str(number)]) for number, item in enumerate(value)]
         else:
-            blocks.append((name, value if isinstance(value, str) else _text_of(value)))
+            blocks.append(Block(author=name, text=value if isinstance(value, str) else _text_of(value)))
     return blocks
+
+
+def _message_block(item: Any, files: Sequence[File]) -> Block:
+    """Return a message of a request."""
+    message = item if isinstance(item, dict) else {"content": item}
+    author = str(message.get("role") or message.get("type") or "")
+    content = message.get("content") or message.get("parts") or {k: v for k, v in message.items() if k != "role"}
+    return Block(author=author, text=content if isinstance(content, str) else _text_of(content), files=files)
 
 
 def _text_of(content: Any) -> str:

@@ -127,13 +127,138 @@ function save(table, kind) {
     link.click();
     window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
+/** Say whether a recording plays in a part of the page; a reload would stop it. */
+function isPlaying(part) {
+    return [...part.querySelectorAll("audio")].some((audio) => !audio.paused);
+}
+/** Put the pictures that are loaded already into the new content of a part, so that none is fetched again. */
+function keepLoaded(part, content) {
+    const loaded = new Map([...part.querySelectorAll("a.file img")].map((image) => [image.src, image]));
+    for (const image of content.querySelectorAll("a.file img")) {
+        const same = loaded.get(new URL(image.getAttribute("src") ?? "", location.href).href);
+        if (same !== undefined)
+            image.replaceWith(same);
+    }
+}
+/** Put a line of text in the place of a picture that cannot be drawn. */
+function undrawn() {
+    document.addEventListener("error", (event) => {
+        const image = event.target;
+        if (!(image instanceof HTMLImageElement) || image.closest(".file, .viewed, td, li") === null)
+            return;
+        const line = document.createElement("span");
+        line.className = "undrawn";
+        line.textContent = image.closest("td, li") === null ? `${image.alt}: it cannot be drawn` : "";
+        image.replaceWith(line);
+    }, true);
+}
+/**
+ * Show a file over the page that names it. Escape closes it; the arrows turn the pages of a PDF, and go to the file
+ * before or after it.
+ */
+function viewing() {
+    const dialog = document.createElement("dialog");
+    dialog.className = "viewer";
+    dialog.setAttribute("aria-label", "File");
+    const body = document.createElement("div");
+    const close = document.createElement("button");
+    close.type = "button";
+    close.textContent = "Close";
+    close.addEventListener("click", () => dialog.close());
+    const bar = document.createElement("p");
+    bar.className = "bar-of-viewer";
+    const place = document.createElement("span");
+    bar.append(place, close);
+    dialog.append(bar, body);
+    document.body.append(dialog);
+    let here = null;
+    let asked = 0;
+    const links = () => [...document.querySelectorAll("main a[data-file]")];
+    const show = async (address) => {
+        const number = ++asked;
+        const url = new URL(address, location.href);
+        url.searchParams.set("view", "alone");
+        try {
+            const answer = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(ANSWER_MS) });
+            if (number !== asked)
+                return; // the visitor has gone on
+            if (!answer.ok)
+                throw new Error(String(answer.status));
+            const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+            body.replaceChildren(...parsed.body.childNodes);
+            times();
+        }
+        catch {
+            if (number === asked)
+                window.location.assign(address); // its own page shows the error
+            return;
+        }
+        const all = links();
+        const position = here === null ? -1 : all.findIndex((link) => link.href === here?.href);
+        place.textContent = position < 0 ? "" : `${position + 1} of ${all.length}`;
+        if (!dialog.open)
+            dialog.showModal();
+        dialog.scrollTop = 0;
+    };
+    /** Turn the page of a PDF, or go to another file. */
+    const turn = (way) => {
+        const page = body.querySelector(way === 1 ? "a[rel=next]" : "a[rel=prev]");
+        if (page !== null && here !== null) {
+            void show(here.href + (page.getAttribute("href") ?? ""));
+            return;
+        }
+        const all = links();
+        const link = all[all.findIndex((each) => each.href === here?.href) + way];
+        if (link === undefined)
+            return;
+        here = link;
+        void show(link.href);
+    };
+    document.addEventListener("click", (event) => {
+        if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
+            return;
+        const target = event.target instanceof Element ? event.target : null;
+        const link = target?.closest("main a[data-file]");
+        const page = target?.closest("dialog.viewer a[rel]");
+        if (link) {
+            event.preventDefault();
+            here = link;
+            void show(link.href);
+        }
+        else if (page) {
+            event.preventDefault();
+            turn(page.rel === "next" ? 1 : -1);
+        }
+    });
+    dialog.addEventListener("keydown", (event) => {
+        if (event.target instanceof HTMLAudioElement)
+            return; // where arrows seek
+        if (event.key === "ArrowRight")
+            turn(1);
+        if (event.key === "ArrowLeft")
+            turn(-1);
+    });
+    dialog.addEventListener("close", () => {
+        body.replaceChildren(); // a recording must not play on
+        const back = links().find((link) => link.href === here?.href);
+        back?.focus();
+    });
+    // The page of a file alone turns by the same keys.
+    document.addEventListener("keydown", (event) => {
+        if (dialog.open || event.target instanceof HTMLInputElement || event.target instanceof HTMLAudioElement)
+            return;
+        if (event.key !== "ArrowRight" && event.key !== "ArrowLeft")
+            return;
+        document.querySelector(`main .viewed a[rel=${event.key === "ArrowRight" ? "next" : "prev"}]`)?.click();
+    });
+}
 /** Reload parts of the page that change by themselves, while the page is visible. */
 function living() {
     for (const part of document.querySelectorAll("[data-live]")) {
         let shown = "";
         let asking = false;
         const again = async () => {
-            if (document.hidden || asking)
+            if (document.hidden || asking || isPlaying(part))
                 return;
             asking = true;
             try {
@@ -145,6 +270,7 @@ function living() {
                     return; // parts that the visitor has opened or marked stay as they are
                 shown = text;
                 const parsed = new DOMParser().parseFromString(text, "text/html");
+                keepLoaded(part, parsed.body);
                 part.replaceChildren(...parsed.body.childNodes);
                 times();
                 exporting();
@@ -261,5 +387,7 @@ living();
 times();
 scrolling();
 uploads();
+undrawn();
+viewing();
 returning();
 export {};

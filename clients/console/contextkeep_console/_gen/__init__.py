@@ -1,0 +1,1 @@
+"""Copies of modules of `service_runtime.child_processes`, made by `make proto`."""
