@@ -371,8 +371,8 @@ class WindowConfig(Value):
     prefetch: bool | None = None
     # Off by default. Before a fold, append a note that tells the model to save what it needs: when the next step of
     # average size would reach `high_mark`, or when a step as large as the largest of the last ten would pass
-    # `token_limit`. If a still larger step passes `high_mark` first, the fold waits for the next step, provided that
-    # the pack with the note fits `token_limit`.
+    # `token_limit`; both count the tokens of the note itself. If a still larger step passes `high_mark` first, the fold
+    # waits for the next step, provided that the pack with the note fits `token_limit`.
     notice_before_fold: bool | None = None
     # Maximum size of the conversation as a share of `token_limit`: the messages of users that no step shows any more,
     # word for word. A fold that finds it larger cuts it to half of this. Default 0.2. With 0 such messages are shown

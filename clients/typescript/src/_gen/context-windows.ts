@@ -198,9 +198,9 @@ export interface WindowConfig {
   prefetch?: boolean;
   /**
    * Off by default. Before a fold, append a note that tells the model to save what it needs: when the next step of average
-   * size would reach `highMark`, or when a step as large as the largest of the last ten would pass `tokenLimit`. If a
-   * still larger step passes `highMark` first, the fold waits for the next step, provided that the pack with the note
-   * fits `tokenLimit`.
+   * size would reach `highMark`, or when a step as large as the largest of the last ten would pass `tokenLimit`; both
+   * count the tokens of the note itself. If a still larger step passes `highMark` first, the fold waits for the next
+   * step, provided that the pack with the note fits `tokenLimit`.
    */
   noticeBeforeFold?: boolean;
   /**

@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from context_service.profiles.pure.profiles import Pattern
+
 ERROR_CHARS_MAX = 600  # the most characters of an error line; the rest is cut off
 _END_CHARS = 10_000  # how many characters at the beginning and at the end of an output are searched
 
@@ -37,16 +39,19 @@ _WARNS = re.compile(
 _NAMED = re.compile(
     r"^E   \S|(?:^|[\s.:(])\w*(?:Error|Exception|Violation|Fault|Failure|Interrupt|Exit)(?:\[\w+\])?: \S"
 )
-_LABELLED = re.compile(
-    r"(?:^|[\s\[<(*])(?:\w+ )?(?:E\d{2,}|error|fatal|panic|critical|alert|emerg|severe|fault|fehler|erreur|errore|"
+_LABELS = (
+    r"E\d{2,}|error|fatal|panic|critical|alert|emerg|severe|fault|fehler|erreur|errore|"
     r"erro|"
     r"b\u0142\u0105d|hata|fout|fel|\u30a8\u30e9\u30fc|\u9519\u8bef|\u932f\u8aa4|\u062e\u0637\u0623|"
-    r"\u043e\u0448\u0438\u0431\u043a\u0430)\b[^\n]{0,40}?[:\])=\s]"
+    r"\u043e\u0448\u0438\u0431\u043a\u0430"
+)
+_LABELLED = re.compile(
+    rf"(?:^|[\s\[<(*])(?:\w+ )?(?:{_LABELS})\b[^\n]{{0,40}}?[:\])=\s]"
     r"|level=(?:error|fatal|crit)|\"s\":\"[EF]\"|[\u30a8\u9519\u932f]\S{1,3}[:\uff1a]",
     re.IGNORECASE,
 )
-_FAILS = re.compile(
-    r"\b(?:cannot|can't|could not|couldn't|unable|unknown|undefined|unexpected|unrecogni[sz]ed|invalid|illegal|"
+_FAILURES = (
+    r"cannot|can't|could not|couldn't|unable|unknown|undefined|unexpected|unrecogni[sz]ed|invalid|illegal|"
     r"missing|"
     r"not (?:found|allowed|permitted|supported|valid|exist|enough|created|sent|registered|authori[sz]ed)|no such|"
     r"(?:do|does|did|is|are|was|has)(?: not|n't)|accepted:|denied|refused|rejected|forbidden|failed|failure|fails|"
@@ -60,9 +65,20 @@ _FAILS = re.compile(
     r"impossible|refus\w*|introuvable|\u00e9chec|\u00e9chou\u00e9|invalide|d\u00e9faut|manquant\w*|bloqu\u00e9|"
     r"rechazad[oa]|denegad[oa]|fall[\u00f3oa]\w*|inv\u00e1lid[oa]|ausente|incidencia|"
     r"rifiutat[oa]|negato|fallit[oa]|impossibile|non|recusad[oa]|falhou|n\u00e3o|"
-    r"niet|geweigerd|mislukt|ongeldig|nie|odmow\w+|brak|bulunamad\u0131|ba\u015far\u0131s\u0131z|reddedildi)\b"
-    r"|\u5931\u8d25|\u5931\u6557|\u3067\u304d\u307e\u305b\u3093|\u65e0\u6cd5|\u062a\u0639\u0630\u0631",
-    re.IGNORECASE,
+    r"niet|geweigerd|mislukt|ongeldig|nie|odmow\w+|brak|bulunamad\u0131|ba\u015far\u0131s\u0131z|reddedildi"
+)
+_FAILURES_WITHIN_WORDS = (
+    "\u5931\u8d25|\u5931\u6557|\u3067\u304d\u307e\u305b\u3093|\u65e0\u6cd5|\u062a\u0639\u0630\u0631"
+)
+_FAILS = re.compile(rf"\b(?:{_FAILURES})\b|{_FAILURES_WITHIN_WORDS}", re.IGNORECASE)
+# What the three patterns above look for, in lines that they match and in some others: RE2 finds a line without it ten
+# times as fast as they do. It has no `\u` and knows only the words of ASCII.
+_HINTS = (
+    f'{_LABELS}|{_FAILURES}|{_FAILURES_WITHIN_WORDS}|exception|violation|interrupt|exit|E   |level=|"s":|'
+    "[\u30a8\u9519\u932f]"
+)
+_HINT = Pattern(
+    re.sub(r"\\w[+*]|\\u(\w{4})", lambda found: f"\\x{{{found[1]}}}" if found[1] else "", _HINTS), any_case=True
 )
 
 # Words that few texts have: identifiers, numbers of three digits or more, quoted names, long words.
@@ -113,12 +129,12 @@ def error_line(text: str) -> str:
 
 def has_error(text: str) -> bool:
     """Return whether a line of an output names an error."""
-    return any(map(_weight, text.splitlines()))
+    return _HINT.is_in(text.encode(errors="replace")) and any(map(_weight, text.splitlines()))
 
 
 def _weight(line: str) -> int:
     """Return how surely a line names an error: 0 if it does not."""
-    if _FRAME.search(line) or _COUNT.search(line):
+    if not _HINT.is_in(line.encode(errors="replace")) or _FRAME.search(line) or _COUNT.search(line):
         return 0
     weight = 8 * bool(_NAMED.search(line)) + 4 * bool(_LABELLED.search(line)) + 2 * bool(_FAILS.search(line))
     if _CALM.search(line):

@@ -435,9 +435,9 @@ export type WindowConfig = Message<"contextkeep.context.v1.WindowConfig"> & {
 
   /**
    * Off by default. Before a fold, append a note that tells the model to save what it needs: when the next step of average
-   * size would reach `high_mark`, or when a step as large as the largest of the last ten would pass `token_limit`. If a
-   * still larger step passes `high_mark` first, the fold waits for the next step, provided that the pack with the note
-   * fits `token_limit`.
+   * size would reach `high_mark`, or when a step as large as the largest of the last ten would pass `token_limit`; both
+   * count the tokens of the note itself. If a still larger step passes `high_mark` first, the fold waits for the next
+   * step, provided that the pack with the note fits `token_limit`.
    *
    * @generated from field: optional bool notice_before_fold = 20;
    */
