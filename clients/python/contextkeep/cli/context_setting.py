@@ -38,7 +38,7 @@ def setting() -> None:
     group=setting,
     example="""
 contextkeep context setting put --models off
-contextkeep context setting put --for-app shop --models off --not-findable
+contextkeep context setting put --for-app payroll --models off --not-findable
 """,
 )
 def put(
