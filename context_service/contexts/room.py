@@ -13,7 +13,7 @@ from context_service.contexts.api.tasks import TasksServicer
 from context_service.contexts.pure.checks import MessageChecks
 from context_service.contexts.rules import artifacts
 from context_service.contexts.rules.artifacts import Artifacts
-from context_service.contexts.rules.find import ContextsFinding
+from context_service.contexts.rules.find import ContextsFinding, ContextsQuery
 from context_service.contexts.rules.index_state import IndexStates, VectorsOwed
 from context_service.contexts.rules.messages import Messaging, not_found
 from context_service.contexts.rules.pointed_state import RecordsOwed
@@ -73,6 +73,8 @@ __all__ = [
     "SEQ_MAX",
     "ArtifactRows",
     "ByMeaning",
+    "ContextsFinding",
+    "ContextsQuery",
     "Eraser",
     "Filter",
     "Log",
@@ -110,7 +112,7 @@ def message_checks_of(settings: Settings) -> MessageChecks:
 
 async def open_contexts(
     deps: Dependencies, stack: AsyncExitStack, callers: Authenticator, eraser: Eraser
-) -> tuple[Room[ContextsServicer], ArtifactsServicer, Messaging, Recalling]:
+) -> tuple[Room[ContextsServicer], ArtifactsServicer, Messaging, Recalling, ContextsFinding]:
     """Start erasing, embedding and the reading of records that messages point at; return the room and its rules."""
     settings, database, embedder = deps.settings, deps.database, deps.embedder
     passages, log, tokens = deps.passages, deps.log, deps.tokens
@@ -216,7 +218,7 @@ async def open_contexts(
             checks=[deps.schema_ready],
         ),
     )
-    return Room(servicer, service, others), artifacts_servicer, messaging, recalling
+    return Room(servicer, service, others), artifacts_servicer, messaging, recalling, finding
 
 
 def context_eraser_of(settings: Settings, database: Database) -> Eraser:

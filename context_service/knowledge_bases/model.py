@@ -215,6 +215,7 @@ class BaseResults:
 
     documents: Sequence[DocumentPassage]
     by_meaning: bool
+    error: str = ""  # why embeddings were not compared, although an embedder is configured
     left_out: int  # bases that were not searched
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from uuid import UUID
@@ -112,6 +112,13 @@ class Answered:
     ttl_s: float | None = None  # seconds after `as_of` until the answer counts as STALE
     target: str = ""  # the searched data, such as "12 pages", for the status
     mode: str = ""  # how it was searched, for the status
+
+
+def with_words_only(answer: Answered, error: str) -> Answered:
+    """Return an answer that says that only words were compared, if `error` says why embeddings were not."""
+    if not error or answer.state is State.SKIPPED:
+        return answer
+    return replace(answer, state=State.STALE, reason="; ".join(filter(None, (answer.reason, f"words only: {error}"))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from functools import partial
 from context_service.agents.room import Agents
 from context_service.compiled_pages.room import FacetSearch
 from context_service.context_settings.room import ContextSettings
-from context_service.contexts.room import ArtifactRows, Recalling
+from context_service.contexts.room import ArtifactRows, ContextsFinding, Recalling
 from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.knowledge_bases import bedrock
 from context_service.knowledge_bases.room import BaseSearch
@@ -22,7 +22,7 @@ from context_service.query.providers.bedrock import BedrockKnowledgeBases
 from context_service.query.providers.compiled_pages import TRUST as BRAIN_TRUST
 from context_service.query.providers.compiled_pages import CompiledFacets
 from context_service.query.providers.contexts import TRUST as CONTEXT_TRUST
-from context_service.query.providers.contexts import NamedContexts
+from context_service.query.providers.contexts import Contexts
 from context_service.query.providers.knowledge_bases import TRUST as KNOWLEDGE_BASE_TRUST
 from context_service.query.providers.knowledge_bases import KnowledgeBaseDocuments
 from context_service.query.providers.memories import TRUST as MEMORY_TRUST
@@ -61,6 +61,7 @@ async def open_query(
     stack: AsyncExitStack,
     workspace: Workspace,
     recalling: Recalling,
+    finding: ContextsFinding,
     remembering: MemoryRecalling,
     agents: Agents,
     templates: Agents,
@@ -83,7 +84,7 @@ async def open_query(
         native(WikiPages(pages), trust=WIKI_TRUST),
         native(CompiledFacets(facets), trust=BRAIN_TRUST),
         native(KnowledgeBaseDocuments(bases), trust=KNOWLEDGE_BASE_TRUST),
-        native(NamedContexts(deps.log, ArtifactRows(deps.log, deps.passages), recalling), trust=CONTEXT_TRUST),
+        native(Contexts(deps.log, ArtifactRows(deps.log, deps.passages), recalling, finding), trust=CONTEXT_TRUST),
         native(MemoriesWithPages(UserMemories(remembering), pages), trust=MEMORY_TRUST),
         *_bedrock(deps.settings, bases),
         *(await _enter(installed(), stack)),

@@ -8,7 +8,7 @@ from functools import partial
 from context_service.kernel.dependencies import Dependencies
 from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.rules.meaning import Meaning
-from context_service.retrieval.rules.search import best, few_of_each
+from context_service.retrieval.rules.search import Best, best, few_of_each
 from context_service.retrieval.rules.search_across import best_across
 from context_service.retrieval.rules.vectors import VectorMaking
 from context_service.retrieval.rules.verify import Verifying
@@ -32,6 +32,7 @@ __all__ = [
     "PASSAGES_SQL",
     "VECTOR_OUTBOX_SQL",
     "AcrossContexts",
+    "Best",
     "IndexedText",
     "Meaning",
     "Owners",

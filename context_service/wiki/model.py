@@ -243,6 +243,7 @@ class PageResults:
 
     pages: Sequence[PagePassage]
     by_meaning: bool
+    error: str = ""  # why embeddings were not compared, although an embedder is configured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,7 @@ class FacetSearch:
             for facet in await self._visible_hits(best_places, principal)
             if (time_from is None or facet.as_of >= time_from) and (time_to is None or facet.as_of < time_to)
         ]
-        return FacetResults(facets=shown[:limit], by_meaning=matches.by_meaning)
+        return FacetResults(facets=shown[:limit], by_meaning=matches.by_meaning, error=matches.error)
 
     async def whole(self, page_id: UUID, slug: str, *, is_put: bool, principal: Principal) -> WholeFacet | None:
         """Return the whole text of a facet, or None if the principal sees no such facet."""

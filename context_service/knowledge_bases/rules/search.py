@@ -93,7 +93,7 @@ class BaseSearch:
             principal, KNOWLEDGE_BASE, [base.base_id for base in bases], count=len(bases)
         )
 
-        by_meaning, of_bases = False, []
+        by_meaning, error, of_bases = False, "", []
         for base_id in with_text[:BASES_MAX]:
             scope = scope_of(base_id)
             matches = await best(
@@ -106,12 +106,18 @@ class BaseSearch:
                 principal=principal,
             )
             by_meaning = by_meaning or matches.by_meaning
+            error = error or matches.error
             best_places = few_of_each(matches.ranked, lambda one: one.row.seq, each_max=PASSAGES_MAX)
             of_bases.append([(base_id, ranked) for ranked in best_places[:FOUND_MAX]])
         # Scores of different bases cannot be compared, so their passages are interleaved by rank.
         places = [place for together in zip_longest(*of_bases) for place in together if place is not None]
         shown = await self._visible_hits(places, [base.name for base in bases], principal)
-        return BaseResults(documents=shown[:limit], by_meaning=by_meaning, left_out=max(0, len(with_text) - BASES_MAX))
+        return BaseResults(
+            documents=shown[:limit],
+            by_meaning=by_meaning,
+            left_out=max(0, len(with_text) - BASES_MAX),
+            error=error,
+        )
 
     async def whole(
         self, document_id: UUID, names: Sequence[str], *, chars_max: int, principal: Principal

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from context_service.compiled_pages.model import FacetPassage
 from context_service.compiled_pages.room import FacetSearch
+from context_service.query.model import with_words_only
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import BRAIN
 from service_runtime.rpc.principal import Principal
@@ -46,13 +47,14 @@ class CompiledFacets:
         )
         stale = {(facet.page_id, facet.slug) for facet in results.facets if facet.stale}
         what = "1 facet is" if len(stale) == 1 else f"{len(stale):,} facets are"
-        return Answered(
+        answer = Answered(
             hits=[_hit(facet) for facet in results.facets],
             state=State.STALE if stale else State.OK,
             reason=f"{what} out of date" if stale else "",
             target="1 page" if count == 1 else f"{count:,} pages",
             mode="words and meaning" if results.by_meaning else "words",
         )
+        return with_words_only(answer, results.error)
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the whole facets that hits were taken from."""

@@ -1,4 +1,4 @@
-"""The provider `context`: messages of the contexts that the query names, and of no others."""
+"""The provider `context`: messages of the contexts that the query names, or else of the user's own contexts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from uuid import UUID
 
 from context_service.contexts.model import Context
 from context_service.contexts.pure.refs import place_of
-from context_service.contexts.room import ArtifactRows, Filter, Log, RecallAsked, RecalledItem, Recalling
+from context_service.contexts.room import (
+    ArtifactRows,
+    ContextsFinding,
+    ContextsQuery,
+    Filter,
+    Log,
+    RecallAsked,
+    RecalledItem,
+    Recalling,
+)
 from context_service.kernel.parts import Part
-from context_service.query.model import CONTEXT
+from context_service.query.model import CONTEXT, with_words_only
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.pure.part_texts import part_text
 from contextkeep.errors import ContextNotFound, InvalidArgument
@@ -18,33 +27,40 @@ from service_runtime.rpc.principal import Principal
 TRUST = 2
 
 
-class NamedContexts:
+_OWN = "the user's own contexts"
+_PASSAGES_MAX = 3  # passages of each of the user's own contexts
+
+
+class Contexts:
     """The provider that searches the contexts that a query names, with the ranking of recall.
 
-    A context that the caller may not read is treated as if it did not exist.
+    A context that the caller may not read is treated as if it did not exist. A query that names none searches the
+    findable contexts of the caller's user. A key that is bound to a context searches no others.
 
     Args:
         log: The contexts and their messages.
         artifacts: The artifacts of the contexts' tasks.
         recalling: Searches one context.
+        finding: Searches the contexts of a user.
     """
 
-    info = ProviderInfo(id=CONTEXT, family=CONTEXT, display_name="Named contexts", is_default=False)
+    info = ProviderInfo(id=CONTEXT, family=CONTEXT, display_name="Contexts", is_default=False)
 
-    def __init__(self, log: Log, artifacts: ArtifactRows, recalling: Recalling) -> None:
+    def __init__(self, log: Log, artifacts: ArtifactRows, recalling: Recalling, finding: ContextsFinding) -> None:
         self._log = log
         self._artifacts = artifacts
         self._recalling = recalling
+        self._finding = finding
 
     async def search(self, request: ProviderQuery, principal: Principal) -> Answered:
         """Return passages of the named contexts; `reason` says which contexts were not searched."""
         principal = principal.without_admin()
         if not request.context_ids:
-            return Answered(state=State.SKIPPED, reason="context_ids names no context")
+            return await self._of_user(request, principal)
         hits: list[Hit] = []
         left_out: list[str] = []
         searched = 0
-        by_meaning = False
+        by_meaning, error = False, ""
         for context_id in request.context_ids:
             context = await self._log.read(context_id, principal=principal)
             if context is None:
@@ -63,16 +79,46 @@ class NamedContexts:
                 continue
             searched += 1
             by_meaning = by_meaning or results.meaning.is_compared
+            error = error or results.meaning.error
             hits.extend(_hit(item, context, scope) for item in results.items)
         reason = "; ".join(left_out)
         if not searched:
             return Answered(state=State.SKIPPED, reason=reason)
-        return Answered(
+        answer = Answered(
             hits=sorted(hits, key=lambda hit: (-(hit.score or 0.0), hit.source_id))[: request.limit],
             reason=reason,
             target=f"{searched} of {len(request.context_ids)} contexts",
             mode="words and meaning" if by_meaning else "words",
         )
+        return with_words_only(answer, error)
+
+    async def _of_user(self, request: ProviderQuery, principal: Principal) -> Answered:
+        """Return passages of the user's own contexts; SKIPPED without a user, and for a key of a context."""
+        if not principal.user_id or principal.context_id:
+            return Answered(
+                state=State.SKIPPED,
+                reason="context_ids names no context, and only a user's key that is bound to none searches its own",
+            )
+        if QueryScope.PERSONAL not in request.scopes:
+            return Answered(state=State.SKIPPED, reason=f"{_OWN} are {QueryScope.PERSONAL.name}", target=_OWN)
+        question = ContextsQuery(
+            text=request.query,
+            limit=request.limit,
+            passages_max=_PASSAGES_MAX,
+            passages=Filter(said_from=request.time_from, said_to=request.time_to),
+        )
+        found = await self._finding.find(question, principal=principal)
+        hits = [
+            _hit(item, result.context, QueryScope.PERSONAL) for result in found.contexts for item in result.passages
+        ]
+        answer = Answered(
+            hits=sorted(hits, key=lambda hit: -(hit.score or 0.0))[: request.limit],
+            state=State.STALE if found.next_cursor else State.OK,
+            reason=f"only the newest {found.searched_count:,} are searched" if found.next_cursor else "",
+            target=f"{found.searched_count:,} of {_OWN}",
+            mode="words and meaning" if found.meaning.is_compared else "words",
+        )
+        return with_words_only(answer, found.meaning.error)
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the messages and artifacts that hits were taken from."""

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from context_service.knowledge_bases.model import BaseToSearch, DocumentPassage
 from context_service.knowledge_bases.room import BaseSearch
+from context_service.query.model import with_words_only
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import KNOWLEDGE_BASE
 from service_runtime.rpc.principal import Principal
@@ -52,13 +53,14 @@ class KnowledgeBaseDocuments:
         reasons = [f"{_documents(waiting)} not read yet"] if waiting else []
         if results.left_out:
             reasons.append(f"{results.left_out} of the knowledge bases are not searched")
-        return Answered(
+        answer = Answered(
             hits=[_hit(document) for document in results.documents],
             state=State.STALE if reasons else State.OK,
             reason="; ".join(reasons),
             target=_target(bases),
             mode="words and meaning" if results.by_meaning else "words",
         )
+        return with_words_only(answer, results.error)
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the documents that hits were taken from, if their knowledge bases are searched."""

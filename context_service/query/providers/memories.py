@@ -9,7 +9,7 @@ from uuid import UUID
 from context_service.memories.model import LIMIT_MAX, Memory, MemoryFilter, ReflectedMemories
 from context_service.memories.model import MemoryQuery as MemoriesAsked
 from context_service.memories.room import MemoryRecalling
-from context_service.query.model import MEMORY, MemoryMode, without_user
+from context_service.query.model import MEMORY, MemoryMode, with_words_only, without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope
 from context_service.query.pure.hit_checks import SNIPPET_CHARS_MAX
 from service_runtime.rpc.principal import Principal
@@ -42,13 +42,15 @@ class UserMemories:
             of = MemoriesAsked(query=request.query, limit=min(request.limit, LIMIT_MAX), which=which)
             results = await self._remembering.recall(of, principal=principal)
             hits = [_memory_hit(memory, score, results.cosines[memory.memory_id]) for memory, score in results.memories]
-            return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({results.mode})")
+            answer = Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({results.mode})")
+            return with_words_only(answer, results.error)
         if request.is_second_pass:  # the statement is made already
             return Answered(target=_TARGET, mode=mode.name)
         of = MemoriesAsked(query=request.query, limit=_SENTENCES, which=which)
         reflected = await self._remembering.reflect(of, principal=principal, chars_max=SNIPPET_CHARS_MAX)
         hits = [_statement_hit(reflected)] if reflected.memories else []
-        return Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({reflected.recalled.mode})")
+        answer = Answered(hits=hits, target=_TARGET, mode=f"{mode.name} ({reflected.recalled.mode})")
+        return with_words_only(answer, reflected.recalled.error)
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the memories that hits show. A statement names the memories it rests on in its metadata."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from context_service.query.model import without_user
+from context_service.query.model import with_words_only, without_user
 from context_service.query.providers import Answered, Expanded, Hit, ProviderInfo, ProviderQuery, QueryScope, State
 from context_service.retrieval.model import WIKI
 from context_service.wiki.model import PagePassage
@@ -47,13 +47,14 @@ class WikiPages:
         named = [f"{slug} is out of date: {why}" for slug, why in list(stale.items())[:_SHOWN_MAX]]
         if len(stale) > _SHOWN_MAX:
             named.append(f"so are {len(stale) - _SHOWN_MAX} more")
-        return Answered(
+        answer = Answered(
             hits=[hit_of(page) for page in results.pages],
             state=State.STALE if stale else State.OK,
             reason="; ".join(named),
             target=_TARGET,
             mode="words and meaning" if results.by_meaning else "words",
         )
+        return with_words_only(answer, results.error)
 
     async def expand(self, source_ids: Sequence[str], request: ProviderQuery, principal: Principal) -> list[Expanded]:
         """Return the pages that hits were taken from."""

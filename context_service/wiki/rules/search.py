@@ -14,7 +14,7 @@ from uuid import UUID
 import orjson
 
 from context_service.retrieval.pure.rows import Row as MatchedRow
-from context_service.retrieval.room import Meaning, Passages, best, few_of_each
+from context_service.retrieval.room import Best, Meaning, Passages, best, few_of_each
 from context_service.wiki.model import Page, PageName, PagePassage, PageResults
 from context_service.wiki.store.pages import PageRows, scope_of, stale_of
 from context_service.wiki.store.search import CITING, SHOWN
@@ -67,11 +67,15 @@ class PageSearch:
             time_to: Search only versions that were written before this time.
             principal: The caller, whose user owns the pages.
         """
-        found, by_meaning = await self._rank(
+        found, matches = await self._rank(
             text, accepts=lambda row: row.is_said_within(time_from, time_to), limit=2 * limit, principal=principal
         )
         best_places = few_of_each(found, lambda one: one.seq, each_max=PASSAGES_MAX)
-        return PageResults(pages=(await self._visible_hits(best_places, principal))[:limit], by_meaning=by_meaning)
+        return PageResults(
+            pages=(await self._visible_hits(best_places, principal))[:limit],
+            by_meaning=matches.by_meaning,
+            error=matches.error,
+        )
 
     async def citing(self, memory_ids: Sequence[UUID], text: str, *, principal: Principal) -> list[PagePassage]:
         """Return the pages that cite memories, at most `CITING_MAX`.
@@ -104,8 +108,8 @@ class PageSearch:
 
     async def _rank(
         self, text: str, *, accepts: Callable[[MatchedRow], bool], limit: int, principal: Principal
-    ) -> tuple[list[_ScoredPassage], bool]:
-        """Return passages, best first, and say whether embeddings were compared."""
+    ) -> tuple[list[_ScoredPassage], Best]:
+        """Return passages, best first, and the search, which says whether embeddings were compared."""
         principal = principal.without_admin()
         scope = scope_of(principal.tenant_id, principal.user_id)
         matches = await best(
@@ -113,7 +117,7 @@ class PageSearch:
         )
         return [
             _ScoredPassage(ranked.row.seq, ranked.row.ordinal, ranked.score, ranked.cosine) for ranked in matches.ranked
-        ], matches.by_meaning
+        ], matches
 
     async def _visible_hits(
         self,

@@ -8,6 +8,7 @@ import pytest
 
 from context_service.retrieval.store import across
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1.context_query_pb2 import PROVIDER_STATE_SKIPPED
 from contextkeep.context.v1.message_pb2 import MessageInput
 from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded
 from tests.context_service.contexts.callers import Caller, Opened
@@ -99,6 +100,23 @@ async def test_what_is_not_findable_is_not_found_and_the_narrowest_setting_appli
     await ada.call("UpdateContext", context_id=shown, context={}, update_mask={"paths": ["is_findable"]})
     header = (await ada.call("GetContext", context_id=shown)).context
     assert not header.HasField("is_findable")
+
+
+async def test_a_query_of_a_user_searches_their_own_contexts(contexts: Opened, ada: Caller):
+    """Only a user's key that is bound to no context searches more than the query names."""
+    own = await begun(ada, "The ibex climbs.", title="Alps")
+    await begun(ada, "The ibex hides.", is_findable=False)
+    await begun(contexts.caller.of("bob"), "The ibex of Bob.")
+    await begun(contexts.caller, "The ibex of nobody.")
+    asked = {"query": "Where is the ibex?", "providers": {"families": ["context"]}}
+
+    answer = await ada.call("QueryContext", **asked)
+    assert [(hit.title, hit.snippet) for hit in answer.hits] == [("Alps: user", "The ibex climbs.")]
+    assert own in answer.hits[0].metadata_json
+    for key in ("plain", "context"):
+        refused = await contexts.caller.of(key).call("QueryContext", **asked)
+        assert not refused.hits
+        assert [status.state for status in refused.providers] == [PROVIDER_STATE_SKIPPED]
 
 
 async def test_deleted_and_retracted_text_is_not_found(ada: Caller):

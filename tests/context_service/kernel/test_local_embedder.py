@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from context_service import app
+from context_service import settings as settings_module
 from context_service.kernel.llm import local as local_module
 from context_service.kernel.llm.embeddings import EmbedderFailed, EmbedderMisconfigured
 from context_service.kernel.llm.local import DIMENSION, MODEL, LocalEmbedder, open_local
@@ -146,10 +147,18 @@ async def test_check_config_asks_it(urls: Urls):
 
 
 async def test_without_its_packages_the_service_does_not_start(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(local_module, "PACKAGES", ("no_such_package",))
+    monkeypatch.setattr(settings_module, "LOCAL_MODEL_PACKAGES", ("no_such_package",))
     with pytest.raises(FailedPrecondition, match="local-embedding"):
         async with open_local(Settings(embedding_provider="local", _env_file=None)):
             pass
+
+
+@pytest.mark.parametrize(("packages", "expected"), [(["json"], "local"), (["json", "no_such_package"], "none")])
+def test_auto_is_the_local_model_where_its_packages_are(
+    packages: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(settings_module, "LOCAL_MODEL_PACKAGES", packages)
+    assert Settings(embedding_provider="auto", _env_file=None).embedder == expected
 
 
 def test_the_provider_is_that_of_the_settings():
@@ -161,6 +170,7 @@ def test_the_provider_is_that_of_the_settings():
     assert provider() == ("none", "")
     assert provider(embedding_url=url, embedding_model="m") == ("openai", "m")
     assert provider(embedding_url=url, embedding_provider="none") == ("none", "")
+    assert provider(embedding_url=url, embedding_provider="auto", embedding_model="m") == ("openai", "m")
     assert provider(embedding_url=url, embedding_provider="local") == ("local", MODEL)
     with pytest.raises(ValueError, match="needs EMBEDDING_URL"):
         provider(embedding_provider="openai")

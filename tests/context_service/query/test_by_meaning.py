@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
-from context_service.kernel.llm import known_vectors
+from context_service.kernel.llm import endpoint, known_vectors
 from context_service.kernel.llm.known_vectors import KnownVectors
 from context_service.query.rules.meaning import EMBEDDED_MAX
 from contextkeep.context.v1 import context_query_pb2 as pb
@@ -87,6 +88,26 @@ async def test_what_an_installed_provider_says_of_nearness_does_not_count(stack)
     """Vectors of different texts are far apart here, so nothing is near."""
     hits, _ = await stack.asked("Zephyr?", "many", limit=20)
     assert hits and max(one.score for one in hits) < 0.22
+
+
+@pytest.mark.parametrize("family", ["memory", "wiki", "context"])
+async def test_a_provider_says_that_the_embedder_cannot_be_reached(stack, family: str, monkeypatch: pytest.MonkeyPatch):
+    """Otherwise an answer without hits means that nothing is known, though only words were compared."""
+    monkeypatch.setattr(endpoint, "PAUSE_S", 0.0)
+    monkeypatch.setattr(endpoint, "PAUSE_S_MAX", 0.0)
+    works = stack.server.answer
+    stack.server.answer = lambda texts: web.Response(status=500)
+    try:
+        asked = {"query": f"Who renews, {family}?", "providers": pb.ProviderSelection(families=[family])}
+        answer = await stack.caller.call("QueryContext", **asked)
+    finally:
+        stack.server.answer = works
+    (status,) = answer.providers
+    assert status.state == pb.PROVIDER_STATE_STALE
+    assert status.reason == "words only: the embedder answered 500"
+
+    answer = await stack.caller.call("QueryContext", **{**asked, "query": f"Who renews now, {family}?"})
+    assert answer.providers[0].state == pb.PROVIDER_STATE_OK
 
 
 def test_vectors_are_known_to_their_tenant_alone():

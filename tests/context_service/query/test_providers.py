@@ -12,9 +12,12 @@ from uuid import UUID
 import pytest
 
 from context_service.compiled_pages.rules.search import FacetSearch
+from context_service.contexts.room import message_checks_of
+from context_service.contexts.rules.find import ContextsFinding
 from context_service.contexts.rules.index_state import IndexStates
 from context_service.contexts.rules.recall import Recalling
 from context_service.contexts.store.artifacts import ArtifactRows
+from context_service.contexts.store.findable import FindableContexts
 from context_service.contexts.store.log import Log
 from context_service.kernel.tokens import TokenCounter
 from context_service.memories.rules.recall import MemoryRecalling
@@ -22,14 +25,16 @@ from context_service.memories.store.memories import MemoryRows
 from context_service.query.model import MemoryMode
 from context_service.query.providers import Answered, Hit, ProviderQuery, QueryScope, State, installed
 from context_service.query.providers.compiled_pages import CompiledFacets
-from context_service.query.providers.contexts import NamedContexts
+from context_service.query.providers.contexts import Contexts
 from context_service.query.providers.memories import UserMemories
 from context_service.query.providers.specialists import SpecialistProvider
 from context_service.query.providers.wiki import WikiPages
 from context_service.query.providers.workspace import Workspace
 from context_service.query.pure.hit_checks import LOOKED_AT_MAX, Malformed, checked_answer
 from context_service.query.pure.provider_table import ProviderInvalid, Providers
+from context_service.retrieval.store.across import AcrossContexts
 from context_service.retrieval.store.passages import Passages
+from context_service.settings import Settings
 from context_service.specialists.model import Specialist
 from context_service.wiki.rules.search import PageSearch
 from context_service.working_memory.rules.passages import RecordQuotes, excerpt
@@ -131,7 +136,7 @@ class TestCompiledFacets(ContextProviderConformance):
         return native(provider, ProviderQuery(query="Which gondola is it?", limit=10))
 
 
-class TestNamedContexts(ContextProviderConformance):
+class TestContexts(ContextProviderConformance):
     @pytest.fixture
     async def asked_provider(self, world: World) -> AskedProvider:
         caller = world.opened.caller
@@ -150,9 +155,17 @@ class TestNamedContexts(ContextProviderConformance):
             index=IndexStates(database, log, []),
             meaning=None,
         )
+        finding = ContextsFinding(
+            FindableContexts(database),
+            AcrossContexts(database),
+            artifacts,
+            TokenCounter(),
+            checks=message_checks_of(Settings()),
+            meaning=None,
+        )
         ids = tuple(UUID(one.context_id) for one in said)
         return native(
-            NamedContexts(log, artifacts, recalling),
+            Contexts(log, artifacts, recalling, finding),
             ProviderQuery(query="Which gondola is it?", limit=10, context_ids=ids),
         )
 
