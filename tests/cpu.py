@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+_UNIT_S = 0.0004
+
 
 def units(run: Callable[[], object], *, rounds: int = 3) -> float:
     """Return what a run costs this thread at best, in units of the moment in which it ran."""
@@ -25,6 +27,11 @@ def units(run: Callable[[], object], *, rounds: int = 3) -> float:
 def in_units(cpu_s: float) -> float:
     """Return CPU time that was measured just now, in units of the same moment."""
     return cpu_s / median(_thread_s(_unit) for _ in range(9))
+
+
+def slowness() -> float:
+    """Return how many times slower this thread computes at the moment than where bounds in seconds were chosen."""
+    return max(1.0, in_units(_UNIT_S) ** -1)
 
 
 def _unit() -> int:

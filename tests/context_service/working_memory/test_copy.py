@@ -208,9 +208,11 @@ async def test_a_copy_that_was_broken_off_goes_on(both: Settings, callers: ApiKe
                 enough.set()
 
         copying = asyncio.create_task(copied(both, on_progress=on_progress))
-        await enough.wait()
-        copying.cancel()
-        await asyncio.gather(copying, return_exceptions=True)
+        reached = asyncio.create_task(enough.wait())
+        await asyncio.wait([copying, reached], return_when=asyncio.FIRST_COMPLETED)
+        for task in (copying, reached):
+            task.cancel()
+        await asyncio.gather(copying, reached, return_exceptions=True)
         for key, content in stored.items():
             assert (await caller.download(blob_key=key))[1] == content
 

@@ -193,8 +193,11 @@ def test_time_is_linear_in_the_text():
     for text in ("word src/a.py error ", "x", "a/"):
         few, many = answered(text * (20_000 // len(text))), answered(text * (200_000 // len(text)))
 
-        took = cpu.units(lambda: units_of(many, CODING)) / cpu.units(lambda: units_of(few, CODING))  # noqa: B023
-        assert took < 25
+        # Ten times as much; by the square, a hundred times. A busy machine may spoil one comparison.
+        assert any(
+            cpu.units(lambda: units_of(many, CODING)) < 25 * cpu.units(lambda: units_of(few, CODING))  # noqa: B023
+            for _ in range(3)
+        )
 
 
 @pytest.mark.parametrize(
