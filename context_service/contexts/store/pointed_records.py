@@ -21,6 +21,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from context_service.contexts.model import ARTIFACT_ROLE
+from context_service.kernel.files.facts import FileKind, kind_of
 from context_service.kernel.parts import Part
 from context_service.retrieval.documents.kinds import BY_CHANCE, Reason, Unread
 from context_service.retrieval.documents.reading import RecordText
@@ -41,6 +42,8 @@ _log = logging.getLogger("pointed_records")
 
 # How many numbers of passages are reserved for each part, after the numbers of the message's own passages.
 ORDINALS_OF_PART = 100_000
+_PARTS_MAX = 1_000  # of a message or an artifact
+_DOCUMENTS_OF_RESULT_MAX = 20  # whose text is read; their ordinals must fit an integer of 32 bits
 PASSAGES_OF_STEP = 200  # the most passages of one transaction, because appends to the context wait for it
 STEP_S = 1.0  # time for the rows of one tenant before the next tenant's turn
 LEASE_S = 30.0  # the lease of a claimed row, which its worker renews
@@ -79,13 +82,30 @@ _CLAIM = Across(
 
 
 def pointed_in(parts: Sequence[Part], *, parts_before: int = 0) -> dict[int, UUID]:
-    """Return the records that parts name, by the number of the part; numbers begin after `parts_before`."""
-    return {
-        number: UUID(record_id)
-        for number, part in enumerate(parts, parts_before + 1)
-        if (record_id := part.working_memory_id or (part.file and part.file.working_memory_id))
-        and is_indexed(part.metadata_json)
-    }
+    """Return the records that parts name, by the number of the part; numbers begin after `parts_before`.
+
+    Documents within the result of a tool have numbers above those of all parts.
+    """
+    pointed = {}
+    for number, part in enumerate(parts, parts_before + 1):
+        if not is_indexed(part.metadata_json):
+            continue
+        if record_id := part.working_memory_id or (part.file and part.file.working_memory_id):
+            pointed[number] = UUID(record_id)
+        first = _PARTS_MAX + number * _DOCUMENTS_OF_RESULT_MAX
+        pointed |= dict(enumerate(_documents_in(part)[:_DOCUMENTS_OF_RESULT_MAX], first))
+    return pointed
+
+
+def _documents_in(part: Part) -> list[UUID]:
+    """Return the records of the files of a result that may have text: pictures and recordings have none."""
+    files = part.tool_result.files if part.tool_result else ()
+    media = (FileKind.IMAGE, FileKind.AUDIO)
+    return [
+        UUID(file.working_memory_id)
+        for file in files
+        if file.working_memory_id and kind_of(file.media_type) not in media
+    ]
 
 
 def queue_of_pointed_records(queued_max: int) -> QueueRoom:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import Any, Literal
+
+from pydantic import Field
 
 from context_service.contexts.pure.refs import place_of
 from context_service.mcp.answers import ARGUMENTS, Document, page_of, plain
-from context_service.mcp.tool import PAGE_TOKEN, REQUEST_ID, Argument, Tool, Use, limit, page_size
+from context_service.mcp.tool import PAGE_TOKEN, REQUEST_ID, Argument, Arguments, Tool, Use, limit, page_size
 from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
-from contextkeep.context.v1.message_pb2 import ChatMessage
+from contextkeep.context.v1.message_pb2 import ChatMessage, File
 from contextkeep.errors import InvalidArgument, MessageNotFound
+
+
+class SentFile(Arguments):
+    """A file that a model sends."""
+
+    data: str = Field("", description="Base64.")
+    media_type: str = ""
+    name: str = ""
+    alt: str = ""
+    working_memory_id: str = ""
+
 
 _PIECES = 8  # a text is cut into pieces of an eighth of an answer, because a character may take four bytes or more
 
@@ -90,8 +104,14 @@ def _text_rows(described: Document, *, chars_max: int) -> list[Document]:
 
 
 async def _send(tool: Tool, use: Use, arguments: Any) -> Document:
-    """Write a message about the current entity, without recalling anything; the tool `context_recall` recalls."""
+    """Write a message about the current entity, without recalling anything; the tool `context_recall` recalls.
+
+    Raises:
+        InvalidArgument: a file has no valid base64.
+    """
     request = tool.request(use, arguments)
+    for number, sent in enumerate(arguments.files):
+        request.message.parts.add().file.CopyFrom(_file(sent, field=f"{ARGUMENTS}.files[{number}]"))
     request.context.entity_node_id = use.current_entity
     request.recall.off = True
     return await tool.answer(use, request, arguments)
@@ -102,6 +122,19 @@ async def _find(tool: Tool, use: Use, arguments: Any) -> Document:
     request = tool.request(use, arguments)
     request.agent_id = ""
     return await tool.answer(use, request, arguments)
+
+
+def _file(sent: SentFile, *, field: str) -> File:
+    """Return the file of a message."""
+    file = File(media_type=sent.media_type, name=sent.name, alt=sent.alt)
+    if sent.working_memory_id:
+        file.working_memory_id = sent.working_memory_id
+        return file
+    try:
+        file.data = b64decode(sent.data, validate=True)
+    except ValueError:
+        raise InvalidArgument(f"{field}.data must be base64", field=f"{field}.data") from None
+    return file
 
 
 def filters(path: str, *, with_nodes: bool = True) -> dict[str, Argument]:
@@ -187,6 +220,11 @@ CONTEXT_TOOLS = (
             "title": Argument(path="context.title", description="Of a new context."),
             "name": Argument(path="message.name", description="The speaker."),
             "message_id": Argument(path="message.message_id", description="Chosen by you."),
+            "files": Argument(
+                type=list[SentFile],
+                description="Each with data or a record.",
+                limits={"max_length": 20},
+            ),
             "request_id": REQUEST_ID,
         },
         outputs=("context_id", "message"),

@@ -40,6 +40,7 @@ from tests.context_service.retrieval import files
 from tests.context_service.retrieval.killed import TEXT, killed_at_its_third_step
 from tests.context_service.working_memory import callers as working_memory
 from tests.context_service.working_memory.callers import until
+from tests.media import png
 
 PDF = "application/pdf"
 QUEUED_MAX = 20  # of the stack whose worker does nothing
@@ -114,6 +115,26 @@ async def test_what_a_pdf_says_is_recalled_300_messages_later(stack: Stack):
     found = recalled.items[0]
     assert (found.kind, found.seq, found.role) == ("record", 1, "user")
     assert "letter.pdf" in found.text and "complains of tinnitus" in found.text
+
+
+async def test_what_pdfs_in_the_result_of_a_tool_say_is_found(stack: Stack):
+    """Each of them, next to a picture, which has no text to wait for."""
+    pdfs = [files.pdf([f"The {animal} digs."]) for animal in ("wombat", "aardvark")]
+    found_files = [message.File(data=data, name=f"{number}.pdf") for number, data in enumerate(pdfs)]
+    result = message.ToolResult(
+        tool_call_id="c", content_json='"two files"', files=[message.File(data=png(2, 2)), *found_files]
+    )
+    said = MessageInput(role="tool", parts=[message.Part(text="see"), message.Part(tool_result=result)])
+    sent = await stack.caller.append("", said)
+    context_id = sent.context_id
+
+    assert await stack.read(context_id) == [("INDEXED", "", "")] * 2
+    for animal in ("wombat", "aardvark"):
+        found = (await recall(stack.caller, context_id, f"does the {animal} dig?")).items[0]
+        assert (found.kind, found.seq) == ("record", 1)
+        assert f"The {animal} digs." in found.text
+    await stack.caller.call("RetractMessages", context_id=context_id, message_ids=[sent.messages[0].message_id])
+    assert "digs" not in await stack.texts(context_id, "does the wombat dig?")
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,7 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
         await find_the_record(client, record_id)
         await read_the_histories(client, session.id)
         context_id = await use_a_context(client)
+        await send_files(client)
         window_id = (await context.windows.open(context_id, "gpt-5", system_prompt="Be brief.")).window_id
         await use_a_window(client, window_id)
         await use_resources(client, record_id)
@@ -306,6 +307,19 @@ async def use_a_context(client: Client) -> str:
     about = {"context_id": context_id, "entity_node_ids": [str(new_id())]}
     assert (await answer(client, "context_search", query="cat", **about))["hits"] == []
     return context_id
+
+
+async def send_files(client: Client) -> None:
+    picture = png(9, 4)
+    files = [{"data": base64.b64encode(picture).decode(), "media_type": "image/png", "name": "карта.png"}]
+    begun = await answer(client, "context_send", content="Where is it?", files=files)
+    (message,) = (await answer(client, "context_read", context_id=begun["context_id"]))["messages"]
+    (part,) = message["parts"]
+    assert (part["file"]["width"], part["file"]["name"]) == (9, "карта.png")
+    again = [{"working_memory_id": part["file"]["working_memory_id"]}]
+    await answer(client, "context_send", content="There.", context_id=begun["context_id"], files=again)
+    for wrong in ({"data": "no base64!"}, {"data": ""}, {"working_memory_id": "x"}):
+        assert (await error(client, "context_send", content="x", files=[wrong]))["reason"] == "INVALID_ARGUMENT"
 
 
 async def use_a_window(client: Client, window_id: str) -> None:
@@ -813,7 +827,7 @@ async def test_all_definitions_together_are_small(context: AsyncContextClient):
     """A model reads all of them in every call."""
     async with Client(remote_server(context)) as client:
         listed = await client.list_tools()
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < 12_500
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True)) < 12_750
 
 
 async def test_an_error_of_the_rpc_names_the_argument_as_the_model_wrote_it(context: AsyncContextClient):
