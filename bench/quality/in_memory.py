@@ -12,12 +12,12 @@ from bench.quality.conversations import Ask, Conversation, Searcher
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
-from context_service.retrieval.pure.features import Candidates, feature
+from context_service.retrieval.pure.features import Candidates, feature, is_rule, question_place
 from context_service.retrieval.pure.ranking import at_once, ranked
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.terms import length_of
 from context_service.retrieval.pure.text_pieces import pieces
-from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE, SEARCHED_MAX
+from context_service.retrieval.store.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE, RULES_MAX, SEARCHED_MAX
 
 
 class Index:
@@ -83,6 +83,7 @@ class Index:
         self._by_place = {
             (row.session, row.place): number for number, row in enumerate(self._rows) if row.place is not None
         }
+        self._rules = [number for number, row in enumerate(self._rows) if is_rule(row)][-RULES_MAX:]
         self._totals = Totals(
             passages=len(self._rows),
             sessions=len(lengths),
@@ -115,7 +116,7 @@ class Index:
             found = set(heapq.nlargest(wanted, found))
         estimated = {*left_out, *(finding if len(found) >= FOUND_MAX else ())}
         best = self._best(found, often)
-        beside = {other for passage in best for other in self._beside(passage, numbers)}
+        beside = {other for passage in best for other in self._beside(passage, numbers)}.union(self._rules)
         return Matching(
             totals=self._totals,
             rows=[self._row(passage, numbers) for passage in sorted(best | beside)],
@@ -152,16 +153,18 @@ class Index:
         places = [(place, numbers[term]) for place, term in enumerate(self._terms[passage]) if term in numbers]
         return self._rows[passage]._replace(found=places)
 
-    def _beside(self, passage: int, asked: Collection[str]) -> list[int]:
-        """Return the message after a message, and the one before it if that has a term of the question."""
+    def _beside(self, passage: int, terms: Collection[str]) -> list[int]:
+        """Return the passage after a passage, the end of what it answers, and the one before if it has a term."""
         row = self._rows[passage]
         if row.place is None:
             return []
         behind = self._by_place.get((row.session, row.place + 1))
         before = self._by_place.get((row.session, row.place - 1))
+        asked = self._by_place.get((row.session, question_place(row)))
         return [
+            *([] if asked is None else [asked]),
             *([] if behind is None else [behind]),
-            *([] if before is None or not set(self._terms[before]).intersection(asked) else [before]),
+            *([] if before is None or not set(self._terms[before]).intersection(terms) else [before]),
         ]
 
 

@@ -21,7 +21,7 @@ from context_service.contexts.store.artifacts import ArtifactRows
 from context_service.contexts.store.log import SEQ_MAX, Log
 from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.model import PassageScope
-from context_service.retrieval.profiles import DEFAULT, profile_names
+from context_service.retrieval.profiles import profile_names
 from context_service.retrieval.pure.budget import Item, fitting, quoted_lines, within_budget
 from context_service.retrieval.pure.ranking import RANKED_MAX, Ranked
 from context_service.retrieval.pure.rows import Row
@@ -80,7 +80,7 @@ class RecallQuery:
     text: str
     tokens_max: int = TOKENS_DEFAULT
     items_max: int = ITEMS_DEFAULT
-    profile: str = ""  # the recall profile; empty takes that of the context, or else the default
+    profile: str = ""  # the recall profile; empty takes that of the context, or else chooses one by who speaks
     which: Filter = field(default_factory=Filter)
     with_features: bool = False
     reference_task_ids: tuple[UUID, ...] = ()  # tasks whose artifacts come first
@@ -260,8 +260,9 @@ class Recalling:
         context = context or await self._log.read(context_id, principal=principal)
         if context is None:
             raise not_found(context_id)
-        name = query.profile or context.recall_profile or DEFAULT
-        check_profile(name)
+        name = query.profile or context.recall_profile  # empty chooses one by who speaks
+        if name:
+            check_profile(name)
         query = replace(query, which=await self._about(context, query.which, principal))
         scope = PassageScope.of_context(context_id)
         mentioned = await self._of_referenced_tasks(context_id, query, principal=principal)

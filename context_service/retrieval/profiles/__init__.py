@@ -13,7 +13,7 @@ import yaml
 
 from context_service.retrieval.pure.features import FEATURES
 
-DEFAULT = "default"
+DEFAULT, CONVERSATION = "default", "conversation"
 _FOLDER = Path(__file__).parent
 _OF_VECTORS = frozenset({"cos", "cosw"})
 

@@ -13,12 +13,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
-from context_service.retrieval.pure.marks import NUMBER, PLACE, QUESTION, TIME
+from context_service.retrieval.pure.marks import (
+    DAY_AGO,
+    MONTH_AGO,
+    MONTH_AHEAD,
+    NUMBER,
+    PLACE,
+    PREFERENCE,
+    QUESTION,
+    RULE,
+    TIME,
+    WEEK_AGO,
+    WEEK_AHEAD,
+    YEAR_AGO,
+)
 from context_service.retrieval.pure.rows import Matching, Row
 from context_service.retrieval.pure.terms import terms_of
 
@@ -37,6 +51,10 @@ _SESSION_STEP, _UNSAID, _UNSAID_STEP = 10**9, 5 * 10**8, 3
 
 # Up to this many terms are counted in a loop. A `Counter` takes longer to begin, but counts ten times as fast.
 _COUNTED_ONE_BY_ONE = 16
+
+# How many days before the day on which it is said a time lies that is named by its distance.
+_DAYS_AGO = {DAY_AGO: 1, WEEK_AGO: 7, MONTH_AGO: 30, YEAR_AGO: 365, WEEK_AHEAD: -7, MONTH_AHEAD: -30}
+_DISTANCES = sum(_DAYS_AGO)
 
 _Counts = Mapping[int, int]  # how often each term is there, by its number
 
@@ -82,8 +100,10 @@ class Candidates:
     def _add_session(self, rows: Sequence[Row]) -> Iterator[None]:
         """Add the rows of a session, in the order of their places.
 
-        Rows without a term are skipped, except those directly after a row with a term, and those with a near vector.
+        Rows without a term are skipped, except those directly after a row with a term, the question that an assistant's
+        row with a term answers, standing rules, and those with a near vector.
         """
+        asked = {question_place(row) for row in rows if row.found}
         first, base = len(self.rows), len(self.sessions) * _SESSION_STEP
         terms: dict[int, int] = {}
         unsaid = []
@@ -99,7 +119,9 @@ class Candidates:
                     unsaid.append((row, counts))
                     continue
                 answered = place + 1
-            elif place is not None and (place == answered or (row.seq, row.ordinal) in self.cosines):
+            elif place is not None and (
+                place == answered or place in asked or is_rule(row) or (row.seq, row.ordinal) in self.cosines
+            ):
                 counts = {}
             else:
                 if (row.seq, row.ordinal) in self.cosines:
@@ -284,9 +306,23 @@ class Candidates:
         """Return 1 for each candidate that has the mark, else 0."""
         return [1.0 if row.marks & mark else 0.0 for row in self.rows]
 
+    def of_users(self, mark: int = 0) -> list[float]:
+        """Return 1 for each candidate that a user said, and that has the mark if one is given, else 0."""
+        return [1.0 if row.role == "user" and (not mark or row.marks & mark) else 0.0 for row in self.rows]
+
     def none(self) -> list[float]:
         """Return 0 for each candidate."""
         return [0.0] * len(self.rows)
+
+
+def question_place(row: Row) -> int | None:
+    """Return the place of the passage before the message of an assistant's passage: the end of what it answers."""
+    return row.place - row.ordinal - 1 if row.place is not None and row.role == "assistant" else None
+
+
+def is_rule(row: Row) -> bool:
+    """Say whether a row is a user's standing rule, which may matter whatever the words of a question are."""
+    return bool(row.marks & RULE) and row.role == "user"
 
 
 def _turn(candidates: Candidates) -> list[float]:
@@ -352,6 +388,57 @@ def _time(candidates: Candidates) -> list[float]:
     dates = [row.said_at.date() for row in candidates.rows]
     closeness = {date: max(day.closeness(date) for day in days) for date in set(dates)}
     return [closeness[date] for date in dates]
+
+
+def _timerel(candidates: Candidates) -> list[float]:
+    """Return how close a time is to the days that the question names, if the candidate names it by its distance."""
+    days = candidates.question.days
+    if not days:
+        return candidates.none()
+    return [
+        max(
+            (
+                day.closeness(date_of_text)
+                for date_of_text in _distant_dates(row.said_at.date(), row.marks)
+                for day in days
+            ),
+            default=0.0,
+        )
+        if row.marks & _DISTANCES
+        else 0.0
+        for row in candidates.rows
+    ]
+
+
+def _distant_dates(said: date, marks: int) -> list[date]:
+    """Return the dates that a text names by their distance from the day on which it is said."""
+    ordinal = said.toordinal()
+    return [
+        said - timedelta(days)
+        for mark, days in _DAYS_AGO.items()
+        if marks & mark and 1 <= ordinal - days <= date.max.toordinal()
+    ]
+
+
+def _user(candidates: Candidates) -> list[float]:
+    return candidates.of_users()
+
+
+def _rule(candidates: Candidates) -> list[float]:
+    return candidates.of_users(RULE)
+
+
+def _pref(candidates: Candidates) -> list[float]:
+    return candidates.of_users(PREFERENCE)
+
+
+def _reply(candidates: Candidates) -> list[float]:
+    """Return for each passage that an assistant answers how well the best passage of the answer matches."""
+    answers: dict[tuple[int, int], float] = {}
+    for row, turn in zip(candidates.rows, _turn(candidates), strict=True):
+        if turn and (place := question_place(row)) is not None:
+            answers[row.session, place] = max(turn, answers.get((row.session, place), 0.0))
+    return [answers.get((row.session, row.place), 0.0) if row.place is not None else 0.0 for row in candidates.rows]
 
 
 def _covp(candidates: Candidates) -> list[float]:
@@ -453,6 +540,11 @@ FEATURES: Mapping[str, Callable[[Candidates], list[float] | Generator[None, None
     "spk": _spk,  # its author is the one whom the question names
     "said": _is_spoken,  # it was spoken: not a call of a tool, nor a result
     "time": _time,  # its time is the one that the question names
+    "timerel": _timerel,  # it names the time that the question names by its distance, such as "last month"
+    "user": _user,  # a user said it
+    "rule": _rule,  # it is a user's standing rule
+    "pref": _pref,  # it says what a user likes or decided
+    "reply": _reply,  # an assistant's answer to it matches
     "covp": _covp,  # share of the question in `prev`
     "covw": _covw,  # share of the question in `win`
     "maxidf": _maxidf,  # the rarest of the question's terms is in it

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from context_service.retrieval.model import PassageScope
-from context_service.retrieval.profiles import DEFAULT, profile
+from context_service.retrieval.profiles import CONVERSATION, DEFAULT, profile
+from context_service.retrieval.pure.features import is_rule, question_place
 from context_service.retrieval.pure.marks import QUESTION
 from context_service.retrieval.pure.ranking import Ranked, ranking
 from context_service.retrieval.pure.rows import Row
@@ -63,16 +64,16 @@ async def best(
         wanted: Says whether a passage may be returned.
         limit: The largest number of passages to return.
         principal: The caller; only passages that it may see are returned.
-        profile_name: The name of the ranking profile.
+        profile_name: The name of the ranking profile; empty chooses one by who speaks (`chosen_profile`).
         with_features: Also return the share of each feature in the scores.
-        with_replies: Also return passages that directly follow a question with words of the query.
+        with_replies: Also return passages without a word of the query that may answer it, as in `_answers`.
         always: Places of passages that are ranked and returned even if they are neither found nor `wanted`.
         seq_from: The first `seq` of the range in which near passages are looked for.
         seq_to: The last `seq` of that range.
     """
     vector, error = await meaning.vector(text, principal) if meaning else (None, "")
     question, matching = await candidates.query_and_rows(passages, principal, scope, text)
-    near, replies = None, _replies(matching.rows) if with_replies else set()
+    near, answers = None, _answers(matching.rows) if with_replies else set()
     if vector and meaning:
         near, matching = await meaning.near(
             vector,
@@ -82,24 +83,24 @@ async def best(
             scope=scope,
             principal=principal,
             places=[
-                (row.seq, row.ordinal) for row in matching.rows if row.found or (row.session, row.place) in replies
+                (row.seq, row.ordinal) for row in matching.rows if row.found or (row.session, row.place) in answers
             ],
             seq_from=seq_from,
             seq_to=seq_to,
         )
-        replies = _replies(matching.rows) if with_replies else set()
+        answers = _answers(matching.rows) if with_replies else set()
     nearest = near.nearest if near else frozenset()
 
     def is_wanted(row: Row) -> bool:
         place = row.seq, row.ordinal
-        answers = bool(row.found) or (row.session, row.place) in replies or place in nearest
-        return place in always or (answers and wanted(row))
+        may_answer = bool(row.found) or (row.session, row.place) in answers or place in nearest
+        return place in always or (may_answer and wanted(row))
 
     ranked_passages = await in_slices(
         ranking(
             question,
             matching,
-            profile(profile_name),
+            profile(profile_name or chosen_profile(matching.rows)),
             cosines=near.cosines if near else None,
             wanted=is_wanted,
             limit=limit,
@@ -109,15 +110,30 @@ async def best(
     return Best(ranked=ranked_passages, by_meaning=near is not None, error=error)
 
 
-def _replies(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
-    """Return the places directly after passages that ask something and have a term of the query.
+def chosen_profile(rows: Iterable[Row]) -> str:
+    """Return the profile that fits the speakers of the rows of a query: people among themselves, or anything else."""
+    roles = {row.role for row in rows}
+    return CONVERSATION if roles == {"user"} else DEFAULT
 
-    Such a reply may have none of the query's words: "Rex." may follow "What is the dog called?". Other neighbours of a
-    match count for the ranking, but are not returned, because they would fill the budget with small talk.
+
+def _answers(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
+    """Return the places of passages that may answer the query without a word of it.
+
+    These are replies to passages that ask something and have a term ("Rex." may follow "What is the dog called?"), the
+    questions that passages of an assistant with a term answer, and users' standing rules. Other neighbours of a match
+    count for the ranking, but are not returned, because they would fill the budget with small talk.
     """
-    return {
-        (row.session, row.place + 1) for row in rows if row.found and row.place is not None and row.marks & QUESTION
-    }
+    places: set[tuple[int, int | None]] = set()
+    for row in rows:
+        if row.place is None:
+            continue
+        if row.found and row.marks & QUESTION:
+            places.add((row.session, row.place + 1))
+        if row.found:
+            places.add((row.session, question_place(row)))
+        if is_rule(row):
+            places.add((row.session, row.place))
+    return places
 
 
 def few_of_each(ranked_passages: Iterable[_T], owner: Callable[[_T], Hashable], *, each_max: int) -> list[_T]:

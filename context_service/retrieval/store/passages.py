@@ -41,6 +41,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from context_service.retrieval.model import CONTEXT, Audience, Passage, PassageScope
+from context_service.retrieval.pure.marks import RULE
 from context_service.retrieval.pure.rows import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.pure.slips import WORDS_MAX, Vocabulary, one_slip_away, similar_words
 from context_service.retrieval.pure.terms import FORMS_FOLLOW_NUMBER, masks, stems, words_of
@@ -58,6 +59,7 @@ _FINDING_TOGETHER = 16  # terms in one array of `words_like`, whose hundreds of 
 # A search uses terms that are, together, in about this many passages at most. The rarest term may be in more.
 SEARCHED_MAX = 1_000
 FOUND_MAX = 200  # the most of these passages that become rows, each with its neighbours
+RULES_MAX = 20  # the most standing rules of a scope that become rows whatever the query is; the newest
 COMMON_SHARE = 0.3  # a term in a larger share of a scope's passages is not searched if there are rarer ones
 # The newest passages that are searched for a common term are this many times as many as the sample suggests. The sample
 # may overestimate the share of the term, and one message may have many passages.
@@ -103,6 +105,8 @@ SQL = SqlFile.of(
     asked_terms_max=ASKED_TERMS_MAX,
     finding_together=_FINDING_TOGETHER,
     forms_follow=FORMS_FOLLOW_NUMBER,
+    rule=RULE,
+    rules_max=RULES_MAX,
     vector_outbox=VECTOR_OUTBOX_SQL,
 )
 GIVEN = SQL["given"]

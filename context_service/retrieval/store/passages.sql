@@ -236,9 +236,21 @@ WITH read AS MATERIALIZED ({{best({{found}})}})
 
 -- matching_and_beside(found)
 -- Neighbours are looked up by their places, except those that matched already; passages before a match only where they
--- may have a term and may not have been found by it.
-WITH matched AS MATERIALIZED ({{best({{found}})}}), next_places AS MATERIALIZED (
-    SELECT m.session, m.place + 1 AS place FROM matched m WHERE m.place IS NOT NULL
+-- may have a term and may not have been found by it. Looked up are also the passage that an assistant's match answers,
+-- and the newest standing rules of users, which count whatever the words of the query are.
+WITH matched AS MATERIALIZED ({{best({{found}})}}), rules AS MATERIALIZED (
+    SELECT p.session, p.place FROM context.passage_of_tenant p
+    WHERE {{in_scope}} AND p.marks & {{rule}} <> 0 AND p.role = 'user' AND p.place IS NOT NULL
+    ORDER BY p.seq DESC, p.ordinal DESC
+    LIMIT {{rules_max}}
+), next_places AS MATERIALIZED (
+    (
+        SELECT m.session, m.place + 1 AS place FROM matched m WHERE m.place IS NOT NULL
+        UNION
+        SELECT m.session, m.place - m.ordinal - 1 FROM matched m WHERE m.role = 'assistant' AND m.place > m.ordinal
+        UNION
+        SELECT r.session, r.place FROM rules r
+    )
     EXCEPT
     SELECT m.session, m.place FROM matched m
 ), before AS MATERIALIZED (

@@ -21,6 +21,7 @@ from context_service.retrieval.pure.budget import Item, within_budget
 from context_service.retrieval.pure.features import FEATURES, Candidates, feature
 from context_service.retrieval.pure.ranking import Ranked, at_once, ranked
 from context_service.retrieval.pure.terms import terms_of
+from context_service.retrieval.rules.search import chosen_profile
 from tests.case_files import cases
 from tests.cpu import units
 from tests.examples import examples
@@ -35,13 +36,15 @@ MODES = pytest.mark.parametrize("name", profile_names())
 
 
 def talk(sessions: list[list[str]], dates: list[Any] = ()) -> Conversation:
-    """Return a conversation; a turn is "author: text", or "> " and a tool's result."""
+    """Return a conversation; a turn is "author: text", "assistant: text", or "> " and a tool's result."""
     turns = []
     for number, session in enumerate(sessions):
         begins = datetime.combine(dates[number], time(9), UTC) if dates else START + timedelta(days=number)
         for line in session:
             author, _, text = line.removeprefix("> ").rpartition(": ")
-            kind = "tool_result" if line.startswith("> ") else "text"
+            kind, role = ("tool_result", "tool") if line.startswith("> ") else ("text", "user")
+            if author in ("user", "assistant"):
+                author, role = "", author
             turns.append(
                 Turn(
                     id=str(len(turns) + 1),
@@ -49,6 +52,7 @@ def talk(sessions: list[list[str]], dates: list[Any] = ()) -> Conversation:
                     session=number,
                     said_at=begins + timedelta(minutes=len(turns)),
                     author=author,
+                    role=role,
                     kind=kind,
                 )
             )
@@ -94,6 +98,20 @@ def test_an_answer_that_repeats_no_word_of_the_question_is_a_candidate(name):
 
     found = ranking(conversation, "Where were the bees?", name)
     assert sorted(seqs(found)) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        (["ann: bees", "bob: wasps"], "conversation"),
+        (["user: bees", "assistant: bees"], "default"),
+        (["ann: bees", "> bees"], "default"),
+        ([], "default"),
+    ],
+    ids=["people", "an assistant", "tools", "nobody"],
+)
+def test_who_speaks_chooses_the_profile(said, name):
+    assert chosen_profile(Index(talk([said])).matching(AnalyzedQuery.of("bees")).rows) == name
 
 
 @MODES

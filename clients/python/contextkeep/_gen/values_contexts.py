@@ -156,7 +156,7 @@ class Context(ContextBase):
     # When the context expires and is removed. Unset means never.
     expires_at: datetime | None = None
     state: ContextState = "open"
-    # Name of the ranking that recall uses. Empty means the default.
+    # Name of the ranking that recall uses. Empty means that the service chooses by who speaks.
     recall_profile: str = ""
     # The `seq` of the newest message, retracted messages included.
     last_seq: int = 0

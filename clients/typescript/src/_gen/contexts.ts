@@ -145,7 +145,7 @@ export interface Context {
   /** When the context expires and is removed. Empty means never. */
   expiresAt: string;
   state: "open" | "closed" | "unknown";
-  /** Name of the ranking that recall uses. Empty means the default. */
+  /** Name of the ranking that recall uses. Empty means that the service chooses by who speaks. */
   recallProfile: string;
   /** The `seq` of the newest message, retracted messages included. */
   lastSeq: number;

@@ -72,8 +72,8 @@ export interface ContextsRecallOptions {
   /** Maximum number of items, up to 200. 0 means 20. */
   itemsMax?: number;
   /**
-   * Name of the ranking: "default" or "conversation". Empty means the ranking of the context, or the default if it has
-   * none.
+   * Name of the ranking: "default" or "conversation". Empty means the ranking of the context. If it has none, the service
+   * chooses: "conversation" where only people speak, else "default".
    */
   profile?: string;
   /** Recall only up to this `seq`. 0 means all. For callers that already hold the newest messages. */

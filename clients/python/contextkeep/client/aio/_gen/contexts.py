@@ -123,8 +123,8 @@ class Contexts(Noun):
             text: A question, or a message for which to find relevant passages. Only the first 20,000 characters count.
             tokens_max: Maximum number of tokens of `prompt_text`, up to 100,000. 0 means 2,000.
             items_max: Maximum number of items, up to 200. 0 means 20.
-            profile: Name of the ranking: "default" or "conversation". Empty means the ranking of the context, or the
-                default if it has none.
+            profile: Name of the ranking: "default" or "conversation". Empty means the ranking of the context. If it has
+                none, the service chooses: "conversation" where only people speak, else "default".
             not_after_seq: Recall only up to this `seq`. 0 means all. For callers that already hold the newest messages.
             filter: Which passages may be recalled.
             with_features: Return for each item the parts of its score.

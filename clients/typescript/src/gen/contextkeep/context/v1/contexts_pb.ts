@@ -391,7 +391,7 @@ export type Context = Message<"contextkeep.context.v1.Context"> & {
   state: ContextState;
 
   /**
-   * Name of the ranking that recall uses. Empty means the default.
+   * Name of the ranking that recall uses. Empty means that the service chooses by who speaks.
    *
    * @generated from field: string recall_profile = 15;
    */
@@ -847,8 +847,8 @@ export type RecallOptions = Message<"contextkeep.context.v1.RecallOptions"> & {
   itemsMax: number;
 
   /**
-   * Name of the ranking: "default" or "conversation". Empty means the ranking of the context, or the default if it has
-   * none.
+   * Name of the ranking: "default" or "conversation". Empty means the ranking of the context. If it has none, the service
+   * chooses: "conversation" where only people speak, else "default".
    *
    * @generated from field: string profile = 4;
    */
