@@ -45,6 +45,10 @@ _BIGRAM_TERMS = 2  # two terms of a pair may be at most this many terms apart
 _BIGRAMS_MAX = 2  # more pairs than this count no more
 _SESSION_PLACES = 20  # all places from this one on count as late in their session
 
+# How much less the meaning of a passage counts where words alone find the whole query: then they are the better guide.
+# Where the best passage has none of the query's words, meaning counts fully.
+_LESS_MEANING = 0.77
+
 # All candidates stand on one number line, where neighbours are 1 apart. Passages of other sessions, and passages that
 # were not spoken (such as calls of tools), stand so far apart that they are never neighbours.
 _SESSION_STEP, _UNSAID, _UNSAID_STEP = 10**9, 5 * 10**8, 3
@@ -302,6 +306,11 @@ class Candidates:
         whole = sum(idf.values()) or 1.0
         return [sum([idf.get(number, 0.0) for number in counts]) / whole if counts else 0.0 for counts in documents]
 
+    @cached_property
+    def covered_previous(self) -> list[float]:
+        """The share of the query that each candidate has, together with the passage before it."""
+        return self.covered(self.counts_previous)
+
     def marked(self, mark: int) -> list[float]:
         """Return 1 for each candidate that has the mark, else 0."""
         return [1.0 if row.marks & mark else 0.0 for row in self.rows]
@@ -442,7 +451,7 @@ def _reply(candidates: Candidates) -> list[float]:
 
 
 def _covp(candidates: Candidates) -> list[float]:
-    return candidates.covered(candidates.counts_previous)
+    return candidates.covered_previous
 
 
 def _covw(candidates: Candidates) -> list[float]:
@@ -520,13 +529,17 @@ def _cosw(candidates: Candidates) -> list[float]:
 
 
 def _cosines(candidates: Candidates, which: int) -> list[float]:
-    """Return the scaled cosine similarity of each candidate. One without a vector gets the lowest that is known."""
+    """Return the scaled cosine similarity of each candidate, the less the more of the query the best passage has.
+
+    A candidate without a vector gets the lowest similarity that is known.
+    """
     known = [cosines[which] for cosines in candidates.cosines.values()]
     if not known:
         return candidates.none()
     least = min(known)
     values = [candidates.cosines.get((row.seq, row.ordinal), (least, least))[which] for row in candidates.rows]
-    return _scale(values, least)
+    counts = 1 - _LESS_MEANING * max(candidates.covered_previous, default=0.0)
+    return [counts * value for value in _scale(values, least)]
 
 
 # What profiles may name.

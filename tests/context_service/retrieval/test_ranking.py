@@ -219,6 +219,20 @@ def test_meaning_brings_what_has_no_word_of_the_question():
     assert found[0].features.keys() >= {"cos", "cosw"}
 
 
+@MODES
+def test_meaning_counts_less_where_words_find_the_whole_question(name):
+    """The same similarities must not push a passage down that says what was asked, word for word."""
+    conversation = talk([["ann: the red kayak leaks"], ["ann: a boat"], ["ann: the kayak"]])
+    cosines = {(0, 0): (0.3, 0.3), (1, 0): (0.9, 0.9), (2, 0): (0.5, 0.5)}
+    shares = []
+    for asked in ("red kayak leaks", "kayak lawn mower engine"):
+        question = AnalyzedQuery.of(asked)
+        found = ranked(question, Index(conversation).matching(question), profile(name), cosines=cosines)
+        shares.append(max(one.features["cos"] for one in found))
+
+    assert shares[0] < shares[1] / 2
+
+
 def test_to_rank_a_scope_of_600_takes_a_few_milliseconds():
     """3.4 ms for the default on the machine of `tests/cpu.py`; the profile of conversations looks at more."""
     source = random.Random(1)
