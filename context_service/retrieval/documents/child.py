@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 
-from context_service.retrieval.documents import office, pdf, plain
+from context_service.retrieval.documents import encodings, office, pdf, plain
 from context_service.retrieval.documents.html import text_of_html
 from context_service.retrieval.documents.kinds import WITH_EXTRA, Kind, Reason, Refused
 from service_runtime.child_processes.confinement import confine
@@ -43,7 +43,8 @@ def main() -> None:
 
 def _load(kind: Kind, charset: str) -> Callable[[bytes], Iterator[str]]:
     """Return the function that reads files of a kind, with all its modules imported."""
-    plain.load()
+    if kind not in WITH_EXTRA:
+        encodings.load()
     try:
         if kind is Kind.PDF:
             pdfium = pdf.load()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from context_service.retrieval.documents.plain import decoded
+from context_service.retrieval.documents.encodings import decoded
 
 _UNSEEN = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object"})
 _INLINE = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ class Reason(Enum):
     TOO_LARGE = "too_large"  # the file, or its unpacked content
     TOO_MANY_PAGES = "too_many_pages"
     PASSWORD = "password"  # noqa: S105 - the reason, not one
+    UNREADABLE = "unreadable"  # a text in no encoding that is known
     NOT_AS_SAID = "not_as_said"  # damaged, or of another type than it says
     FORBIDDEN = "forbidden"  # XML that defines entities: it could grow without end
     TIMEOUT = "timeout"
@@ -78,6 +80,7 @@ _TEXT_TYPES = re.compile(
     r"|application/(?:x-)?(?:ndjson|yaml|javascript|ecmascript|typescript|sql|sh|csh|tex|latex|texinfo|graphql|perl|php)"
 )
 _JSON_TYPES = re.compile(r".*\+json|application/(?:json|jsonl|json5|(?:x-)?ndjson)")
+_NULS_SHARE = 0.3  # of the bytes of a text
 # Endings of texts that have no media type of their own.
 _TEXT_SUFFIXES = re.compile(
     r"\.(?:adoc|bash|cc|cfg|clj|conf|cpp|cs|dart|env|ex|exs|go|gql|graphql|groovy|hpp|hs|ini|ipynb|java|jl|json5|jsx|kt"
@@ -120,6 +123,20 @@ def charset_of(content_type: str) -> str:
         if name.strip().lower() == "charset":
             return value.strip().strip("\"'").lower()[:40]
     return ""
+
+
+def is_utf8(data: bytes, *, is_cut: bool = False) -> bool:
+    """Say whether bytes are a text in UTF-8 with few NULs, of which UTF-16 has many.
+
+    Args:
+        data: The bytes of the text, or its beginning.
+        is_cut: There are more bytes, so the last character may lack some.
+    """
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
+    except UnicodeDecodeError:
+        return False
+    return data.count(0) <= _NULS_SHARE * len(data)
 
 
 def _bare(media_type: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterable
 
-from context_service.retrieval.documents.kinds import is_json, is_text
+from context_service.retrieval.documents.kinds import is_json, is_text, is_utf8
 from context_service.working_memory.pure.fields import RecordInput, content_type_of_name
 
 TEXT_CHARS_MAX = 50_000  # characters of a file that are stored for full text search
@@ -35,34 +35,19 @@ class Beginning:
             yield chunk
 
     def text(self) -> str | None:
-        """Return the first `TEXT_CHARS_MAX` characters that have passed; None if the bytes are not text.
+        """Return the first `TEXT_CHARS_MAX` characters that have passed; None if the bytes are not UTF-8 text.
 
         Each NUL is replaced by a space, because Postgres stores none.
         """
         if not self._is_text:
             return None
-        try:
-            text = _decode(bytes(self._bytes))
-        except UnicodeDecodeError:
+        beginning = bytes(self._bytes)
+        if not is_utf8(beginning, is_cut=len(beginning) == _BYTES_MAX):
             return None
-        text = text[:TEXT_CHARS_MAX]
+        text = beginning.decode("utf-8-sig", "ignore")[:TEXT_CHARS_MAX]
         if self._is_json:
             text = _unescape(text)
         return text.replace("\0", " ")
-
-
-def _decode(beginning: bytes) -> str:
-    """Decode UTF-8 bytes; drop a last character that the length limit may have cut in two.
-
-    Raises:
-        UnicodeDecodeError: the bytes are not UTF-8.
-    """
-    try:
-        return beginning.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if len(beginning) < _BYTES_MAX or error.start < _BYTES_MAX - 3 or error.reason != "unexpected end of data":
-            raise
-        return beginning[: error.start].decode("utf-8-sig")
 
 
 def _unescape(text: str) -> str:

@@ -42,7 +42,7 @@ ATTEMPTS_MAX = 3  # for failures that may be due to a crowded machine
 _READ_LATER = frozenset({Kind.HTML, Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})
 
 
-def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bool) -> bool:
+def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bool, is_encoded: bool = False) -> bool:
     """Say whether a background worker must read the text of a record's content after the write.
 
     Args:
@@ -50,8 +50,11 @@ def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bo
         name: The record's name; its extension also tells a type.
         size_bytes: The size of the record's content.
         is_inline: The content is stored in the row, not in a blob.
+        is_encoded: The content is no UTF-8. If it is a text, its encoding is found out by the worker.
     """
     kind = None if is_inline else kind_of(types, name)
+    if kind is not None and is_encoded and size_bytes <= FILE_BYTES_MAX:
+        return True
     return kind in _READ_LATER or ((is_inline or kind is not None) and TEXT_CHARS_MAX < size_bytes <= FILE_BYTES_MAX)
 
 

@@ -352,7 +352,7 @@ class WorkingMemory:
             if upload is not None:
                 await upload_rows.end(transaction, upload)
             await limits.take_room(transaction, records=1, size_bytes=record.size_bytes)
-            await self._take_room(transaction, draft, record)
+            await self._take_room(transaction, draft, record, is_encoded=text is None)
             live_id = await blob_rows.publish(transaction, written.id, provider=written.provider, digest=written.digest)
             if live_id is None:
                 raise upload_expired()
@@ -363,7 +363,7 @@ class WorkingMemory:
                 blob_text=text,
                 embedding=draft.embedding,
                 owes_vector=self._owes_vector(draft),
-                owes_text=_owes_text(record),
+                owes_text=_owes_text(record, is_encoded=text is None),
                 request=request,
             )
             raise_if_cancelled()
@@ -376,11 +376,13 @@ class WorkingMemory:
         await blob_rows.give_up(tenant, written.id)  # a concurrent call with the same request id was faster
         return stored
 
-    async def _take_room(self, connection: Tenant | Transaction, draft: RecordInput, record: Record) -> None:
+    async def _take_room(
+        self, connection: Tenant | Transaction, draft: RecordInput, record: Record, *, is_encoded: bool = False
+    ) -> None:
         """Refuse a new record if its tenant already has too much queued work of the kinds that the record needs."""
         if self._owes_vector(draft):
             await self._outbox.take_room(connection)
-        if _owes_text(record):
+        if _owes_text(record, is_encoded=is_encoded):
             await self._texts.take_room(connection)
 
     def _owes_vector(self, draft: RecordInput) -> bool:
@@ -410,7 +412,7 @@ class WorkingMemory:
 
     async def _requeue_text(self, transaction: Transaction, record: Record, changed: Record) -> Record:
         """Remove the passages of a locked record whose content or place changes, and queue the reading of its text."""
-        owes = _owes_text(changed)
+        owes = _owes_text(changed, is_encoded=record.text_state != "NONE")  # its file is the same
         if record.text_state == "NONE" and not owes:
             return changed
         await self._passages.forget(transaction, record.id)
@@ -492,10 +494,17 @@ def _new_record(draft: RecordInput, principal: Principal) -> Record:
     )
 
 
-def _owes_text(record: Record) -> bool:
-    """Say whether the text of a record is read and cut into passages by background work after the write."""
+def _owes_text(record: Record, *, is_encoded: bool = False) -> bool:
+    """Say whether the text of a record is read and cut into passages by background work after the write.
+
+    Args:
+        record: The record.
+        is_encoded: Its file is no UTF-8.
+    """
     types = [record.content_type, content_type_of_name(record.name), record.memory_type]
-    return owes_text(types, record.name, size_bytes=record.size_bytes, is_inline=not record.blob_key)
+    return owes_text(
+        types, record.name, size_bytes=record.size_bytes, is_inline=not record.blob_key, is_encoded=is_encoded
+    )
 
 
 def _moves(record: Record, changed: Record) -> bool:

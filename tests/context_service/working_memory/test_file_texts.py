@@ -70,6 +70,39 @@ async def test_what_a_file_says_is_found_by_its_words(caller: Caller, content: b
     assert await found(caller, "aardvark inspection", entity) == [name]
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding", "content_type", "question"),
+    [
+        ("Größe der Kisten: zwölf", "utf-16", "", "Größe"),
+        ("Die Rechnung über die Möbel", "utf-16-le", "", "Möbel"),
+        ("Le devis est prêt, très tôt", "cp1252", "", "prêt"),
+        ("Příliš žluťoučký kůň", "cp1250", "", "žluťoučký"),
+        ("Договор подписан вчера", "cp1251", "text/plain", "Договор"),
+        ("請在星期五之前提交報告", "big5", "", "報告"),
+        ("会議は明日の午後三時から", "shift_jis", "text/plain; charset=shift_jis", "会議"),
+        ("İstanbul şubesi kapalı", "iso8859-9", "text/plain; charset=iso-8859-9", "şubesi"),
+        ("El año pasado, la piña", "cp1252", "text/plain; charset=utf-8", "piña"),
+    ],
+)
+async def test_a_text_in_any_encoding_is_found(
+    caller: Caller, text: str, encoding: str, content_type: str, question: str
+):
+    entity = an_id()
+    data = text.encode(encoding)
+    uploaded = (await caller.upload(data, name="a.txt", content_type=content_type, entity_node_id=entity)).record
+    assert uploaded.text_state == pb.INDEX_STATE_PENDING
+    assert (await read(caller, uploaded.working_memory_id)).text_state == pb.INDEX_STATE_INDEXED
+    assert await found(caller, question, entity) == ["a.txt"]
+
+
+async def test_a_text_in_no_encoding_says_that_it_is_unreadable(caller: Caller):
+    noise = bytes(range(128, 256)) * 40
+    uploaded = (await caller.upload(noise, name="a.txt")).record
+    done = await read(caller, uploaded.working_memory_id)
+    assert done.text_state == pb.INDEX_STATE_FAILED
+    assert done.text_error.startswith("unreadable: ")
+
+
 async def test_a_text_is_found_at_once_and_a_picture_has_none(caller: Caller):
     for name in ("a.txt", "a.png"):
         uploaded = (await caller.upload(b"an okapi", name=name)).record
