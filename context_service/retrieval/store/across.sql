@@ -62,7 +62,7 @@ unnest(%(ns)s::bigint[], %(seqs)s::bigint[], %(ordinals)s::integer[]) a (n, seq,
 -- rows
 -- Rows as the ranking reads them; `as_rows` of the passages has the encoding of `found`.
 WITH {{given}}
-SELECT a.n, p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before,
+SELECT a.n, p.seq, p.ordinal, p.session, p.place, {{passages.length(p.terms)}} AS length, p.length_before,
     s.length AS session_length, s.places AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
     ARRAY(
         SELECT (place - 1) * {{asked_terms_max}} + t.k - 1

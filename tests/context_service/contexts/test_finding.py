@@ -173,7 +173,7 @@ async def test_older_conversations_come_with_the_cursor(ada: Caller, monkeypatch
 async def test_large_and_small_contexts_are_searched_alike(ada: Caller, monkeypatch: pytest.MonkeyPatch, small: int):
     """A large context is read by the index of words, a small one by its key."""
     monkeypatch.setattr(across, "SMALL", small)
-    tag = f"lemur{small}"
+    tag = "tarsier" if small else "lemur"
     one = await begun(ada, *(f"Sentence {n} about trains." for n in range(20)), f"The {tag} eats figs.")
     two = await begun(ada, f"The {tag} sleeps.", "Figs are sweet.")
 
