@@ -24,7 +24,7 @@ from itertools import islice, takewhile
 from operator import sub
 from typing import NamedTuple
 
-from context_service.folding.pure.importance import ImportanceInputs, Weights, shares_of
+from context_service.folding.pure.importance import ImportanceInputs, KnownTexts, Weights, shares_of
 from context_service.folding.pure.last_words import LastWords
 from context_service.folding.pure.summaries import (
     DIGEST_TOKENS_MAX,
@@ -42,7 +42,7 @@ from context_service.kernel.rendering import Rendered
 from context_service.packing.pure.steps.grades import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.packing.pure.texts import conversation
 from context_service.packing.pure.texts.conversation import Said, closing_of
-from context_service.packing.pure.texts.units import Unit, form_of
+from context_service.packing.pure.texts.units import Unit
 from context_service.usage.pure.endings import NOTHING, Endings
 from context_service.windows.pure.config import DEFAULT, Config
 from service_runtime.inputs.documents import check_wanted
@@ -426,7 +426,8 @@ class _Folding:
         last = view.blocks[-1].step if view.blocks else 0
         units = [unit for block in view.blocks for unit in block.units]
         units += [item.unit for summary in view.summaries for item in summary.kept]
-        forms = Counter(form_of(unit.text) for unit in units)
+        texts = KnownTexts()
+        forms = Counter(texts.form_of(unit.text.casefold()) for unit in units)
         self._seen = ImportanceInputs(
             step=last,
             goal_terms=shares_of(goal, units),
@@ -435,6 +436,7 @@ class _Folding:
             forms=forms,
             endings=endings,
             own=own,
+            texts=texts,
         )
 
     @property

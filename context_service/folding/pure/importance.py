@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from context_service.packing.pure.texts.units import Unit, names_of
+from context_service.packing.pure.texts.units import Unit, form_of, names_of
 from context_service.retrieval.pure.terms import terms_of
 from context_service.usage.pure.endings import NOTHING, Endings
 
@@ -37,6 +37,26 @@ class Weights:
     domain: float = 0.55
 
 
+class KnownTexts:
+    """The names and the forms of the lines of a fold, computed once: a line may go through several summaries."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, set[str]] = {}
+        self._forms: dict[str, str] = {}
+
+    def names_of(self, text: str) -> set[str]:
+        """Return the names in a line, as `units.names_of` does."""
+        if (names := self._names.get(text)) is None:
+            names = self._names[text] = names_of(text)
+        return names
+
+    def form_of(self, text: str) -> str:
+        """Return the form of a line, as `units.form_of` does."""
+        if (form := self._forms.get(text)) is None:
+            form = self._forms[text] = form_of(text)
+        return form
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportanceInputs:
     """The facts about a window from which the importance of its units is computed.
@@ -51,6 +71,7 @@ class ImportanceInputs:
         forms: For each form (`units.form_of`), the number of units that have it.
         endings: The recorded outcomes of steps.
         own: The importance that an installed scorer gave to units. It replaces the computed importance.
+        texts: The names and the forms of lines.
     """
 
     step: int
@@ -60,6 +81,7 @@ class ImportanceInputs:
     wish_terms: Mapping[str, float] = field(default_factory=dict)
     endings: Endings = NOTHING
     own: Mapping[Unit, float] = field(default_factory=dict)
+    texts: KnownTexts = field(default_factory=KnownTexts)
 
 
 def shares_of(goal: str, units: Iterable[Unit], *, are_known: bool = False) -> dict[str, float]:
@@ -93,7 +115,7 @@ def importance(unit: Unit, *, step: int, is_error: bool, inputs: ImportanceInput
     """
     if (own := inputs.own.get(unit)) is not None:
         return own
-    mentions = max((inputs.mentions.get(name, 1) - 1 for name in names_of(unit.text)), default=0)
+    mentions = max((inputs.mentions.get(name, 1) - 1 for name in inputs.texts.names_of(unit.text)), default=0)
     terms = set(terms_of(unit.text)) if inputs.goal_terms or inputs.wish_terms else set()
     ended = inputs.endings.of(step)
     success = (0.0 if is_error else 1.0) if ended is None else ended
