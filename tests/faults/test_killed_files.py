@@ -134,9 +134,18 @@ async def test_a_kill_at_any_step_leaves_no_part_without_bytes_and_no_bytes_with
         client = await stack.enter_async_context(AsyncContextClient(killed.service.address))
         request_id = str(uuid.uuid4())
         (sent,) = await client.contexts.append([said], context_id, request_id=request_id)
+        window = await client.windows.open(context_id, "claude-sonnet-4-5")
+        before = await client.windows.pack(window.window_id)
         await killed.service.kill()  # right after the answer
         await killed.service.start(until="liveness")
         (again,) = await client.contexts.append([said], context_id, request_id=request_id)
         assert again.seq == sent.seq
+        await client.contexts.append(["And now?"], context_id)
+        after = await client.windows.pack(window.window_id)
+        assert (
+            after.messages_json.encode()[: before.prefix_bytes] == before.messages_json.encode()[: before.prefix_bytes]
+        )
+        assert (after.files, after.file_bytes) == (before.files, before.file_bytes)
+        assert {hashlib.sha256(content).hexdigest() for content in after.file_bytes} == set(killed.on_disk())
         await killed.swept()
         await assert_whole(killed, files=2)
