@@ -32,7 +32,7 @@ STEPS, PACK_EVERY = 90, 6
 QUESTION = "Which invoice was paid twice?"
 TALK = (
     ("user", "Good morning. We seem to have paid invoice 4711 twice, in May and again in June."),
-    ("assistant", "I see both payments: 3 May and 14 June, 1,280.50 EUR each. I will ask for the money back."),
+    ("assistant", "I see both payments: **3 May** and **14 June**, 1,280.50 EUR each. I will ask for the money back."),
     ("user", "Thank you. Please send the confirmation to our bookkeeping, Ms Arendt."),
     ("assistant", "Done. The refund takes three working days; Ms Arendt has the confirmation."),
     ("user", "One more thing: our address has changed. We are now at 12 Harbour Street, Bremen."),

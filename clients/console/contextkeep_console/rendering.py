@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from contextkeep import File
 from contextkeep_console.files.kinds import kind_of
+from contextkeep_console.prose import prose
 from contextkeep_console.tables import plain
 
 TEXT_CHARS_MAX = 20_000  # of one text on a page
@@ -33,6 +34,7 @@ def environment() -> Environment:
         file_kind=file_kind,
         number=number,
         pretty=pretty,
+        prose=prose,
         query=query,
         short_id=short_id,
         short_ref=short_ref,

@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import InvalidArgument, PermissionDenied
 from contextkeep_console.files.previews import Previews
+from contextkeep_console.prose import begin_page
 from contextkeep_console.session import Session
 from contextkeep_console.tables import ROWS, ROWS_MAX, Table
 from contextkeep_console.trouble import Trouble
@@ -165,7 +166,12 @@ class Visit:
             "asked": dict(self.request.query_params),
         }
         page = self._templates.get_template(template)
-        return Later(lambda: HTMLResponse(page.render(shown), status))
+
+        def write() -> Response:
+            begin_page()
+            return HTMLResponse(page.render(shown), status)
+
+        return Later(write)
 
     def problem(self, trouble: Trouble) -> Response:
         """Return the page that says what went wrong."""
