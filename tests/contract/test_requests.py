@@ -16,6 +16,8 @@ UNTAKEN = {
     *("GetChatHistory.format", "Pack.if_prefix_bytes", "Pack.if_prefix_sha"),
     # The client always asks for references, and inserts the bytes.
     *("GetChatHistory.files", "Pack.files"),
+    # The method reads all ranges of a file, of a length of its own.
+    "Expand.length_bytes",
     # `embedding` and `embedding_model`: test_services.py and test_transfers.py.
     *(f"{rpc}.embedding.values" for rpc in ("InsertWMRecord.record", "UpdateWMRecord.record", "SearchWMRecords")),
     *(f"{rpc}.embedding.model" for rpc in ("InsertWMRecord.record", "UpdateWMRecord.record", "SearchWMRecords")),

@@ -100,6 +100,12 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "passages read for a question: 600, of 256 terms; 64 terms of a question; steps": (
         "context_service.contexts.rules.recall:Recalling._recall",
     ),
+    "passages of a search over contexts: 2,000 contexts, 32 terms, 350 rows; steps": (
+        "context_service.retrieval.rules.search_across:best_across",
+        "context_service.retrieval.store.across:AcrossContexts._rows",
+        "context_service.retrieval.store.across:AcrossContexts.matching",
+        "context_service.retrieval.store.across:AcrossContexts.near",
+    ),
     "a status message: 1 MiB": ("context_service.contexts.rules.tasks:Tasks._check",),
     "a mapping: 10,000 symbols, and a budget that stops with the call": (
         "context_service.history.rules.compile_pool:CompilePool.run",
@@ -256,6 +262,7 @@ TRIED: dict[str, tuple[str, ...]] = {
     "messages of a call": ("five hundred messages", "a message: lines", "data parts with types"),
     "text of a record": ("content:", "cutting"),
     "passages read for a question": ("ranked", "windows"),
+    "passages of a search over contexts": ("ranked", "tests/context_service/contexts/test_finding.py"),
     "a status message": ("a message: lines",),
     "a mapping": ("an expression of 1+",),
     "a page of a history": ("graph",),
