@@ -67,6 +67,7 @@ contract: install ## run every case of the contract over gRPC, HTTP and the Pyth
 
 examples: install ## run every property test with many random examples (EXAMPLES=1000 each)
 	@EXAMPLES=$(or $(EXAMPLES),1000) $(PYTEST) tests -m hypothesis -o timeout=0 -o faulthandler_timeout=0
+	@EXAMPLES=$(or $(EXAMPLES),1000) $(RUN) -m tests.adapters
 
 fuzz: install ## send random requests to every RPC (REQUESTS=2000 each)
 	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py tests/hostile/test_stalls.py \

@@ -42,7 +42,8 @@ def _tested(made: environment.Environment, names: list[str], called: dict[str, s
     """Run the tests of the frameworks that are named. Our own settings of pytest, and its fixtures, stay outside."""
     files = [str(FOLDER / f"test_{name.replace('-', '_')}.py") for name in names] + [str(FOLDER / "test_pages.py")]
     if set(names) == set(environment.extras()):
-        files.append(str(FOLDER / "test_moving.py"))  # from whatever they wrote themselves
+        # From the frameworks' own stores, and next to them.
+        files += [str(FOLDER / f"test_{name}.py") for name in ("moving", "differential")]
     pytest = [str(made.python), "-m", "pytest", "-c", str(FOLDER / "pytest.ini"), "--rootdir", str(FOLDER)]
     command = [*pytest, "--confcutdir", str(FOLDER), "--numprocesses", "2", "--dist", "loadfile", *files]
     called = called | {"CONTEXTKEEP_TEST_ADAPTERS": " ".join(names)}

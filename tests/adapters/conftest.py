@@ -27,3 +27,12 @@ async def client() -> AsyncIterator[AsyncContextClient]:
 def name() -> str:
     """A name that nothing else has: of a session, a thread, a user."""
     return uuid.uuid4().hex
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests counted, such as the operations of the differential tests."""
+    counts = [
+        f"{name} {count}" for report in terminalreporter.getreports("passed") for name, count in report.user_properties
+    ]
+    if counts:
+        terminalreporter.write_line(f"counted: {', '.join(counts)}")

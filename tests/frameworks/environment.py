@@ -26,7 +26,7 @@ BESIDE = {
     "a2a": ("a2a-sdk[http-server]", "uvicorn"),
     "strands": (),
 }
-_TESTS = ("pytest", "pytest-asyncio", "pytest-xdist", "psycopg[binary]")
+_TESTS = ("hypothesis", "pytest", "pytest-asyncio", "pytest-xdist", "psycopg[binary]")
 
 
 @dataclass(frozen=True, slots=True)

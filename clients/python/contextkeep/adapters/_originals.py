@@ -30,7 +30,10 @@ _DEPTH_MAX = 60  # levels of a value that is stored as it is; the service takes 
 _SIZES = ((400_000, 40_000), (20_000, 2_000), (1_000, 100), (100, 20), (10, 3))
 _CUT = " […]"
 _SECRET_TYPES = ("token", "credentials")  # types of objects that the service does not store
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# Of JSON within a text, such as the arguments of a call: NUL, and characters of which half may be missing.
+_ESCAPED = re.compile(r"\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})")
 _LONG_NUMBER = re.compile(r"\d{19}")
 
 
@@ -104,7 +107,7 @@ def has_original(message: ChatMessage) -> bool:
 
 def readable_text(text: str) -> str:
     """Return a text with a replacement character in the place of NUL and of half a character."""
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _UNSTORABLE.sub(_REPLACEMENT, text)
 
 
 def bytes_part(data: bytes) -> PartInput:
@@ -121,8 +124,7 @@ def is_storable(value: Any) -> bool:
     """Return whether the service takes a value as JSON, and returns it unchanged."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        # A text of "\u0000" that stands for itself is rare enough to be stored as bytes, too.
-        if len(text.encode()) > _VALUE_BYTES_MAX or "\\u0000" in text:
+        if len(text.encode()) > _VALUE_BYTES_MAX or _ESCAPED.search(text):
             return False
     except (ValueError, RecursionError):  # NaN, or half a character: a UnicodeEncodeError is a ValueError
         return False
@@ -158,7 +160,7 @@ def readable(value: Any) -> Any:
 def _copied(value: Any, chars_max: int, items_max: int, depth: int) -> Any:
     """Return a copy of a value with texts of at most `chars_max` characters and lists of at most `items_max` items."""
     if isinstance(value, str):
-        text = readable_text(value)
+        text = _ESCAPED.sub(_REPLACEMENT, readable_text(value))
         return text if len(text) <= chars_max + len(_CUT) else text[:chars_max] + _CUT
     if isinstance(value, dict | list) and depth > _DEPTH_MAX:
         return _CUT.strip()
