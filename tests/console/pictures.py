@@ -31,6 +31,10 @@ SHOWN = (
     "sources",
     "access",
 )
+# Pictures below the screen are fetched when somebody scrolls there.
+DRAWN = """
+return [...document.images].every((image) => image.complete || image.getBoundingClientRect().top > window.innerHeight)
+"""
 DARK, ON_A_PHONE = {"window", "sources"}, ("context", "node")
 
 
@@ -50,6 +54,7 @@ def main() -> None:
             for shown in SHOWN:
                 page.look(width=WIDTH, dark=shown in DARK)
                 page.open(pages[shown])
+                page.until(lambda: page.run(DRAWN))
                 page.picture(FOLDER / f"{shown}.png", most=HEIGHT_MAX)
             for shown in ON_A_PHONE:
                 page.look(width=THIN, dark=True)
