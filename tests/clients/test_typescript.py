@@ -111,6 +111,8 @@ UNTAKEN = {
     # Options with other names or words: `replace`, `includeIO`, "openaiResponses"; what is left out is taken back.
     *("UpdateEdgeData.update", "UpdateEdgeData.expected_version", "UpdateNodeData.update", "Traverse.include_io"),
     "OpenWindow.format",
+    # The method reads all ranges of a file, of a length of its own.
+    "Expand.length_bytes",
     # A node by its external id is an argument of its own.
     *(
         f"{rpc}.{name}"
