@@ -59,7 +59,7 @@ REFUSED = ("NO_DOWNLOAD_URL", "FOLD_NO_PROGRESS", "FOLD_NOT_PREPARED", "CHANGES_
 # Ids are unique in a tenant, and external ids in a graph, whoever asks: that one is taken is all that can be learnt.
 GIVES_IDS = {"CreateNode", "WriteGraph", "ImportGraph", "InsertWMRecord", "UploadBlob", "StartUpload"}
 TAKEN = {"NODE_EXISTS", "EXTERNAL_ID_TAKEN", "EDGE_EXISTS", "RECORD_EXISTS"}
-LISTS = {"ListContexts", "GetContextsByExternalId"}  # headers, of whichever contexts
+LISTS = {"ListContexts", "GetContextsByExternalId", "SearchContexts"}  # whichever contexts the caller may see
 ACROSS = {"DeleteContext": {"context.context", "context.erasure"}}  # it takes what was forked from the one named
 
 
