@@ -56,6 +56,9 @@ _SESSION_STEP, _UNSAID, _UNSAID_STEP = 10**9, 5 * 10**8, 3
 # Up to this many terms are counted in a loop. A `Counter` takes longer to begin, but counts ten times as fast.
 _COUNTED_ONE_BY_ONE = 16
 
+# A user's passage of this many terms or more counts fully as a user's word: "Go on." says less than a sentence.
+_TERMS_OF_A_SENTENCE = 12
+
 # How many days before the day on which it is said a time lies that is named by its distance.
 _DAYS_AGO = {DAY_AGO: 1, WEEK_AGO: 7, MONTH_AGO: 30, YEAR_AGO: 365, WEEK_AHEAD: -7, MONTH_AHEAD: -30}
 _DISTANCES = sum(_DAYS_AGO)
@@ -430,7 +433,13 @@ def _distant_dates(said: date, marks: int) -> list[date]:
 
 
 def _user(candidates: Candidates) -> list[float]:
-    return candidates.of_users()
+    """Return 1 for each sentence of a user, less for a shorter passage of one, else 0."""
+    return [said * _fullness(row) for said, row in zip(candidates.of_users(), candidates.rows, strict=True)]
+
+
+def _fullness(row: Row) -> float:
+    """Return how much a passage says: 1 for a sentence, less for a shorter one."""
+    return min(1.0, row.length / _TERMS_OF_A_SENTENCE)
 
 
 def _rule(candidates: Candidates) -> list[float]:
@@ -442,12 +451,18 @@ def _pref(candidates: Candidates) -> list[float]:
 
 
 def _reply(candidates: Candidates) -> list[float]:
-    """Return for each passage that an assistant answers how well the best passage of the answer matches."""
+    """Return for each passage that an assistant answers how well the best passage of the answer matches.
+
+    A passage that is shorter than a sentence gets less: "Read on." is not what a page is about.
+    """
     answers: dict[tuple[int, int], float] = {}
     for row, turn in zip(candidates.rows, _turn(candidates), strict=True):
         if turn and (place := question_place(row)) is not None:
             answers[row.session, place] = max(turn, answers.get((row.session, place), 0.0))
-    return [answers.get((row.session, row.place), 0.0) if row.place is not None else 0.0 for row in candidates.rows]
+    return [
+        answers.get((row.session, row.place), 0.0) * _fullness(row) if row.place is not None else 0.0
+        for row in candidates.rows
+    ]
 
 
 def _covp(candidates: Candidates) -> list[float]:
@@ -554,7 +569,7 @@ FEATURES: Mapping[str, Callable[[Candidates], list[float] | Generator[None, None
     "said": _is_spoken,  # it was spoken: not a call of a tool, nor a result
     "time": _time,  # its time is the one that the question names
     "timerel": _timerel,  # it names the time that the question names by its distance, such as "last month"
-    "user": _user,  # a user said it
+    "user": _user,  # a user said it, in a sentence or more
     "rule": _rule,  # it is a user's standing rule
     "pref": _pref,  # it says what a user likes or decided
     "reply": _reply,  # an assistant's answer to it matches

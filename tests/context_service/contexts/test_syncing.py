@@ -113,7 +113,7 @@ async def test_a_history_synced_twice_is_synced_once(session: Session):
     roles = [one.role for one in await session.messages(first.context_id)]
     assert roles == ["user", "assistant", "user"]
     hits = await session.context.contexts.search(first.context_id, "drawer")
-    assert [one.text for one in hits] == ["In the drawer."]
+    assert [one.text for one in hits] == ["In the drawer.", "Where is my file?"]
 
 
 async def test_what_was_said_in_the_graph_was_said_then(session: Session):
