@@ -13,12 +13,13 @@ from dataclasses import replace
 import orjson
 
 from context_service.kernel.parts import ToolCall
-from context_service.packing.pure.state.error_lines import has_error
+from context_service.kernel.rendering.turns import Result
+from context_service.packing.pure.state.error_lines import reports_failure
 from context_service.packing.pure.state.task_state import SUCCESS, Entry
 from context_service.packing.pure.steps.step import Step
 
 _KEY_CHARS = 120  # the first characters of a longer call; a hash of the whole call follows
-_END_CHARS = 1_000  # the end of an output that is searched for an error: some tools fail without saying so
+_END_CHARS = 1_000  # the end of an output that is searched for a failure: some tools do not mark a failed call
 
 
 def with_calls(entries: Sequence[Entry], step: Step, seqs: frozenset[int]) -> Iterator[Entry]:
@@ -35,8 +36,13 @@ def with_calls(entries: Sequence[Entry], step: Step, seqs: frozenset[int]) -> It
         yield replace(entry, key=_key_of(call.call)) if call else entry
     for ref, call in calls.items():
         seq = int(ref[1:].partition("/")[0])
-        if seq in seqs and call.result and not call.result.is_error and not has_error(call.result.text[-_END_CHARS:]):
+        if seq in seqs and call.result and _is_success(call.result):
             yield Entry(section=SUCCESS, key=_key_of(call.call), text="", value="", ref=ref, seq=seq)
+
+
+def _is_success(result: Result) -> bool:
+    """Return whether a call succeeded: neither its tool nor the end of its output says that something failed."""
+    return not result.is_error and not reports_failure(result.text[-_END_CHARS:])
 
 
 def _key_of(call: ToolCall) -> str:

@@ -29,6 +29,14 @@ _COUNT = re.compile(
     r"|\b\d+ failed,|\b(?:error|status|exit)[ _-]?(?:code|status)?:? \d+\s*$",
     re.IGNORECASE,
 )
+# Counts of failures other than zero, statuses of processes, and the verdicts of test runners.
+_FAILED_COUNT = re.compile(
+    r"(?<![\d.,])[1-9]\d*(?:[.,]\d+)* (?:(?:tests?|checks?|of \d+ tests?) )?(?:fail(?:ed|ing|ures?)?|errors?)\b"
+    r"|\b(?:errors?|fail(?:ed|ing|ures?)?) *[=:] *[1-9]|^[^\w\n]*fail [1-9]"
+    r"|\bexit(?:ed)?(?: with)?[ _-]?(?:code|status)?[:=]? ?[1-9]|\b(?:build|tests?) failed\b|^not ok \d",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FAILED_VERDICT = re.compile(r"^[^\w\n]*FAIL(?:ED|URE)?\b", re.MULTILINE)
 _CALM = re.compile(
     r"\b(?:INFO|DEBUG|NOTICE|TRACE|hint|note|level=(?:info|debug))\b|^\s*[$>+#|]\s|\bPS\b.*>", re.IGNORECASE
 )
@@ -130,6 +138,11 @@ def error_line(text: str) -> str:
 def has_error(text: str) -> bool:
     """Return whether a line of an output names an error."""
     return _HINT.is_in(text.encode(errors="replace")) and any(map(_weight, text.splitlines()))
+
+
+def reports_failure(text: str) -> bool:
+    """Return whether an output names an error, or says that something failed, such as "3 failed, 12 passed"."""
+    return bool(_FAILED_COUNT.search(text) or _FAILED_VERDICT.search(text)) or has_error(text)
 
 
 def _weight(line: str) -> int:

@@ -63,6 +63,49 @@ def test_another_call_and_one_that_fails_again_leave_an_error_open(later: tuple[
     assert [error.value for error in errors(RUN, later)] == [""]
 
 
+@pytest.mark.parametrize(
+    "output",
+    [
+        "==== 3 failed, 1897 passed in 47.86 s ====",
+        "test_fines PASSED\n1 failed in 0.3 s",
+        "Tests:       2 failed, 40 passed, 42 total",
+        "Tests run: 12, Failures: 2, Errors: 0, Skipped: 1",
+        "FAILED (failures=1)",
+        "--- FAIL: TestRounding (0.00s)",
+        "ok 1 - holds\nnot ok 2 - fines",
+        "1..2\n# pass 1\n# fail 1",
+        "make: done\nexit code 2",
+        "7 examples, 1 failure",
+        "5 tests failed",
+        "Ran 8 tests\n12 of 40 tests failed",
+        "1,204 errors",
+    ],
+)
+def test_a_result_that_says_that_something_failed_resolves_no_error(output: str):
+    again = (RUN[0], RUN[1], output, False)
+
+    assert [error.value for error in errors(RUN, again)] == [""]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "==== 1897 passed in 47.86 s ====",
+        "0 failed, 40 passed",
+        "40 passed, 3 xfailed",
+        "Tests run: 12, Failures: 0, Errors: 0",
+        "no errors\n12 passed",
+        "# pass 2\n# fail 0",
+        "exit code 0",
+        "Build finished, 0 errors, 4 warnings",
+    ],
+)
+def test_a_result_that_counts_no_failure_resolves_the_error(output: str):
+    again = (RUN[0], RUN[1], output, False)
+
+    assert [error.value for error in errors(RUN, again)] == ["the same call succeeded"]
+
+
 def test_an_error_that_comes_back_after_a_success_is_open_again():
     passed = ("run_tests", '{"path": "tests", "quick": true}', "40 passed in 3 s", False)
 
