@@ -95,6 +95,23 @@ async def test_rules_and_values_that_hold_are_in_every_pack(
     assert packs[-1].omitted.step_count > 20
 
 
+async def test_the_next_step_in_the_state_is_not_called_the_last_since_newer_steps_follow_it(caller: Caller):
+    context_id = await said(caller, "", {"content": "Compare the invoices."})
+    window = await opened(caller, context_id, limit=24_000)
+    await said(caller, context_id, {"role": "assistant", "content": "Next I run the query for the museum."})
+    packs = await run(caller, context_id, window, range(1, 13))
+    await said(caller, context_id, {"role": "assistant", "content": "Next I run the query for the harbour."})
+    packs.append(await packed(caller, window, without_recall=True))
+
+    # The state is older than the last message, and stays as it is, since the prefix does.
+    assert packs[-1].epoch == packs[-2].epoch
+    text = packs[-1].messages_json
+    assert "- assistant: Next I run the query for the museum. (m2/0)" in text
+    assert "the assistant said last" not in text
+    assert "Next, as the assistant said up to this state (newer steps may stand below):" in text
+    assert text.index("for the museum. (m2/0)") < text.index("for the harbour.")
+
+
 async def test_a_pack_begins_with_the_one_before_until_the_epoch_is_another(
     worked: tuple[str, windows_pb.Window, list[windows_pb.PackResponse]],
 ):
