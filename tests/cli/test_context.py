@@ -128,7 +128,8 @@ def test_what_matters_is_recalled_with_the_reason_why(run: Run, answer: Answer):
     assert [item["ref"] for item in recalled["items"]] == ["m3.0", "m1.0"]
     assert "> The cat is black." in recalled["prompt_text"]
     assert sum(recalled["items"][0]["features"].values()) == pytest.approx(recalled["items"][0]["score"])
-    assert [item["ref"] for item in answer(f"context recall {context_id} rain --role user")["items"]] == []
+    assert [item["ref"] for item in answer(f"context recall {context_id} rain --role user")["items"]] == ["m1.0"]
+    assert [item["ref"] for item in answer(f"context recall {context_id} rain --role tool")["items"]] == []
     assert answer(f"context recall {context_id} cat --about {new_id()}")["items"] == []
 
     table = run(f"context recall {context_id} cat --items 1")
@@ -138,7 +139,7 @@ def test_what_matters_is_recalled_with_the_reason_why(run: Run, answer: Answer):
     assert "1 more passages did not fit" in table.stderr
     heading = run(f"context recall {context_id} cat --explain --raw").stdout.splitlines()[0]
     assert len(heading.split("\t")) > len(("ref", "score", "role", "said_at", "text"))
-    assert "prev" in run(f"context recall {context_id} cat --explain").stdout.splitlines()[0].split()
+    assert "turn" in run(f"context recall {context_id} cat --explain").stdout.splitlines()[0].split()
     assert "nothing found" in run(f"context recall {context_id} elephants").stderr
 
 

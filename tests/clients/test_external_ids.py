@@ -62,6 +62,7 @@ WRITES: dict[str, dict[str, Any]] = {
 ELSEWHERE = {
     "graph.create_edge",
     "graph.delete_edge",
+    "contexts.find",
     "contexts.list",
     "contexts.sync_history",
     "compiled_pages.list",
