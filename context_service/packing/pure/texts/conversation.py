@@ -3,7 +3,7 @@
 A fold (one compaction of a window) merges old steps into a summary. It appends the users' messages of these steps to
 the zone as one block, so the zone's beginning stays the same and the vendor's prompt cache stays valid. When the zone
 is larger than its share of the pack, a fold cuts it to half of the share, in this order: pastes are reduced to their
-head and tail; then the oldest messages are reduced to their first and last sentences; then the oldest messages are
+head and tail; then the oldest messages are reduced to their first words and last sentence; then the oldest messages are
 removed, and one line says how many. The first message usually states the task, so it is cut last. Values in, values
 out.
 """
@@ -42,6 +42,7 @@ _CLOSING_SENTENCES = 3  # how many of the last sentences are searched for the qu
 NO_BRACKETS = str.maketrans("[]", "()")  # in names of speakers
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")  # scripts without spaces between words
 _ASKS = re.compile("[?\uff1f\u061f\u055e\u1367\u2047]|(?<=[\u0370-\u03ff]);")  # Greek asks with a semicolon
+_MORE = re.compile(r"^\[… \d+ more(?:: [^\]]*)?\]$", re.MULTILINE)  # the note in a message that was cut before
 # The beginning of a line of a message that looks like the heading of another.
 _LIKE_HEADING = re.compile(r"^(?=\[(?:m[0-9]|user\b|assistant\b))", re.MULTILINE)
 
@@ -286,12 +287,25 @@ class _Cutting:
         return head_and_tail(body, unit.ref, min(PASTE_TOKENS, self._room // _PASTE_SHARE), self._count)
 
     def _ends(self, unit: Unit) -> str:
-        """Return the first and the last sentence of a message."""
+        """Return the beginning and the last sentence of a message.
+
+        The beginning has at least `SHORT_WORDS` words, because "C-41 came in today." does not say what to do with it.
+        Greetings and thanks in front of it are left out.
+        """
         body = _body_of(unit)
-        sentence_ends = sentences_of(body)
-        if len(sentence_ends) < 3:
+        if _MORE.search(body):  # another cut would count the note as a sentence
             return body
-        return f"{sentence_ends[0]}\n[… {len(sentence_ends) - 2} more{_to(unit.ref)}]\n{sentence_ends[-1]}"
+        sentence_ends = sentences_of(body)
+        first = next((at for at, sentence in enumerate(sentence_ends) if not is_courtesy(sentence, "")), 0)
+        end, words = first, 0
+        while end < len(sentence_ends) - 1 and words < SHORT_WORDS:
+            words += _length(sentence_ends[end])
+            end += 1
+        left_out = len(sentence_ends) - 1 - (end - first)
+        if left_out <= 0:
+            return body
+        beginning = " ".join(sentence_ends[first:end])
+        return "\n".join(filter(None, [beginning, f"[… {left_out} more{_to(unit.ref)}]", sentence_ends[-1]]))
 
     def _leave(self) -> None:
         """Remove messages until the zone has room, the oldest first, but never the very first message.

@@ -168,12 +168,54 @@ def test_a_paste_is_cut_to_head_and_tail_before_anything_else():
 LONG = "The port is {0}. " + "It was tried on the test machine and held. " * 6 + "Tell Rosa about {0} when it is done."
 
 
-def test_then_the_oldest_messages_become_their_first_and_last_sentences():
+def test_then_the_oldest_messages_become_their_first_words_and_last_sentence():
     text = zone_of(TASK, *(LONG.format(n) for n in range(1, 8)), tokens_max=450)
 
     assert TASK in text
-    assert "[m20 user]\nThe port is 1.\n[… 6 more: m20]\nTell Rosa about 1 when it is done." in text
+    start = "The port is 1. It was tried on the test machine and held."
+    assert f"[m20 user]\n{start}\n[… 5 more: m20]\nTell Rosa about 1 when it is done." in text
     assert LONG.format(7) in text
+
+
+def test_a_message_that_was_cut_keeps_its_count_when_the_zone_is_cut_again():
+    zone: tuple[Summary, ...] = ()
+    for number in range(1, 5):
+        said = [Said(step=number, seq=10 * number, speaker="user", text=f"Port {number}. {DETAILS * 2}{DONE}")]
+        zone = with_messages(zone, said, steps=(number, number), cost=len)
+
+    once = cut(zone, 2_800, count=len, cost=len)
+    twice = cut(once, 1_900, count=len, cost=len)
+
+    notes = [
+        [line for block in made for line in block.text.split("\n") if "more: m20]" in line] for made in (once, twice)
+    ]
+    assert notes == [["[… 11 more: m20]"], ["[… 11 more: m20]"]]
+
+
+ASKED = "On the pier of Bari the crane lifts the wrong containers."
+DETAILS = "It was looked at on Monday by the people of the harbour. " * 6
+DONE = "Done means that the harbour master signs."
+
+
+@pytest.mark.parametrize(
+    ("opening", "start"),
+    [
+        ("Could you take K-{0} in between?", "Could you take K-1 in between? " + ASKED),
+        ("K-{0} came in this morning.", "K-1 came in this morning. " + ASKED),
+        ("Good morning! K-{0} is next.", "K-1 is next. " + ASKED),
+        ("Bonjour, merci ! K-{0} arrive ce matin.", "K-1 arrive ce matin. " + ASKED),
+    ],
+)
+def test_a_message_that_is_cut_still_says_what_it_asks_for(opening: str, start: str):
+    said = [f"{opening.format(number)} {ASKED} {DETAILS}{DONE}" for number in range(1, 8)]
+
+    text = zone_of(TASK, *said, tokens_max=600)
+
+    lines = text.split("\n")
+    at = lines.index("[m20 user]")
+    assert lines[at + 1] == start
+    assert lines[at + 2].startswith("[… ")
+    assert lines[at + 3] == DONE
 
 
 def test_then_the_oldest_leave_behind_one_line_with_their_number():
