@@ -36,7 +36,7 @@ class ContextInput:
     expires_at: datetime | None = None
     recall_profile: str = ""
     models: str = ""  # whether text may be sent to a model: "on", "off", or empty
-    is_findable: bool | None = None  # whether searches over several contexts find it; None: as the settings say
+    is_findable: bool | None = None  # whether `SearchContexts` finds it; None: the settings decide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

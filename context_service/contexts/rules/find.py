@@ -16,7 +16,14 @@ from context_service.kernel.tokens import TokenCounter
 from context_service.retrieval.profiles import DEFAULT
 from context_service.retrieval.pure.analyzed_query import AnalyzedQuery
 from context_service.retrieval.pure.ranking import Ranked
-from context_service.retrieval.room import CONTEXTS_MAX, AcrossContexts, Meaning, SearchedContexts, best_across
+from context_service.retrieval.room import (
+    CONTEXTS_MAX,
+    AcrossContexts,
+    Meaning,
+    SearchedContexts,
+    best_across,
+    few_of_each,
+)
 from contextkeep.errors import InvalidArgument
 from service_runtime.inputs import pages
 from service_runtime.rpc.principal import Principal
@@ -152,7 +159,7 @@ class ContextsFinding:
     async def _contexts(
         self, chosen: Mapping[UUID, Sequence[Ranked]], searched: SearchedContexts, principal: Principal
     ) -> list[FoundContext]:
-        """Return contexts with the texts of their passages, without what was deleted or retracted meanwhile."""
+        """Return contexts with the texts of their passages; deleted contexts and retracted messages are left out."""
         if not chosen:
             return []
         headers = await self._findable.headers(chosen, principal=principal)
@@ -209,11 +216,8 @@ def _grouped(
 ) -> dict[UUID, list[Ranked]]:
     """Return the best passages of the best contexts: `limit` contexts with `passages_max` each, best first."""
     groups: dict[UUID, list[Ranked]] = {}
-    for item in ranked:
+    for item in few_of_each(ranked, lambda one: searched.context_and_seq(one.row.seq)[0], each_max=passages_max):
         context_id, _ = searched.context_and_seq(item.row.seq)
-        if context_id not in groups and len(groups) >= limit:
-            continue
-        group = groups.setdefault(context_id, [])
-        if len(group) < passages_max:
-            group.append(item)
+        if context_id in groups or len(groups) < limit:
+            groups.setdefault(context_id, []).append(item)
     return groups

@@ -48,10 +48,7 @@ _PREFERENCE = re.compile(
 _WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _DISTANCES = (
     (DAY_AGO, r"yesterday|last night|the other day"),
-    (
-        WEEK_AGO,
-        r"last (?:week|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day)|a week ago|(?:few|couple of|\d) days ago",
-    ),
+    (WEEK_AGO, rf"last (?:week|weekend|{_WEEKDAY})|a week ago|(?:few|couple of|\d) days ago"),
     (MONTH_AGO, r"last month|a month ago|(?:few|couple of|two|three|\d) weeks ago"),
     (YEAR_AGO, r"last (?:year|spring|summer|autumn|fall|winter)|a year ago"),
     (WEEK_AHEAD, rf"tomorrow|next (?:week|weekend|{_WEEKDAY})|in a week"),

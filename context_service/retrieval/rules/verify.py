@@ -469,7 +469,7 @@ def _expected_passages(
 
 
 def _is_reanalyzed(written: Mapping[str, object], expected: Mapping[str, object] | None) -> bool:
-    """Say whether a passage differs only in what is made of its text, as after a change of the analyzer.
+    """Say whether a passage differs only in values that the analyzer computes, as after a change of the analyzer.
 
     Its text is the same, so its vector stays right.
     """

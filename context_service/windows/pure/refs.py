@@ -1,9 +1,9 @@
 """Refs: short names of messages and parts. A pack shows a ref where it leaves text out, and `Expand` returns the text.
 
 `m37` is message 37, `m37/2` its second part (`m37/0` its content), `m37/2/1` the first file of the result in that part,
-`m37..m58` the messages from 37 to 58. The refs of
-recall, `m37.0` and `a2.0`, name passages of a message and of an artifact. `f3:m37` is message 37 of the third fork of
-the context, and `f3:f1:m37` a message of the first fork of that fork.
+`m37..m58` the messages from 37 to 58. The refs of recall, `m37.0` and `a2.0`, name passages of a message and of an
+artifact. `f3:m37` is message 37 of the third fork of the context, and `f3:f1:m37` a message of the first fork of that
+fork.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections import OrderedDict
 from collections.abc import AsyncIterable
 from dataclasses import dataclass
@@ -98,11 +97,7 @@ class Previews:
             return Preview(trouble=f"It has more than {FILE_BYTES_MAX >> 20} MiB, so it is not drawn.")
         async with self._turns:
             result = await confined.run(
-                (
-                    *_PROGRAM,
-                    wanted.kind.value,
-                    *map(str, (wanted.page, wanted.edge, _MEMORY_BYTES_MAX, math.ceil(_CPU_S))),
-                ),
+                (*_PROGRAM, wanted.kind.value, *map(str, (wanted.page, wanted.edge, _MEMORY_BYTES_MAX, _CPU_S))),
                 chunks,
                 timeout_s=_TIMEOUT_S,
                 output_bytes_max=_DRAWING_BYTES_MAX,

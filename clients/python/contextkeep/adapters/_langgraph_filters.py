@@ -68,7 +68,7 @@ def conditions_of(wanted: Mapping[str, Any], document: str) -> Conditions:
 
 
 def filtered_fields(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is stored of a large value for filters: small fields, and the names of the others.
+    """Return the fields of a large value that filters compare: its small fields, and the names of the others.
 
     `more` is true if names are left out, too.
     """

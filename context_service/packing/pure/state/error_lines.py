@@ -1,9 +1,9 @@
 """Find the line of a tool's output that names its error, and say whether a later statement reports a solution.
 
-The output of a failed call has many lines: a log, a traceback, a summary of counts. An error message says what is wrong
-("No module named 'tomli_w'"); a line that only counts errors, or a frame of a traceback, does not. If several lines
-qualify, the line with the most specific form is taken, and among equal lines the last, because programs end with the
-cause.
+The output of a failed call has many lines: a log, a traceback, a summary of counts. An error message names the cause
+("No module named 'tomli_w'"); a line that only counts errors does not, nor does a frame of a traceback. If there are
+several such messages, the one with the most specific form is taken. Of equal forms the last one is taken, because
+programs end with the cause.
 
 A statement counts as a solution only if it names the error by a word or a number that is rare in other texts. Most
 sentences do not show whether the error is gone, so a statement that repeats the error, or says that it is still there,

@@ -71,7 +71,7 @@ WHOLE = {
 # Sections whose newest entries are shown, with their titles and their shares of the remaining room.
 SHARES = {
     "decision": ("Decisions", 0.35),
-    # Steps that come after a fold stand behind the state, which stays as it is until the next fold.
+    # The state changes only at folds. Newer steps follow it in the pack, so an assistant may have said more since then.
     "next": ("Next, as the assistant said up to this state (newer steps may stand below)", 0.10),
     OTHER_RULE: ("Asked for by people whose rules are not in force", 0.10),
     "question": ("Open questions", 0.15),
