@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from entity_service.app import migrations
+from entity_service.room import migrations
 from entity_service.rules.erase_owned import OwnedEraser
 from entity_service.settings import Settings
 from entity_service.store.owned import BEGIN_REPLAYED, KNOWN_ERASURES, LEASE_S, STILL_OPEN, SUBJECTS_IN
