@@ -8,11 +8,11 @@ import wave
 import zlib
 
 
-def png(width: int, height: int, *, pixels: bytes | None = None, color: int = 0) -> bytes:
-    """Return a PNG; `pixels` are its packed rows, by default those of a picture of one color."""
+def png(width: int, height: int, *, pixels: bytes | None = None, color: int = 0, bits: int = 8) -> bytes:
+    """Return a PNG with `bits` a pixel; `pixels` are its packed rows, by default those of a picture of one color."""
     if pixels is None:
-        pixels = zlib.compress((b"\0" + bytes([color % 256]) * width) * height, 1)
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+        pixels = zlib.compress((b"\0" + bytes([color % 256]) * -(-width * bits // 8)) * height, 1)
+    header = struct.pack(">IIBBBBB", width, height, bits, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", pixels) + _chunk(b"IEND", b"")
 
 
