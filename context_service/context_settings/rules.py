@@ -8,7 +8,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from context_service.context_settings.model import ContextSetting
-from context_service.context_settings.store import IS_FINDABLE, IS_OFF, SETTINGS
+from context_service.context_settings.store import IS_FINDABLE, MODELS_ARE_OFF, SETTINGS
 from context_service.kernel.catalog import Catalog, check_unbound
 from contextkeep.errors import InvalidArgument, NotFound
 from service_runtime.postgres import Database, Row
@@ -98,12 +98,16 @@ class ContextSettings:
         return settings, models, findable[-1] if findable else True
 
     async def may_use_models(self, context_id: UUID, *, principal: Principal) -> bool:
-        """Return whether text of a context may be sent to a model now; False if the caller does not see the context."""
+        """Return whether text of a context may be sent to a model.
+
+        An operator can switch models off for a tenant, an app, or an agent of the context. False also if the caller
+        does not see the context.
+        """
         tenant = self._database.of(principal, context_id=context_id)
         rows = await tenant.query(
-            IS_OFF, {"tenant_id": tenant.tenant_id, "context_id": context_id, "agents_max": _AGENTS_MAX}
+            MODELS_ARE_OFF, {"tenant_id": tenant.tenant_id, "context_id": context_id, "agents_max": _AGENTS_MAX}
         )
-        return bool(rows) and not rows[0].is_off
+        return bool(rows) and not rows[0].models_are_off
 
     async def is_findable(self, context_id: UUID, *, principal: Principal) -> bool:
         """Return whether searches over several contexts find a context; False if the caller does not see it."""

@@ -6,7 +6,7 @@ from context_service.kernel.catalog import Table
 from service_runtime.statements.sql_files import SqlFile
 
 SQL = SqlFile.of(__file__)
-IS_OFF = SQL["is_off"]
+MODELS_ARE_OFF = SQL["models_are_off"]
 IS_FINDABLE = SQL["is_findable"]
 
 SETTINGS = Table(name="context.context_setting", key="subject", columns=("models", "is_findable"))

@@ -24,7 +24,7 @@ SELECT {{findable(({{with_findable}}))}} AS is_findable
 FROM context.context c
 WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.deleted_at IS NULL;
 
--- is_off
+-- models_are_off
 -- No row if the caller does not see the context. `agent_ids` has the first agents of a context only: if it is full,
 -- any agent with "off" counts.
 SELECT c.models = 'off' OR EXISTS (
@@ -34,6 +34,6 @@ SELECT c.models = 'off' OR EXISTS (
         OR s.subject = ANY (SELECT 'agent ' || a FROM unnest(c.agent_ids) a)
         OR (cardinality(c.agent_ids) >= %(agents_max)s AND s.subject LIKE 'agent %%')
     )
-) AS is_off
+) AS models_are_off
 FROM context.context c
 WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.deleted_at IS NULL;

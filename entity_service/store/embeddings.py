@@ -159,8 +159,8 @@ class EmbeddingStore:
         compared, count = rows[0][:2]
         if compared > query.vectors_max:
             raise LimitExceeded(
-                f"there are more than {query.vectors_max} vectors to compare with; narrow them by their metadata, or "
-                "give them names of their own",
+                f"the query would compare more than {query.vectors_max} vectors; filter them by metadata, or "
+                "store them under several vector names and search one of these",
                 limit="vectors",
                 limit_max=query.vectors_max,
                 value=compared,

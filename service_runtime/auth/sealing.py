@@ -72,7 +72,9 @@ class KeyRing:
         try:
             return _cipher(key).decrypt(nonce, text, _bound(bound_to)).decode()
         except (InvalidTag, ValueError):
-            raise SecretUnreadable("the secret was sealed for something else, or is damaged") from None
+            raise SecretUnreadable(
+                "the secret cannot be decrypted (it was sealed for another tenant or use, or is damaged): set it again"
+            ) from None
 
 
 def key_id_of(sealed: bytes) -> str:

@@ -248,7 +248,7 @@ class _Reader:
             if not line:
                 return
             place = "confidence"
-            sure = 1.0 if self._confidence is None else _share(self._confidence(variables))
+            sure = 1.0 if self._confidence is None else _confidence(self._confidence(variables))
             place = "as_of"
             as_of_us = node.reached.modified_at_us if self._as_of is None else _micros(self._as_of(variables))
             place = "time_to_live"
@@ -334,14 +334,20 @@ def _type_name(value: object) -> str:
     return type(value).__name__.lower()
 
 
-def _share(value: object) -> float:
-    """Return the result of an expression as a number from 0 to 1.
+def _shown(value: object) -> str:
+    """Return a number as it is, and the name of the type of anything else, for an error."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else _type_name(value)
+
+
+def _confidence(value: object) -> float:
+    """Return the confidence of a statement, the result of the definition's expression, as a number from 0 to 1.
 
     Raises:
         EvaluationError: it is not such a number.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
-        raise EvaluationError(f"the result must be a number from 0 to 1 (got {_type_name(value)})")
+        raise EvaluationError(f"the result must be a number from 0 to 1 (got {_shown(value)})")
     return float(value)
 
 

@@ -84,7 +84,10 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         query = _recall_after(request, draft)  # before anything is written: a malformed query refuses the call
         if request.standalone:
             if target.context_id or target.only:
-                raise InvalidArgument("a standalone message must not name a context", field="standalone")
+                raise InvalidArgument(
+                    "a message with standalone set must not have a context_id; leave out one of them",
+                    field="standalone",
+                )
             await self._messaging.check(draft, path="message", principal=principal)
             return pb.SendMessageResponse(message=pb.SentMessage(redacted_parts=draft.redacted))
 

@@ -134,7 +134,9 @@ class Messaging:
         size_bytes = size_of(draft)
         await beside_the_loop(size_bytes, self._checks.check_message, draft, size_bytes, path=path)
         if draft.task_id or draft.reference_task_ids:
-            raise InvalidArgument("a standalone message must not name a task", field="standalone")
+            raise InvalidArgument(
+                "a message with standalone set must not have a task_id; leave out one of them", field="standalone"
+            )
         await self._files.sources_of(draft.parts, principal=principal)
 
     async def send(

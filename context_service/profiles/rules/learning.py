@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 LOOKS_MAX = 50  # the most lookups of a window that are counted
 
-_SEARCHING = 20  # the cost of searching a byte for important lines, in bytes of JSON parsing
+_STEPS_PER_CHAR = 20  # the cost of searching a byte for important lines, in bytes of JSON parsing
 
 
 class Learning:
@@ -76,7 +76,7 @@ class Learning:
         tools = await self._rows.tools(window.context_id, window.window_id, masked_numbers, principal=principal)
         size = sum(len(name) for names in tools for name in names)
         counts = await self._profiles.beside(
-            profile, principal, _SEARCHING * size, lookups.count_removed, before, fold, tools, profile
+            profile, principal, _STEPS_PER_CHAR * size, lookups.count_removed, before, fold, tools, profile
         )
         app_id = await self._rows.app_of(window.context_id, principal=principal)
         await self._add(profile.base or window.profile, app_id, counts, principal=principal)
@@ -84,25 +84,29 @@ class Learning:
     async def count_lookup(
         self, context_id: UUID, window_id: UUID, seq: int, texts: Collection[SpokenText], *, principal: Principal
     ) -> None:
-        """Count a lookup of a message, if the window learns and no longer shows the message in full."""
+        """Count that a caller looked up a message which its window no longer shows in full.
+
+        From these counts a profile learns which texts to keep. Nothing is counted for a window that does not learn,
+        for a key that is bound to a context, and after `LOOKS_MAX` lookups of a window.
+        """
         if principal.context_id:
             return
-        place = await self._rows.place(context_id, window_id, seq, principal=principal)
-        if place is None:
+        shown = await self._rows.place(context_id, window_id, seq, principal=principal)
+        if shown is None:
             return
-        profile = await self._profiles.of(place.profile, principal=principal)
+        profile = await self._profiles.of(shown.profile, principal=principal)
 
         def count_texts() -> Counts:
-            return lookups.count_lookup(kinds_in(texts, profile), place.tools, profile)
+            return lookups.count_lookup(kinds_in(texts, profile), shown.tools, profile)
 
         size = sum(len(text.text) for text in texts)
-        counts = await self._profiles.beside(profile, principal, _SEARCHING * size, count_texts)
+        counts = await self._profiles.beside(profile, principal, _STEPS_PER_CHAR * size, count_texts)
         if not counts:
             return
-        is_first = await self._rows.teach(context_id, window_id, most=LOOKS_MAX, principal=principal)
+        is_first = await self._rows.count_lookup(context_id, window_id, lookups_max=LOOKS_MAX, principal=principal)
         if is_first is not None:
-            base = profile.base or place.profile
-            await self._add(base, place.app_id, counts, contexts=int(is_first), principal=principal)
+            base = profile.base or shown.profile  # a learned version learns for the profile that it came from
+            await self._add(base, shown.app_id, counts, contexts=int(is_first), principal=principal)
 
     async def change(
         self,

@@ -86,18 +86,20 @@ class LearningRows:
         rows = await tenant.query(_TOOLS, (tenant.tenant_id, window_id, numbers))
         return [_names(row.tools) for row in rows]
 
-    async def teach(self, context_id: UUID, window_id: UUID, *, most: int, principal: Principal) -> bool | None:
+    async def count_lookup(
+        self, context_id: UUID, window_id: UUID, *, lookups_max: int, principal: Principal
+    ) -> bool | None:
         """Count a lookup in a window; return whether it was the first lookup in the context.
 
         A fork counts as a part of its parent context, and never as the first. The result is None if the window has
-        counted `most` lookups already, or if the context no longer exists.
+        counted `lookups_max` lookups already, or if the context no longer exists.
         """
 
         async def work(transaction: Transaction) -> bool | None:
             if not await self._log.lock(transaction, context_id):  # only one window of the context counts at a time
                 return None
             parameters = {"context_id": context_id, "window_id": window_id}
-            rows = await transaction.query(_TEACH, {**parameters, "most": most})
+            rows = await transaction.query(_TEACH, {**parameters, "lookups_max": lookups_max})
             return bool(rows[0].is_first) if rows else None
 
         return await self._log.of(principal, context_id).transaction(work)

@@ -41,7 +41,7 @@ SELECT app_id FROM context.context WHERE tenant_id = %s AND context_id = %s;
 -- teach
 UPDATE context.context_window w SET taught_count = taught_count + 1
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s
-    AND taught_count < %(most)s
+    AND taught_count < %(lookups_max)s
 RETURNING array_length(w.ancestors, 1) = 1 AND NOT EXISTS (
     SELECT FROM context.context_window o
     WHERE o.tenant_id = %(tenant_id)s AND o.context_id = %(context_id)s AND o.taught_count > 0

@@ -146,7 +146,7 @@ def _first(reply: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _time(text: str) -> datetime | None:
-    """Parse a time of a reply; None if it is malformed. A time without a zone is taken as UTC."""
+    """Parse a time in the answer of an MCP tool; None if it is malformed. A time without a zone is taken as UTC."""
     try:
         time = datetime.fromisoformat(text[:40])
     except ValueError:

@@ -206,7 +206,9 @@ class Importing:
             turn=lambda: Turn(self._turns, principal),
             take_over=lambda context_id: imports.take_over(self._database, tenant.tenant_id, context_id),
         )
-        coming = archive.pieces(chunks, number=run.pieces, seal=run.seal, offset_bytes=run.offset_bytes, room=work.room)
+        coming = archive.pieces(
+            chunks, number=run.pieces, seal=run.seal, offset_bytes=run.offset_bytes, room=work.make_room
+        )
         async with aclosing(coming):
             try:
                 await self._take(work, coming)
@@ -398,10 +400,10 @@ class _Import:
         self._erasures: list[tuple[UUID, bytes]] | None = None
         self._erased: dict[str, bool] = {}  # by owner: whether the owner was erased
 
-    async def room(self, size_bytes: int) -> None:
-        """Wait until a piece of this size may be read, and charge for its memory.
+    async def make_room(self, size_bytes: int) -> None:
+        """Charge for the memory of the next piece of the archive, before it is read.
 
-        All waiting pieces are written before a large piece is read, so that it is alone in memory.
+        Before a large piece, all waiting pieces are written to the database, so that it is alone in memory.
 
         Raises:
             HeldBytesExceeded: the bytes exceed a limit.

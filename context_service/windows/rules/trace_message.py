@@ -153,7 +153,7 @@ class Tracing:
         )
         last = None
         if text:
-            traced = [await self._complete(window, one, views, principal) for one in traced]
+            traced = [await self._with_earlier_forms(window, one, views, principal) for one in traced]
             last = await beside_the_loop(_COMPARING * size, _last_of, traced, traces.folded_text(text))
         breaks = await self._breaks(window, traced, last, principal)
         next_ref = ""
@@ -202,10 +202,12 @@ class Tracing:
             state_text=await self._views.state_text(window, principal=principal),
         )
 
-    async def _complete(self, window: Window, traced: _Traced, views: _Views, principal: Principal) -> _Traced:
+    async def _with_earlier_forms(
+        self, window: Window, traced: _Traced, views: _Views, principal: Principal
+    ) -> _Traced:
         """Return a message with the forms that it had before it became part of a segment.
 
-        The rows of these forms may have been deleted. Then the forms are rendered again from the log.
+        If the rows of these forms are gone, the forms are rendered again from the log.
         """
         if any(form.place == traces.VERBATIM for form in traced.forms):
             return traced
@@ -215,20 +217,22 @@ class Tracing:
             return traced
         segment = max(over, key=lambda row: row.seq_from)
         step, cleared = await self._cleared_form(window, segment, seq, principal)
-        masked_in = None
+        cleared_in = None
         if step:
-            masked_in = await self._traces.masked_in(window, step, before_epoch=segment.epoch_from, principal=principal)
+            cleared_in = await self._traces.masked_in(
+                window, step, before_epoch=segment.epoch_from, principal=principal
+            )
         form = Form(
             place=traces.VERBATIM,
             step_from=step,
             step_to=step,
             epoch_from=0,
-            epoch_to=masked_in or segment.epoch_from,
-            text="" if step else None,
+            epoch_to=cleared_in or segment.epoch_from,
+            text="" if step else None,  # None if the form is no longer known
         )
         earlier = [form]
-        if masked_in:
-            as_cleared = replace(form, place=traces.CLEARED, epoch_from=masked_in, epoch_to=segment.epoch_from)
+        if cleared_in:
+            as_cleared = replace(form, place=traces.CLEARED, epoch_from=cleared_in, epoch_to=segment.epoch_from)
             earlier.append(replace(as_cleared, text=cleared))
         return traced._replace(forms=[*earlier, *traced.forms])
 

@@ -82,7 +82,7 @@ def agent() -> None:
         "--for-user",
         "user_ids",
         multiple=True,
-        help="User who may use the agent, such as ada; may be repeated.  [default: all but other agents]",
+        help="User who may use the agent, such as ada; may be repeated.",
     ),
     click.option(
         "--for-agent", "agent_ids", multiple=True, help="Agent that may use it, such as drafter; may be repeated."
@@ -118,6 +118,9 @@ def put(
 
     A source is something that `contextkeep query` can search; `contextkeep sources list` lists them with their
     families. An option that you leave out is taken from the template, and is empty if there is none.
+
+    Without any of --for-user, --for-agent and --for-subject every user and subject may use the agent, and no
+    other agent may.
     """
     callers = None
     if nobody_else or user_ids or agent_ids or subjects:

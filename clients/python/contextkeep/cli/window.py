@@ -259,7 +259,8 @@ def get(session: Session, output: Output, *, window_id: str, **options: Any) -> 
 def list_windows(session: Session, output: Output, *, context_id: str, limit: int, **options: Any) -> None:
     """List the windows of a context, newest first.
 
-    Use it to find the WINDOW_ID for the other commands.
+    A window is the part of a context that a model reads: its prompt, its tools, and messages within a number of tokens.
+    Use the command to find the WINDOW_ID for the other commands; `contextkeep context list` prints CONTEXT_ID.
     """
     output.many(session.context.windows.list(context_id, **options), *_ROW, limit=limit)
 
@@ -758,7 +759,7 @@ contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m1..m8 --text 'por
 """,
 )
 def trace(session: Session, output: Output, *, window_id: str, ref: str, **options: Any) -> None:
-    """Print where messages are in the packs of a window.
+    """Print how the packs of a window show messages: in full, shortened, or no longer.
 
     Use it when a model seems to have forgotten something. The command names the compaction that removed it from packs.
 
