@@ -121,7 +121,7 @@ contextkeep kb add handbook --record 0197f1f2-0000-7000-8000-000000000002
 def add(
     session: Session, output: Output, *, base: str, file: str | None, working_memory_id: str | None, **options: Any
 ) -> None:
-    """Add a document to the knowledge base BASE: a file, stdin (`-`) or a record.
+    """Add a file, stdin or a record to a knowledge base.
 
     Use it to make a document searchable. The service indexes it in the background; `contextkeep kb documents` shows
     its state.

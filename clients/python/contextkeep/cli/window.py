@@ -759,7 +759,7 @@ contextkeep window trace 0197f1f2-0000-7000-8000-000000000006 m1..m8 --text 'por
 """,
 )
 def trace(session: Session, output: Output, *, window_id: str, ref: str, **options: Any) -> None:
-    """Print how the packs of a window show messages: in full, shortened, or no longer.
+    """Print if packs show messages whole, shortened or no more.
 
     Use it when a model seems to have forgotten something. The command names the compaction that removed it from packs.
 
