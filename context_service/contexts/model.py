@@ -130,6 +130,19 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewestMessages:
+    """The newest messages of a context or task.
+
+    Attributes:
+        messages: The oldest first.
+        is_partial: Older messages that the caller asked for are left out, since a page is full.
+    """
+
+    messages: Sequence[Message] = ()
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retracted:
     """Messages that one call retracted."""
 

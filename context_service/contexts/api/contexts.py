@@ -189,12 +189,12 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         if history_length is not None and history_length < 0:
             raise InvalidArgument(f"history_length must be 0 or more (got {history_length})", field="history_length")
         principal = principal_of(request.subject_user_id)
-        found, messages = await self._messaging.read(
+        found, newest = await self._messaging.read(
             parse_id("context_id", request.context_id), principal=principal, history_length=history_length
         )
-        response = pb.GetContextResponse(context=header_of(found))
+        response = pb.GetContextResponse(context=header_of(found), history_is_partial=newest.is_partial)
         response.context.index.CopyFrom(_index(await self._index_states.state(principal, found.context_id)))
-        for message in messages:
+        for message in newest.messages:
             fill_message(response.messages.add(), message)
         return response
 

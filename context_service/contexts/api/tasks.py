@@ -61,7 +61,7 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
         history_length = request.history_length if request.HasField("history_length") else None
         if history_length is not None and history_length < 0:
             raise InvalidArgument(f"history_length must be 0 or more (got {history_length})", field="history_length")
-        task, messages = await self._tasks.read(
+        task, newest = await self._tasks.read(
             parse_optional_id("context_id", request.context_id),
             parse_id("task_id", request.task_id),
             principal=principal_of(request.subject_user_id),
@@ -70,8 +70,10 @@ class TasksServicer(tasks_pb2_grpc.TasksServicer):
         artifacts = await self._artifacts.of_task(
             task.context_id, task.task_id, principal=principal_of(request.subject_user_id)
         )
-        response = pb.GetTaskResponse(task=task_of(task), artifacts=map(artifact_of, artifacts))
-        for message in messages:
+        response = pb.GetTaskResponse(
+            task=task_of(task), artifacts=map(artifact_of, artifacts), history_is_partial=newest.is_partial
+        )
+        for message in newest.messages:
             fill_message(response.history.add(), message)
         return response
 

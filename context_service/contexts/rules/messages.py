@@ -21,6 +21,7 @@ from context_service.contexts.model import (
     ExternalId,
     Message,
     MessageInput,
+    NewestMessages,
     NewMessage,
     Sent,
 )
@@ -441,8 +442,8 @@ class Messaging:
 
     async def read(
         self, context_id: UUID, *, principal: Principal, history_length: int | None
-    ) -> tuple[Context, list[Message]]:
-        """Return a context with its newest messages, the oldest first; `history_length` None reads as many as fit.
+    ) -> tuple[Context, NewestMessages]:
+        """Return a context with its newest messages; `history_length` None reads as many as fit.
 
         Raises:
             ContextNotFound: the context does not exist, or the caller may not see it.
@@ -451,7 +452,7 @@ class Messaging:
         if context is None:
             raise not_found(context_id)
         if history_length == 0:
-            return context, []
+            return context, NewestMessages()
         messages = await self._log.newest(context_id, principal=principal, count=history_length)
         if messages is None:
             raise not_found(context_id)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
 
-from context_service.contexts.model import Message, Task, TaskInput, TaskState
+from context_service.contexts.model import NewestMessages, Task, TaskInput, TaskState
 from context_service.contexts.pure.checks import MessageChecks, check_references, size_of
 from context_service.contexts.rules.messages import CheckRecord, not_found, records_of
 from context_service.contexts.rules.references import References, task_not_found
@@ -181,8 +181,8 @@ class Tasks:
 
     async def read(
         self, context_id: UUID | None, task_id: UUID, *, principal: Principal, history_length: int | None
-    ) -> tuple[Task, list[Message]]:
-        """Return a task with its newest messages, the oldest first; `history_length` None reads as many as fit.
+    ) -> tuple[Task, NewestMessages]:
+        """Return a task with its newest messages; `history_length` None reads as many as fit.
 
         Raises:
             ContextNotFound: the context does not exist, or the caller may not see it.
@@ -191,9 +191,9 @@ class Tasks:
         context_id = context_id or await self._references.context_of(task_id, principal=principal, reads=True)
         task = await self._read(context_id, task_id, principal)
         if history_length == 0:
-            return task, []
+            return task, NewestMessages()
         messages = await self._log.newest(context_id, principal=principal, count=history_length, task_id=task_id)
-        return task, messages or []
+        return task, messages or NewestMessages()
 
     async def tasks(
         self, context_id: UUID, page: pages.PageRequest, *, principal: Principal, states: Collection[TaskState]

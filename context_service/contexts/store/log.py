@@ -25,6 +25,7 @@ from context_service.contexts.model import (
     ContextInput,
     ExternalId,
     Message,
+    NewestMessages,
     NewMessage,
     Retracted,
     Sent,
@@ -438,24 +439,21 @@ class Log:
             statement = _PAGE_NEWEST_FIRST_SEEN
         else:
             statement = _PAGE_SEEN
-        tenant = self.of(principal, context_id)
-        rows = await tenant.query(
-            statement,
-            {
-                "context_id": context_id,
-                "seq_from": seq_from,
-                "seq_to": seq_to,
-                "count": count,
-                "bytes_max": bytes_max,
-                "task_id": task_id,
-            },
-        )
+        parameters = {
+            "context_id": context_id,
+            "seq_from": seq_from,
+            "seq_to": seq_to,
+            "count": count,
+            "bytes_max": bytes_max,
+            "task_id": task_id,
+        }
+        rows = await self.of(principal, context_id).query(statement, parameters)
         return await _messages(rows) if rows else None
 
     async def newest(
         self, context_id: UUID, *, principal: Principal, count: int | None, task_id: UUID | None = None
-    ) -> list[Message] | None:
-        """Return the newest messages, the oldest of them first; None if there is no such context.
+    ) -> NewestMessages | None:
+        """Return the newest messages; None if there is no such context.
 
         Args:
             context_id: The id of the context.
@@ -463,16 +461,21 @@ class Log:
             count: The number of messages to return at most; None returns as many as fit into a page.
             task_id: Return only messages of this task; None returns all.
         """
-        messages = await self.page(
-            context_id,
-            principal=principal,
-            seq_from=1,
-            seq_to=SEQ_MAX,
-            count=min(count or PAGE_SIZE_MAX, PAGE_SIZE_MAX),
-            newest_first=True,
-            task_id=task_id,
-        )
-        return messages and messages[::-1]
+        parameters = {
+            "context_id": context_id,
+            "seq_from": 1,
+            "seq_to": SEQ_MAX,
+            # A message more than a page holds shows whether older ones are left out.
+            "count": min(count or SEQ_MAX, PAGE_SIZE_MAX + 1),
+            "bytes_max": PAGE_BYTES_MAX,
+            "task_id": task_id,
+        }
+        statement = _PAGE_OF_TASK_SEEN if task_id else _PAGE_NEWEST_FIRST_SEEN
+        rows = await self.of(principal, context_id).query(statement, parameters)
+        if not rows:
+            return None
+        messages = (await _messages(rows))[:PAGE_SIZE_MAX]
+        return NewestMessages(messages=messages[::-1], is_partial=len(messages) < (rows[0].wanted_count or 0))
 
     async def message_ids(self, context_id: UUID, seqs: Sequence[int], *, principal: Principal) -> dict[int, str]:
         """Return the ids of messages by their places, without retracted ones."""

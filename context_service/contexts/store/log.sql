@@ -310,10 +310,10 @@ FROM (
 ) c
 LEFT JOIN LATERAL (
     SELECT message_id, seq, role, name, agent_id, content, parts::text AS parts, metadata::text AS metadata, created_at,
-        said_at, tokens, task_id, reference_task_ids
+        said_at, tokens, task_id, reference_task_ids, wanted_count
     FROM (
         SELECT *, sum(size_bytes) OVER (ORDER BY {{order}} ROWS UNBOUNDED PRECEDING) AS upto,
-            row_number() OVER (ORDER BY {{order}}) AS place
+            row_number() OVER (ORDER BY {{order}}) AS place, count(*) OVER () AS wanted_count
         FROM (
             SELECT * FROM context.message m
             WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.retracted_at IS NULL

@@ -168,8 +168,8 @@ class Merges:
     async def _worked(self, fork: Fork, parent: Window, tokens_max: int, principal: Principal) -> _Worked:
         """Return the result of a fork as it is now."""
         window = await self._current(fork, principal)
-        messages = await self._log.newest(window.context_id, principal=principal, count=_LAST_MESSAGES)
-        if not messages:
+        newest = await self._log.newest(window.context_id, principal=principal, count=_LAST_MESSAGES)
+        if newest is None or not (messages := newest.messages):
             raise window_not_found(window.window_id)
         last = next(
             (message for message in reversed(messages) if _speaks(message) and message.seq not in window.left_out), None

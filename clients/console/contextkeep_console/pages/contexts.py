@@ -373,6 +373,7 @@ async def task(visit: Visit) -> Response:
         title="Task",
         task=item,
         messages=result.messages,
+        is_partial=result.history_is_partial,
         artifacts=artifacts,
         facts=facts(
             [

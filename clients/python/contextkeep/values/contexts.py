@@ -19,11 +19,16 @@ class ContextHistory(NamedTuple):
 
     context: Context
     messages: list[ChatMessage]  # the newest, oldest of them first
+    history_is_partial: bool  # older messages were asked for and are left out; `list_messages` reads them
 
     @classmethod
     def from_proto(cls, answer: contexts_pb.GetContextResponse) -> ContextHistory:
         """Return the value of an answer."""
-        return cls(Context.from_proto(answer.context), [ChatMessage.from_proto(message) for message in answer.messages])
+        return cls(
+            Context.from_proto(answer.context),
+            [ChatMessage.from_proto(message) for message in answer.messages],
+            answer.history_is_partial,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

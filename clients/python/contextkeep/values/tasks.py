@@ -16,6 +16,7 @@ class TaskHistory(NamedTuple):
     task: Task
     messages: list[ChatMessage]  # the newest that belong to it, oldest of them first
     artifacts: list[Artifact]  # each in its newest version without its parts, oldest first
+    history_is_partial: bool  # older messages were asked for and are left out
 
     @classmethod
     def from_proto(cls, answer: tasks_pb.GetTaskResponse) -> TaskHistory:
@@ -24,4 +25,5 @@ class TaskHistory(NamedTuple):
             Task.from_proto(answer.task),
             [ChatMessage.from_proto(item) for item in answer.history],
             [Artifact.from_proto(artifact) for artifact in answer.artifacts],
+            answer.history_is_partial,
         )

@@ -444,13 +444,20 @@ export function foundContextOf(message: pb.FoundContext): FoundContext {
 
 export interface ContextHistory {
   context: Context;
+  /** The newest messages, oldest first. */
   messages: ChatMessage[];
+  /**
+   * Whether older messages that the caller asked for are left out. The answer ends at 2 MiB or 1,000 messages.
+   * contexts.listMessages reads the others.
+   */
+  historyIsPartial: boolean;
 }
 
 export function contextHistoryOf(message: pb.GetContextResponse): ContextHistory {
   return {
     context: contextOf(message.context ?? create(pb.ContextSchema)),
     messages: message.messages.map(chatMessageOf),
+    historyIsPartial: message.historyIsPartial,
   };
 }
 

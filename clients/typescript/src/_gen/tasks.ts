@@ -11,6 +11,11 @@ export interface TaskHistory {
   messages: ChatMessage[];
   /** The artifacts of the task, each in its newest version without its parts, oldest first. A task has up to 500. */
   artifacts: Artifact[];
+  /**
+   * Whether older messages that the caller asked for are left out. The history ends at 2 MiB or 1,000 messages.
+   * contexts.listMessages reads the others.
+   */
+  historyIsPartial: boolean;
 }
 
 export function taskHistoryOf(message: pb.GetTaskResponse): TaskHistory {
@@ -18,5 +23,6 @@ export function taskHistoryOf(message: pb.GetTaskResponse): TaskHistory {
     task: taskOf(message.task ?? create(pb.TaskSchema)),
     messages: message.history.map(chatMessageOf),
     artifacts: message.artifacts.map(artifactOf),
+    historyIsPartial: message.historyIsPartial,
   };
 }

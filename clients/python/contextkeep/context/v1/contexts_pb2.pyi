@@ -540,12 +540,14 @@ class GetContextRequest(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., history_length: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class GetContextResponse(_message.Message):
-    __slots__ = ("context", "messages")
+    __slots__ = ("context", "messages", "history_is_partial")
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    HISTORY_IS_PARTIAL_FIELD_NUMBER: _ClassVar[int]
     context: Context
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
-    def __init__(self, context: _Optional[_Union[Context, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ...) -> None: ...
+    history_is_partial: bool
+    def __init__(self, context: _Optional[_Union[Context, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., history_is_partial: _Optional[bool] = ...) -> None: ...
 
 class GetContextsByExternalIdRequest(_message.Message):
     __slots__ = ("external_id", "subject_user_id", "page_size", "page_token")

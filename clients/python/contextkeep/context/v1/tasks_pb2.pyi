@@ -142,14 +142,16 @@ class GetTaskRequest(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., history_length: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class GetTaskResponse(_message.Message):
-    __slots__ = ("task", "history", "artifacts")
+    __slots__ = ("task", "history", "artifacts", "history_is_partial")
     TASK_FIELD_NUMBER: _ClassVar[int]
     HISTORY_FIELD_NUMBER: _ClassVar[int]
     ARTIFACTS_FIELD_NUMBER: _ClassVar[int]
+    HISTORY_IS_PARTIAL_FIELD_NUMBER: _ClassVar[int]
     task: Task
     history: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
     artifacts: _containers.RepeatedCompositeFieldContainer[_artifacts_pb2.Artifact]
-    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ..., history: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., artifacts: _Optional[_Iterable[_Union[_artifacts_pb2.Artifact, _Mapping]]] = ...) -> None: ...
+    history_is_partial: bool
+    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ..., history: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., artifacts: _Optional[_Iterable[_Union[_artifacts_pb2.Artifact, _Mapping]]] = ..., history_is_partial: _Optional[bool] = ...) -> None: ...
 
 class ListTasksRequest(_message.Message):
     __slots__ = ("context_id", "states", "subject_user_id", "page_size", "page_token")
