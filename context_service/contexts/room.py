@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from uuid import UUID
 
 from context_service.contexts.api.artifacts import ArtifactsServicer
 from context_service.contexts.api.contexts import ContextsServicer
@@ -53,14 +52,14 @@ from context_service.kernel.dependencies import REQUESTS, Dependencies, Room
 from context_service.retrieval.model import CONTEXT
 from context_service.retrieval.room import AcrossContexts, Passages, keep_making_passage_vectors, meaning_of
 from context_service.settings import Settings
-from context_service.working_memory.room import SWEEPER, RecordName, context_files_of, purges_of
+from context_service.working_memory.room import SWEEPER, context_files_of, purges_of
 from contextkeep.context.v1.artifacts_pb2_grpc import add_ArtifactsServicer_to_server
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
 from contextkeep.context.v1.tasks_pb2_grpc import add_TasksServicer_to_server
 from service_runtime.background_work import background
 from service_runtime.grpc_server.server import Service
 from service_runtime.postgres import Database
-from service_runtime.rpc.principal import Authenticator, Principal
+from service_runtime.rpc.principal import Authenticator
 
 # The rules that other packages use; windows, forks and folds write in the log's transaction.
 __all__ = [
@@ -117,10 +116,6 @@ async def open_contexts(
     settings, database, embedder = deps.settings, deps.database, deps.embedder
     passages, log, tokens = deps.passages, deps.log, deps.tokens
 
-    async def check_record(record_id: UUID, principal: Principal) -> None:
-        if not await deps.records.exists(principal, record_id):
-            raise RecordName(record_id=record_id).not_found()
-
     task_rows = TaskRows(database, log)
     references = References(task_rows)
     await stack.enter_async_context(
@@ -136,15 +131,16 @@ async def open_contexts(
     standing.show(deps.metrics)
     await stack.enter_async_context(background.keeping(standing.keep_reading))
     await keep_making_passage_vectors(deps, CONTEXT, stack)
-    checks = message_checks_of(settings)
+    checks = replace(message_checks_of(settings), takes_bytes=True)
+    files = context_files_of(deps)
     pointed = PointedRecords(database, passages, read=deps.record_texts.read, count=tokens.count)
     await stack.enter_async_context(background.keeping(pointed.keep_reading))
     messaging = Messaging(
         log,
         requests=REQUESTS,
-        checks=replace(checks, takes_bytes=True),
+        checks=checks,
         tokens=tokens,
-        files=context_files_of(deps),
+        files=files,
         references=references,
         writer_locks=deps.writer_locks,
     )
@@ -154,7 +150,7 @@ async def open_contexts(
         references=references,
         requests=REQUESTS,
         checks=checks,
-        check_record=check_record,
+        files=files,
         writer_locks=deps.writer_locks,
     )
     artifact_rows = ArtifactRows(log, passages)
@@ -165,7 +161,7 @@ async def open_contexts(
         references=references,
         requests=REQUESTS,
         checks=checks,
-        check_record=check_record,
+        files=files,
         tokens=tokens,
     )
     vectors = VectorsOwed(database, model=embedder.model if embedder else "")

@@ -75,6 +75,7 @@ class Call(Input):
 # Nouns with methods that do more than a call, and the modules that have them.
 HAND_NOUNS = {
     "archives": "context/archives",
+    "artifacts": "context/artifacts",
     "blobs": "context/blobs",
     "contexts": "context/contexts",
     "graph": "entity/graph",
@@ -82,6 +83,7 @@ HAND_NOUNS = {
     "memories": "context/memories",
     "operations": "context/operations",
     "records": "context/records",
+    "tasks": "context/tasks",
     "uploads": "context/uploads",
     "windows": "context/windows",
 }

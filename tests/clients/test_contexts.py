@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from contextkeep import (
+    ArtifactInput,
     ContextInput,
     ExternalId,
     FileInput,
@@ -122,6 +123,24 @@ async def test_files_that_are_too_large_for_a_request_are_uploaded_first(world, 
     assert [file.size_bytes for file in files] == [5 * 2**20, 5 * 2**20, len(PICTURE), 4 * 2**20]
     assert files[0].sha256 == hashlib.sha256(large[0]).hexdigest()
     assert [file.name for file in files] == [""] * 4
+
+
+async def test_large_files_of_artifacts_and_tasks_are_uploaded_first(world, context):
+    large, begun = bytes(5 * 2**20), await world.run(context.contexts.send, "Scan it.")
+    asking = MessageInput("Is it this one?", role="assistant", parts=[PartInput(file=large)])
+    task = await world.run(context.tasks.create, begun.context_id, state="working", status_message=asking)
+    assert [part.file.size_bytes for part in task.status_message.parts] == [len(large)]
+    changed = await world.run(context.tasks.update, task.task_id, state="input_required", status_message=asking)
+    assert changed.status_message.parts == task.status_message.parts
+
+    scan = ArtifactInput([PartInput(file=FileInput(data=large, name="scan.bin")), PartInput(file=PICTURE)])
+    made = await world.run(context.artifacts.put, task.task_id, scan)
+    read = await world.run(context.artifacts.get, task.task_id, made.artifact_id)
+    assert [(part.file.name, part.file.size_bytes) for part in read.parts] == [
+        ("scan.bin", len(large)),
+        ("", len(PICTURE)),
+    ]
+    assert read.parts[0].file.working_memory_id == changed.status_message.parts[0].file.working_memory_id
 
 
 async def test_a_message_with_large_files_is_sent_again_by_its_request_id(world, context):

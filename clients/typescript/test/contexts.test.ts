@@ -58,6 +58,18 @@ test("a file travels with its bytes, and is uploaded first if it is too large fo
   await assert.rejects(context.contexts.send({ parts: [{ file: {} }] }), InvalidArgument);
 });
 
+test("large files of artifacts and tasks are uploaded first", async () => {
+  const data = new Uint8Array(5 * 1024 * 1024).fill(9);
+  const { contextId } = await context.contexts.send("Scan it.");
+  const message = { role: "assistant" as const, content: "This one?", parts: [{ file: { data } }] };
+  const task = await context.tasks.create(contextId, { state: "working", statusMessage: message });
+  const shown = task.statusMessage!.parts[0]!.file!;
+  const { artifactId } = await context.artifacts.put(task.taskId, { parts: [{ file: { data, name: "scan.bin" } }] });
+  const scan = (await context.artifacts.get(task.taskId, artifactId)).parts[0]!.file!;
+  assert.deepEqual([shown.sizeBytes, scan.sizeBytes, scan.name], [data.length, data.length, "scan.bin"]);
+  assert.equal(scan.workingMemoryId, shown.workingMemoryId);
+});
+
 test("a message with a large file is sent again by its request id", async () => {
   const parts: PartInput[] = [{ file: { data: new Uint8Array(4 * 1024 * 1024).fill(5), name: "a.bin" } }];
   const requestId = randomUUID();

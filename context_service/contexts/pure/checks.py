@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -62,8 +62,7 @@ class MessageChecks:
         if not messages:
             raise InvalidArgument("messages must have at least one message", field="messages")
         check_count("messages", len(messages), MESSAGES_MAX)
-        files = (file for draft in messages for part in draft.parts for file in part.files)
-        check_count("files with bytes", sum(file.data is not None for file in files), FILES_MAX)
+        _check_files(part for draft in messages for part in draft.parts)
         for draft, size_bytes, path in zip(messages, sizes, paths, strict=True):
             self.check_message(draft, size_bytes, path=path)
 
@@ -81,6 +80,7 @@ class MessageChecks:
         check_count(f"{path}.parts", len(draft.parts), self.parts_max)
         for place, part in enumerate(draft.parts):
             self._check_part(part, path=f"{path}.parts[{place}]")
+        _check_files(draft.parts)
         check_bytes(path, size_bytes, self.message_bytes_max)
 
     def check_context(self, draft: ContextInput, *, path: str) -> None:
@@ -195,6 +195,12 @@ class MessageChecks:
 
     def _check_document(self, field: str, text: str) -> None:
         parse_json(field, text, size_bytes_max=self.message_bytes_max, nesting_max=self.nesting_max)
+
+
+def _check_files(parts: Iterable[Part]) -> None:
+    """Refuse too many files with bytes in the parts of a call."""
+    count = sum(file.data is not None for part in parts for file in part.files)
+    check_count("files with bytes", count, FILES_MAX)
 
 
 def check_external_id(external_id: ExternalId, *, path: str) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from context_service.contexts.model import ARTIFACT_ROLE, Artifact, ArtifactInput, MessageInput, NewArtifact
 from context_service.contexts.pure.checks import MessageChecks, size_of
 from context_service.contexts.pure.passages import passages_of_artifact
 from context_service.contexts.pure.refs import place_of
-from context_service.contexts.rules.messages import CheckRecord, not_found, records_of
+from context_service.contexts.rules.message_files import MessageFiles, Store, stored_parts
+from context_service.contexts.rules.messages import files_apart, not_found
 from context_service.contexts.rules.references import References
 from context_service.contexts.rules.tasks import Tasks
 from context_service.contexts.store.artifacts import ARTIFACTS_MAX, ARTIFACTS_OF_TASK_MAX, ArtifactRows
@@ -43,7 +45,7 @@ class Artifacts:
         references: Finds the context of a task.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
         checks: Checks the sizes and forms of parts and metadata.
-        check_record: Checks a record that a part names.
+        files: Stores the files of parts, and checks the records that parts name.
         tokens: Counts the tokens of parts and passages.
     """
 
@@ -56,7 +58,7 @@ class Artifacts:
         references: References,
         requests: Requests,
         checks: MessageChecks,
-        check_record: CheckRecord,
+        files: MessageFiles,
         tokens: TokenCounter,
     ) -> None:
         self._rows = rows
@@ -65,7 +67,7 @@ class Artifacts:
         self._references = references
         self._requests = requests
         self._checks = checks
-        self._check_record = check_record
+        self._files = files
         self._tokens = tokens
 
     async def put(
@@ -98,11 +100,34 @@ class Artifacts:
             LimitExceeded: the artifact is too large, or there are too many artifacts.
             RequestIdReused: the request id was used before, for another request.
         """
+        (as_message,) = await files_apart([_as_message(draft)])
+        draft = replace(draft, parts=as_message.parts)
         size_bytes = await self._check(draft)
-        for record_id in records_of([_as_message(draft)]):
-            await self._check_record(record_id, principal)
         owning_context_id = context_id or await self._references.context_of(task_id, principal=principal)
         await self._log.take_room_for_records(principal.tenant_id, draft.parts)
+        async with stored_parts(self._files, owning_context_id, draft.parts, principal=principal) as (parts, store):
+            return await self._put(
+                owning_context_id,
+                task_id,
+                replace(draft, parts=parts),
+                size_bytes,
+                store,
+                principal=principal,
+                request=request,
+            )
+
+    async def _put(
+        self,
+        owning_context_id: UUID,
+        task_id: UUID,
+        draft: ArtifactInput,
+        size_bytes: int,
+        store: Store | None,
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Artifact:
+        """Write a checked artifact, and in the same transaction the files that `store` stores."""
 
         async def work(transaction: Transaction) -> Artifact | None:
             await self._tasks.going_on(transaction, owning_context_id, task_id)
@@ -117,9 +142,12 @@ class Artifacts:
             new, numbers = await beside_the_loop(
                 _CUTTING * size_bytes, self._new, owning_context_id, draft, size_bytes, before
             )
-            return await self._rows.put(
+            artifact = await self._rows.put(
                 transaction, owning_context_id, task_id, new, numbers, before=before, created_by=principal.subject
             )
+            if artifact and store:
+                await store(transaction)
+            return artifact
 
         return await self._tasks.written(
             owning_context_id, work, principal, request=request, refused=lambda: _too_many("artifacts", ARTIFACTS_MAX)

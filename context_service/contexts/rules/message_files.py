@@ -1,9 +1,9 @@
-"""What stores the files of messages, as writers of messages know it; working memory has it."""
+"""Stores the files of messages, artifacts and tasks: the interface that working memory implements."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -39,7 +39,7 @@ class MessageFiles(Protocol):
         ...
 
     async def remove(self, transaction: Transaction, record_ids: Sequence[UUID], *, principal: Principal) -> None:
-        """Delete files of a context that no message names any more."""
+        """Delete files of a context that nothing names any more."""
         ...
 
     def stored(
@@ -47,3 +47,23 @@ class MessageFiles(Protocol):
     ) -> AbstractAsyncContextManager[Store | None]:
         """Write the bytes that a context lacks, and yield a function that makes them its files in a transaction."""
         ...
+
+
+@asynccontextmanager
+async def stored_parts(
+    files: MessageFiles, context_id: UUID, parts: Sequence[Part], *, principal: Principal
+) -> AsyncIterator[tuple[tuple[Part, ...], Store | None]]:
+    """Yield parts as they are stored in a context, and what stores their files; see `MessageFiles.stored`.
+
+    Raises:
+        RecordNotFound: a part names a record that the caller does not see.
+        LimitExceeded: the tenant has no room for the files.
+    """
+    sources = await files.sources_of(parts, principal=principal)
+    if not sources:
+        yield tuple(parts), None
+        return
+    parts = files.with_files(parts, sources)
+    placed = files.placed(parts, context_id, sources, tenant_id=principal.tenant_id)
+    async with files.stored(context_id, parts, sources, principal=principal) as store:
+        yield placed, store

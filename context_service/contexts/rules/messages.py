@@ -75,9 +75,6 @@ _NO_FILES: FileSources = {}
 _DECODING = 4  # cost of finding and hashing files, in parses of the same bytes
 _CUTTING = 16  # cost of preparing a message, in parses of the same bytes
 
-# Raises RecordNotFound if the caller may not read a record.
-CheckRecord = Callable[[UUID, Principal], Awaitable[None]]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentMessages:
@@ -131,7 +128,7 @@ class Messaging:
 
     async def check(self, draft: MessageInput, *, path: str, principal: Principal) -> None:
         """Refuse a standalone message that could not be sent; store nothing."""
-        (draft,) = await _with_files_apart([draft])
+        (draft,) = await files_apart([draft])
         size_bytes = size_of(draft)
         await beside_the_loop(size_bytes, self._checks.check_message, draft, size_bytes, path=path)
         if draft.task_id or draft.reference_task_ids:
@@ -177,7 +174,7 @@ class Messaging:
             raise InvalidArgument("set context_id or get_or_create, not both", field="get_or_create")
         if target.only:
             check_external_id(target.only, path="get_or_create")
-        messages = await _with_files_apart(messages)
+        messages = await files_apart(messages)
         sizes = [size_of(draft) for draft in messages]
         await beside_the_loop(sum(sizes), self._checks.check_messages, messages, sizes=sizes, paths=paths)
         sources = await self._files.sources_of(_parts_of(messages), principal=principal)
@@ -611,8 +608,8 @@ class Messaging:
     ) -> int:
         """Hide messages, all or none, and return how many of them this call has hidden.
 
-        Files of the context that no other message or artifact names are deleted: their bytes could be read by their
-        ids.
+        Files of the context that no other message, artifact or task names are deleted: their bytes could be read by
+        their ids.
 
         Raises:
             ContextNotFound: the context does not exist, or the caller may not see it.
@@ -709,20 +706,11 @@ def _within_bounds(draft: ContextInput, principal: Principal) -> ContextInput:
     return draft
 
 
-def records_of(messages: Sequence[MessageInput]) -> list[UUID]:
-    """Return the records that parts name, without duplicates."""
-    parts = [part for draft in messages for part in draft.parts]
-    named = {part.working_memory_id for part in parts} | {
-        file.working_memory_id for part in parts for file in part.files
-    }
-    return sorted(UUID(record_id) for record_id in named if record_id)
-
-
 def _parts_of(messages: Iterable[MessageInput]) -> list[Part]:
     return [part for draft in messages for part in draft.parts]
 
 
-async def _with_files_apart(messages: Sequence[MessageInput]) -> list[MessageInput]:
+async def files_apart(messages: Sequence[MessageInput]) -> list[MessageInput]:
     """Return messages whose `data:` URLs and media blocks have become files, off the event loop if they are large."""
     size_bytes = sum(size_of(draft) + bytes_of_files(draft) for draft in messages)
     return await beside_the_loop(_DECODING * size_bytes, lambda: list(map(with_files_apart, messages)))

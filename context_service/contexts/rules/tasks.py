@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
 
 from context_service.contexts.model import NewestMessages, Task, TaskInput, TaskState
 from context_service.contexts.pure.checks import MessageChecks, check_references, size_of
-from context_service.contexts.rules.messages import CheckRecord, not_found, records_of
+from context_service.contexts.rules.message_files import MessageFiles, Store, stored_parts
+from context_service.contexts.rules.messages import files_apart, not_found
 from context_service.contexts.rules.references import References, task_not_found
 from context_service.contexts.store.log import Log
 from context_service.contexts.store.tasks import TASKS_MAX, TaskRows
@@ -36,7 +38,7 @@ class Tasks:
         references: Checks the tasks that a task names.
         requests: The stored answers by idempotency key, so that a retry gets the first answer.
         checks: Checks the sizes and forms of messages and metadata.
-        check_record: Checks a record that a part names.
+        files: Stores the files of status messages, and checks the records that these name.
         writer_locks: Locks by context: in this process, one call at a time changes a context.
     """
 
@@ -48,7 +50,7 @@ class Tasks:
         references: References,
         requests: Requests,
         checks: MessageChecks,
-        check_record: CheckRecord,
+        files: MessageFiles,
         writer_locks: KeyedLocks,
     ) -> None:
         self._rows = rows
@@ -56,7 +58,7 @@ class Tasks:
         self._references = references
         self._requests = requests
         self._checks = checks
-        self._check_record = check_record
+        self._files = files
         self._writer_locks = writer_locks
 
     async def create(
@@ -73,16 +75,19 @@ class Tasks:
             LimitExceeded: a field is too large, or the context has too many tasks.
             RequestIdReused: the request id was used before, for another request.
         """
-        await self._check(draft)
-        await self._check_records(draft, principal)
+        draft = await self._checked(draft)
         draft = replace(draft, state=draft.state or TaskState.SUBMITTED)
+        async with self._filed(context_id, draft, principal) as (filed, store):
 
-        async def work(transaction: Transaction) -> Task | None:
-            if draft.reference_task_ids:
-                await self._references.check(transaction, context_id, draft.reference_task_ids)
-            return await self._rows.create(transaction, context_id, new_id(), draft, created_by=principal.subject)
+            async def work(transaction: Transaction) -> Task | None:
+                if filed.reference_task_ids:
+                    await self._references.check(transaction, context_id, filed.reference_task_ids)
+                task = await self._rows.create(transaction, context_id, new_id(), filed, created_by=principal.subject)
+                if task and store:
+                    await store(transaction)
+                return task
 
-        return await self.written(context_id, work, principal, request=request, refused=_too_many)
+            return await self.written(context_id, work, principal, request=request, refused=_too_many)
 
     async def update(
         self,
@@ -129,9 +134,9 @@ class Tasks:
             raise InvalidArgument(
                 f"expected_version must be 0 or more (got {expected_version})", field="expected_version"
             )
-        await self._check(draft)
+        draft = await self._checked(draft)
 
-        def changed(task: Task) -> TaskInput:
+        def changed(task: Task, filed: TaskInput) -> TaskInput:
             """Return the new values of the locked task, or raise the error that refuses the change."""
             if expected_version not in (0, task.version):
                 raise VersionConflict(
@@ -143,7 +148,7 @@ class Tasks:
                 raise _ended_error(task)
             if "status" in names and draft.state is TaskState.SUBMITTED is not task.state:
                 raise InvalidArgument("a task cannot go back to the state submitted", field="task.status.state")
-            status = draft if "status" in names else task
+            status = filed if "status" in names else task
             return TaskInput(
                 state=status.state,
                 message=status.message,
@@ -151,8 +156,9 @@ class Tasks:
             )
 
         is_status = "status" in names
+        stored = draft if is_status else replace(draft, message=None)
         return await self._change(
-            context_id, task_id, draft, changed, is_status=is_status, principal=principal, request=request
+            context_id, task_id, stored, changed, is_status=is_status, principal=principal, request=request
         )
 
     async def cancel(
@@ -168,7 +174,7 @@ class Tasks:
             RequestIdReused: the request id was used before, for another request.
         """
 
-        def changed(task: Task) -> TaskInput | None:
+        def changed(task: Task, filed: TaskInput) -> TaskInput | None:
             if task.state is TaskState.CANCELED:
                 return None
             if task.state.is_end:
@@ -223,23 +229,44 @@ class Tasks:
         context_id: UUID | None,
         task_id: UUID,
         draft: TaskInput,
-        changed: Callable[[Task], TaskInput | None],
+        changed: Callable[[Task, TaskInput], TaskInput | None],
         *,
         is_status: bool,
         principal: Principal,
         request: Request | None,
     ) -> Task:
-        """Lock a task, and write the values that `changed` returns for it; if it returns None, the task stays."""
-        await self._check_records(draft, principal)
+        """Lock a task, and write the values that `changed` returns for it; if it returns None, the task stays.
+
+        `changed` gets the task, and the draft as it is stored. Files that only the replaced status message named are
+        deleted.
+        """
         owning_context_id = context_id or await self._references.context_of(task_id, principal=principal)
+        async with self._filed(owning_context_id, draft, principal) as (filed, store):
 
-        async def work(transaction: Transaction) -> Task | None:
-            task: Task | None = await self._lock(transaction, owning_context_id, task_id)
-            if task and (values := changed(task)) is not None:
+            async def work(transaction: Transaction) -> Task | None:
+                before = await self._lock(transaction, owning_context_id, task_id)
+                if (values := changed(before, filed)) is None:
+                    return before
                 task = await self._rows.update(transaction, owning_context_id, task_id, values, is_status=is_status)
-            return task
+                if task and store:
+                    await store(transaction)
+                named = _records_of(before) if task and is_status else []
+                if named and (lone := await self._log.lone_among(transaction, owning_context_id, named)):
+                    await self._files.remove(transaction, lone, principal=principal)
+                return task
 
-        return await self.written(owning_context_id, work, principal, request=request, refused=_too_many)
+            return await self.written(owning_context_id, work, principal, request=request, refused=_too_many)
+
+    @asynccontextmanager
+    async def _filed(
+        self, context_id: UUID, draft: TaskInput, principal: Principal
+    ) -> AsyncIterator[tuple[TaskInput, Store | None]]:
+        """Yield a task as it is stored, and what stores the files of its status message; see `stored_parts`."""
+        if draft.message is None:
+            yield draft, None
+            return
+        async with stored_parts(self._files, context_id, draft.message.parts, principal=principal) as (parts, store):
+            yield replace(draft, message=replace(draft.message, parts=parts)), store
 
     async def going_on(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> None:
         """Lock a task until the transaction ends, and refuse a task that has ended.
@@ -324,12 +351,8 @@ class Tasks:
             return task
         raise task_not_found(task_id)
 
-    async def _check_records(self, draft: TaskInput, principal: Principal) -> None:
-        for record_id in records_of([draft.message] if draft.message else []):
-            await self._check_record(record_id, principal)
-
-    async def _check(self, draft: TaskInput) -> None:
-        """Refuse a task that cannot be stored.
+    async def _checked(self, draft: TaskInput) -> TaskInput:
+        """Return a task whose files are apart from its texts, or refuse one that cannot be stored.
 
         Raises:
             InvalidArgument: a field is malformed.
@@ -337,13 +360,22 @@ class Tasks:
         """
         self._checks.check_metadata("task.metadata_json", draft.metadata_json)
         check_references("task.reference_task_ids", draft.reference_task_ids)
-        if draft.message:
-            size = size_of(draft.message)
-            await beside_the_loop(size, self._checks.check_message, draft.message, size, path=_STATUS_PATH)
+        if draft.message is None:
+            return draft
+        (message,) = await files_apart([draft.message])
+        size = size_of(message)
+        await beside_the_loop(size, self._checks.check_message, message, size, path=_STATUS_PATH)
+        return replace(draft, message=message)
 
 
 class _Refused(Exception):
     """The header was not updated: the context does not exist, is closed, or has reached a limit."""
+
+
+def _records_of(task: Task) -> list[UUID]:
+    """Return the records that the status message of a task names as files."""
+    files = [file for part in (task.message.parts if task.message else ()) for file in part.files]
+    return sorted({UUID(file.working_memory_id) for file in files if file.working_memory_id})
 
 
 def _too_many() -> LimitExceeded:

@@ -75,6 +75,7 @@ _PAGE_OF_TASK = SQL["page_of_task"]
 _MESSAGE = SQL["message"]
 _RETRACT = SQL["retract"]
 _LONE_FILES = SQL["lone_files"]
+_LONE_AMONG = SQL["lone_among"]
 _RETRACTED = SQL["retracted"]
 
 
@@ -519,6 +520,11 @@ class Log:
     async def lone_files(self, transaction: Transaction, context_id: UUID, seqs: Sequence[int]) -> list[UUID]:
         """Return the files of a context that only these messages named, which are retracted."""
         return [row.id for row in await transaction.query(_LONE_FILES, {"context_id": context_id, "seqs": list(seqs)})]
+
+    async def lone_among(self, transaction: Transaction, context_id: UUID, record_ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of some records that are files of a context, and that nothing in it names any more."""
+        parameters = {"context_id": context_id, "ids": list(record_ids)}
+        return [row.id for row in await transaction.query(_LONE_AMONG, parameters)]
 
 
 def _log_parameters(

@@ -366,17 +366,9 @@ WITH hidden AS (
 )
 SELECT seq FROM hidden;
 
--- lone_files
--- Files of the context that retracted messages name, and no other message or artifact of the context.
-SELECT r.id
-FROM context.wm_record r
-WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s
-    AND EXISTS (
-        SELECT FROM context.message m
-        WHERE m.tenant_id = r.tenant_id AND m.context_id = r.context_id AND m.seq = ANY (%(seqs)s::bigint[])
-            AND strpos(m.parts::text, r.id::text) > 0
-    )
-    AND NOT EXISTS (
+-- unnamed
+-- No visible message, no artifact and no task of the context names the record `r`.
+NOT EXISTS (
         SELECT FROM context.message m
         WHERE m.tenant_id = r.tenant_id AND m.context_id = r.context_id AND m.retracted_at IS NULL
             AND strpos(m.parts::text, r.id::text) > 0
@@ -385,6 +377,30 @@ WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s
         SELECT FROM context.artifact a
         WHERE a.tenant_id = r.tenant_id AND a.context_id = r.context_id AND strpos(a.parts::text, r.id::text) > 0
     )
+    AND NOT EXISTS (
+        SELECT FROM context.task t
+        WHERE t.tenant_id = r.tenant_id AND t.context_id = r.context_id
+            AND strpos(t.status_message::text, r.id::text) > 0
+    )
+
+-- lone_files
+-- Files of the context that retracted messages name, and nothing else of the context.
+SELECT r.id
+FROM context.wm_record r
+WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s
+    AND EXISTS (
+        SELECT FROM context.message m
+        WHERE m.tenant_id = r.tenant_id AND m.context_id = r.context_id AND m.seq = ANY (%(seqs)s::bigint[])
+            AND strpos(m.parts::text, r.id::text) > 0
+    )
+    AND {{unnamed}}
+ORDER BY r.id;
+
+-- lone_among
+SELECT r.id
+FROM context.wm_record r
+WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.id = ANY (%(ids)s::uuid[])
+    AND {{unnamed}}
 ORDER BY r.id;
 
 -- retracted

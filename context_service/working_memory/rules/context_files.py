@@ -1,4 +1,4 @@
-"""Stores the files of messages: each becomes a record that its context owns, with the bytes in a blob.
+"""Stores the files of messages, artifacts and tasks: each becomes a record of its context, with the bytes in a blob.
 
 The bytes are written first, as blobs with a lease. The transaction of the messages makes them live and inserts the
 records, so a kill at any step leaves neither a message without its bytes nor bytes without an owner. The id of a
@@ -193,8 +193,8 @@ class ContextFiles:
         return tuple(_mapped(part, stored, sources) for part in parts)
 
     async def remove(self, transaction: Transaction, record_ids: Sequence[UUID], *, principal: Principal) -> None:
-        """Delete files of a context that no message names any more."""
-        await self._purges.purge(transaction, record_ids, principal=principal.subject, why="its message was retracted")
+        """Delete files of a context that nothing names any more."""
+        await self._purges.purge(transaction, record_ids, principal=principal.subject, why="nothing names it any more")
 
     @asynccontextmanager
     async def stored(

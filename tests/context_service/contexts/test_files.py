@@ -14,9 +14,17 @@ import pytest
 
 from context_service.kernel.files.reading import FactReader
 from contextkeep.context.v1 import message_pb2 as message
+from contextkeep.context.v1 import tasks_pb2 as tasks
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from contextkeep.errors import ContextKeepError, ContextNotFound, InvalidArgument, MessageExists, RecordNotFound
+from contextkeep.errors import (
+    ContextKeepError,
+    ContextNotFound,
+    InvalidArgument,
+    MessageExists,
+    RecordNotFound,
+    TaskEnded,
+)
 from service_runtime.postgres import Across, Database, Tenant
 from tests.conftest import PRINCIPAL
 from tests.context_service.contexts.callers import Caller, Opened, an_id
@@ -280,6 +288,105 @@ async def test_the_file_of_a_retracted_message_is_deleted_unless_another_message
     assert await content(caller, (await read(caller, again)).parts[0].file.working_memory_id) == pictures[0]
 
 
+def working(*parts: message.Part) -> tasks.TaskInput:
+    """Return a task whose status message has some parts."""
+    status_message = message.MessageInput(role="assistant", parts=parts)
+    return tasks.TaskInput(status=tasks.TaskStatusInput(state=tasks.TASK_STATE_WORKING, message=status_message))
+
+
+async def update(caller: Caller, task_id: str, *parts: message.Part) -> tasks.Task:
+    mask = {"paths": ["status"]}
+    return (await caller.call("UpdateTask", task_id=task_id, task=working(*parts), update_mask=mask)).task
+
+
+async def test_an_artifact_owns_the_bytes_urls_and_uploads_of_its_parts(caller: Caller, database: Database):
+    data, sound, scan = picture(color=40), b"RIFF" + bytes(300_000), picture(color=41)
+    uploaded = await upload(caller, scan, name="scan.png")
+    task = (await caller.call("CreateTask", context_id=(await caller.send()).context_id)).task
+    url = f"data:application/zip;base64,{b64encode(sound).decode()}"
+    blocks = json.dumps([BLOCKS["anthropic"]])
+    sent = [
+        part(data, name="chart.png", alt="sales by quarter"),
+        message.Part(url=url, file_name="talk.zip"),
+        message.Part(working_memory_id=uploaded.working_memory_id),
+        message.Part(tool_result=message.ToolResult(tool_call_id="c", content_json=blocks)),
+    ]
+    for append in (False, True):
+        draft = {"artifact_id": "report", "parts": sent[2:] if append else sent[:2]}
+        await caller.call("PutArtifact", task_id=task.task_id, artifact=draft, append=append)
+
+    answer = await caller.call("GetArtifact", task_id=task.task_id, artifact_id="report")
+    chart, talk, scanned, result = answer.artifact.parts
+    assert (chart.file.name, chart.file.alt, chart.file.width) == ("chart.png", "sales by quarter", 3)
+    assert (talk.file.name, talk.file.media_type) == ("talk.zip", "application/zip")
+    assert scanned.file.name == "scan.png"
+    for file, expected in (
+        (chart.file, data),
+        (talk.file, sound),
+        (scanned.file, scan),
+        (result.tool_result.files[0], picture()),
+    ):
+        assert await content(caller, file.working_memory_id) == expected
+    assert [row.id for row in await records_with(database, scan)] == [scanned.file.working_memory_id]
+    found = await caller.call("Recall", context_id=task.context_id, text="sales by quarter")
+    assert any(item.artifact_id == "report" for item in found.recalled.items)
+
+
+async def test_a_status_message_owns_its_files_until_the_next_one_replaces_it(caller: Caller, database: Database):
+    shown, kept, new = (picture(color=50 + n) for n in range(3))
+    context_id = (await caller.send("look", parts=[part(kept)])).context_id
+    create = caller.call("CreateTask", context_id=context_id, task=working(part(shown), part(kept)))
+    task = (await create).task
+
+    first = [each.file.working_memory_id for each in task.status.message.parts]
+    assert [await content(caller, record_id) for record_id in first] == [shown, kept]
+    task = await update(caller, task.task_id, part(new))
+    (changed,) = task.status.message.parts
+    assert await content(caller, changed.file.working_memory_id) == new
+    with pytest.raises(RecordNotFound):
+        await content(caller, first[0])
+    assert await content(caller, first[1]) == kept  # a message names it, too
+
+    mask = {"paths": ["metadata_json"]}
+    await caller.call("UpdateTask", task_id=task.task_id, task=working(part(shown)), update_mask=mask)
+    assert not await records_with(database, shown)
+    assert await content(caller, changed.file.working_memory_id) == new
+
+
+async def test_a_retracted_message_leaves_the_files_that_artifacts_and_tasks_name(caller: Caller):
+    in_artifact, in_task = picture(color=60), picture(color=61)
+    sent = await caller.send("both", parts=[part(in_artifact), part(in_task)])
+    create = caller.call("CreateTask", context_id=sent.context_id, task=working(part(in_task)))
+    task_id = (await create).task.task_id
+    await caller.call("PutArtifact", task_id=task_id, artifact={"artifact_id": "a", "parts": [part(in_artifact)]})
+    ids = [each.file.working_memory_id for each in (await read(caller, sent)).parts]
+    await caller.call("RetractMessages", context_id=sent.context_id, message_ids=[sent.message.message_id])
+
+    assert [await content(caller, record_id) for record_id in ids] == [in_artifact, in_task]
+
+
+async def test_an_artifact_and_a_task_that_are_sent_again_store_nothing_twice(caller: Caller, database: Database):
+    data = picture(color=70)
+    context_id = (await caller.send()).context_id
+    request_id = an_id()
+    created = [
+        await caller.call("CreateTask", context_id=context_id, task=working(part(data)), request_id=request_id)
+        for _ in range(2)
+    ]
+    assert created[0] == created[1]
+    task_id, request_id = created[0].task.task_id, an_id()
+    draft = {"artifact_id": "a", "parts": [part(data), part(picture(color=71))]}
+    for _ in range(2):
+        await caller.call("PutArtifact", task_id=task_id, artifact=draft, request_id=request_id)
+
+    assert [len(await records_with(database, each)) for each in (data, picture(color=71))] == [1, 1]
+    (row,) = await records_with(database, data)
+    await caller.of("admin").call("DeleteContext", context_id=context_id, now=True)
+    with pytest.raises(RecordNotFound):
+        await content(caller, row.id)
+    assert "writing" not in await blobs_with(database, data)
+
+
 async def test_an_upload_becomes_a_file_of_the_first_message_that_names_it(caller: Caller, database: Database):
     data = picture(color=8)
     uploaded = await upload(caller, data, name="shot.png")
@@ -346,11 +453,16 @@ async def test_a_record_with_a_picture_stays_a_record_and_is_a_file_too(caller: 
 async def test_what_is_no_file_is_refused_and_leaves_nothing(caller: Caller, database: Database):
     with pytest.raises(InvalidArgument, match="at least one byte"):
         await caller.send("", parts=[part(b"")])
-    task = await caller.call("CreateTask", context_id=(await caller.send()).context_id)
-    with pytest.raises(InvalidArgument, match="upload its bytes"):
-        await caller.call("PutArtifact", task_id=task.task.task_id, artifact={"parts": [part(picture(color=12))]})
     with pytest.raises(ContextNotFound):
         await caller.send("", an_id(), parts=[part(picture(color=12))])
+    with pytest.raises(ContextNotFound):
+        await caller.call("CreateTask", context_id=an_id(), task=working(part(picture(color=12))))
+    task = (await caller.call("CreateTask", context_id=(await caller.send()).context_id)).task
+    await caller.call("CancelTask", task_id=task.task_id)
+    with pytest.raises(TaskEnded):
+        await caller.call("PutArtifact", task_id=task.task_id, artifact={"parts": [part(picture(color=12))]})
+    with pytest.raises(TaskEnded):
+        await update(caller, task.task_id, part(picture(color=12)))
     assert not await records_with(database, picture(color=12))
     assert "writing" not in await blobs_with(database, picture(color=12))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from contextkeep.errors import (
     MappingNotFound,
     NodeNotFound,
     PermissionDenied,
+    RecordNotFound,
     Unavailable,
 )
 from contextkeep.values import ChatMessage, SyncedHistory
@@ -31,6 +33,7 @@ from service_runtime.rpc.principal import ApiKeys
 from tests.clients.stack import running
 from tests.conftest import cloned
 from tests.context_service.contexts.callers import KEYS
+from tests.media import png
 
 # A node gives a message for each of its lines; a failing or an empty one is left to the node.
 RULES = {
@@ -264,6 +267,35 @@ async def test_what_a_context_does_not_take_is_left_out_and_told(session: Sessio
     last = await session.sync(mapping_name="named")
     assert (counts(last), last.left_out_count) == ((2, 1, 1), 2)
     assert await session.texts(synced.context_id) == ["five", "one again", "two"]
+
+
+SHOWN = {
+    "messages": [
+        {"role": "'user'", "content": "entity.data.said", "parts": "[{'type': 'url', 'url': entity.data.shown}]"},
+    ],
+    "edge_types": ["HAS"],
+    "include_start": False,
+}
+
+
+async def test_a_sync_deletes_the_picture_of_a_message_that_it_retracts(session: Session):
+    await session.context.mappings.register("shown", SHOWN)
+    root = await session.graph.graph.create_node("Session", name="root", external_id=session.external_id)
+    pictures = [f"data:image/png;base64,{b64encode(png(4, 4, color=color)).decode()}" for color in (91, 92)]
+    node = await session.graph.graph.create_node("Shown", data={"said": "a map", "shown": pictures[0]})
+    await session.graph.graph.create_edge(root.id, node.id, "HAS")
+    synced = await session.sync(mapping_name="shown")
+    (before,) = await session.messages(synced.context_id)
+    await session.graph.graph.update_node_data(node.id, {"said": "a map", "shown": pictures[1]})
+    assert counts(await session.sync(mapping_name="shown")) == (1, 1, 0)
+
+    (after,) = await session.messages(synced.context_id)
+    assert await session.context.blobs.get_content(after.parts[0].file.working_memory_id) == png(4, 4, color=92)
+    with pytest.raises(RecordNotFound):
+        await session.context.blobs.get_content(before.parts[0].file.working_memory_id)
+    await session.graph.graph.update_node_data(node.id, {"said": "the map again", "shown": pictures[1]})
+    assert counts(await session.sync(mapping_name="shown")) == (1, 1, 0)
+    assert await session.context.blobs.get_content(after.parts[0].file.working_memory_id) == png(4, 4, color=92)
 
 
 async def test_a_history_of_which_nothing_is_taken_begins_nothing(session: Session):

@@ -352,9 +352,7 @@ def _bytes_of(data: FileData, *, field: str) -> tuple[bytes, str, str]:
     raise InvalidArgument(text, field=field)
 
 
-def files_to_upload(
-    request: contexts_pb.SendMessageRequest | contexts_pb.AppendMessagesRequest,
-) -> list[tuple[str, message_pb.File]]:
+def files_to_upload(request: Any) -> list[tuple[str, message_pb.File]]:
     """Return the files of a request that must be uploaded first because it is too large, the largest ones.
 
     Each comes with the request id of its upload: a request that is sent again uploads and names the same records.
@@ -362,9 +360,7 @@ def files_to_upload(
     surplus = request.ByteSize() - REQUEST_BYTES_MAX
     if surplus <= 0:
         return []
-    messages = [request.message] if isinstance(request, contexts_pb.SendMessageRequest) else request.messages
-    parts = [part for message in messages for part in message.parts]
-    files = [file for part in parts for file in (*part.tool_result.files, part.file) if file.data]
+    files = [file for part in _parts_of(request) for file in (*part.tool_result.files, part.file) if file.data]
     chosen: list[tuple[str, message_pb.File]] = []
     for file in sorted(files, key=lambda file: len(file.data), reverse=True):
         if surplus <= 0:
@@ -372,6 +368,20 @@ def files_to_upload(
         chosen.append((row_id(request.request_id or None, f"file {len(chosen)}"), file))
         surplus -= len(file.data) - _ID_BYTES
     return chosen
+
+
+def _parts_of(request: Any) -> list[message_pb.Part]:
+    """Return the parts of a request that may have the bytes of files."""
+    match request:
+        case contexts_pb.SendMessageRequest():
+            return list(request.message.parts)
+        case contexts_pb.AppendMessagesRequest():
+            return [part for message in request.messages for part in message.parts]
+        case artifacts_pb.PutArtifactRequest():
+            return list(request.artifact.parts)
+        case tasks_pb.CreateTaskRequest() | tasks_pb.UpdateTaskRequest():
+            return list(request.task.status.message.parts)
+    return []
 
 
 def _reasoning(block: Reasoning, *, field: str) -> message_pb.Reasoning:

@@ -5,11 +5,9 @@ import { ContextHandle } from "../_gen/handles.js";
 import { GeneratedContexts } from "../_gen/nouns/contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { Unavailable } from "../gen/errors.js";
-import type { File, MessageInput, Part } from "../gen/contextkeep/context/v1/message_pb.js";
-import { rowId } from "../ids.js";
 import { whole } from "../messages.js";
 import type { AppClient, ContextOptions } from "./app.js";
-import { Blobs } from "./blobs.js";
+import { withUploads } from "./message-files.js";
 
 const method = pb.Contexts.method;
 
@@ -78,43 +76,4 @@ export class Contexts extends GeneratedContexts {
       }
     }
   }
-}
-
-const INLINE_BYTES_MAX = 3 * 1024 * 1024; // of files in a request, which takes up to 4 MiB
-
-/** Return a client that uploads the largest files of messages first if they are too large for a request. */
-function withUploads(client: AppClient): AppClient {
-  const blobs = new Blobs(client);
-  const uploading = Object.create(client) as AppClient;
-  uploading.call = async (rpc, request, options, mayRepeat) => {
-    for (const [number, file] of filesToUpload(request).entries()) {
-      const { name, mediaType, source } = file;
-      const buffer = source.value as Uint8Array;
-      const upload = { buffer, name: name || "file", memoryType: "message_file", contentType: mediaType };
-      // The same request names the same records when it is sent again.
-      const requestId = rowId((request as { requestId?: string }).requestId || undefined, `file ${number}`);
-      const { workingMemoryId } = await blobs.upload({ ...upload, requestId, signal: options?.signal });
-      file.source = { case: "workingMemoryId", value: workingMemoryId };
-    }
-    return client.call(rpc, request, options, mayRepeat);
-  };
-  return uploading;
-}
-
-function filesToUpload(request: object): File[] {
-  const { message, messages } = request as { message?: MessageInput; messages?: MessageInput[] };
-  const parts: Part[] = [...(message ? [message] : []), ...(messages ?? [])].flatMap((each) => each.parts ?? []);
-  const files = parts.flatMap(({ content }) => {
-    if (content?.case === "toolResult") return content.value.files ?? [];
-    return content?.case === "file" ? [content.value] : [];
-  });
-  const sizeOf = (file: File) => (file.source?.case === "data" ? file.source.value.length : 0);
-  let surplus = files.reduce((sum, file) => sum + sizeOf(file), 0) - INLINE_BYTES_MAX;
-  const chosen: File[] = [];
-  for (const file of [...files].sort((a, b) => sizeOf(b) - sizeOf(a))) {
-    if (surplus <= 0) break;
-    surplus -= sizeOf(file);
-    chosen.push(file);
-  }
-  return chosen;
 }

@@ -9,7 +9,7 @@ import { type Artifact, artifactOf } from "../artifacts.js";
 import { type ArtifactInput, artifactInput } from "../inputs.js";
 
 /** The calls of `artifacts` that are one method each. */
-export class Artifacts extends Noun<AppClient> {
+export class GeneratedArtifacts extends Noun<AppClient> {
   /**
    * Write an artifact, the result of a task. The same `artifactId` again creates the next version. With `append`, the
    * parts are added to the newest version as a chunk.

@@ -50,7 +50,7 @@ export interface TasksListOptions {
 }
 
 /** The calls of `tasks` that are one method each. */
-export class Tasks extends Noun<AppClient> {
+export class GeneratedTasks extends Noun<AppClient> {
   /**
    * Create a task in a context: work with a state, and messages that name it. To continue an ended task, create a new
    * one in the same context and name the old task in `referenceTaskIds`.

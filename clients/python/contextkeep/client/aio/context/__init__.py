@@ -18,7 +18,6 @@ from contextkeep.client.aio._gen.mcp_servers import McpServers
 from contextkeep.client.aio._gen.pages import Pages
 from contextkeep.client.aio._gen.profiles import Profiles
 from contextkeep.client.aio._gen.specialists import Specialists
-from contextkeep.client.aio._gen.tasks import Tasks
 from contextkeep.client.aio._gen.tools import Tools
 from contextkeep.client.aio.client import AsyncClient, NounOf
 from contextkeep.client.aio.context.archives import Archives
@@ -32,6 +31,7 @@ from contextkeep.client.aio.context.operations import Operations
 from contextkeep.client.aio.context.query import Query
 from contextkeep.client.aio.context.records import Records
 from contextkeep.client.aio.context.source_tests import SourceTests
+from contextkeep.client.aio.context.tasks import Tasks
 from contextkeep.client.aio.context.uploads import Uploads
 from contextkeep.client.aio.context.windows import Windows
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub

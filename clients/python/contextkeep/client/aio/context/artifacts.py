@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio._gen import artifacts as gen
+from contextkeep.client.aio.context.message_files import WithUploads
 from contextkeep.context.v1 import artifacts_pb2 as artifacts_pb
 from contextkeep.values import Artifact
 
 
-class Artifacts(gen.Artifacts):
+class Artifacts(WithUploads, gen.Artifacts):
     """Artifacts of tasks.
 
     A task that belongs to another context, or does not exist, is `TaskNotFound`. A `context_id` that is left out is

@@ -19,7 +19,6 @@ from contextkeep.client.sync._gen.mcp_servers import McpServers
 from contextkeep.client.sync._gen.pages import Pages
 from contextkeep.client.sync._gen.profiles import Profiles
 from contextkeep.client.sync._gen.specialists import Specialists
-from contextkeep.client.sync._gen.tasks import Tasks
 from contextkeep.client.sync._gen.tools import Tools
 from contextkeep.client.sync.client import Client, NounOf
 from contextkeep.client.sync.context.archives import Archives
@@ -33,6 +32,7 @@ from contextkeep.client.sync.context.operations import Operations
 from contextkeep.client.sync.context.query import Query
 from contextkeep.client.sync.context.records import Records
 from contextkeep.client.sync.context.source_tests import SourceTests
+from contextkeep.client.sync.context.tasks import Tasks
 from contextkeep.client.sync.context.uploads import Uploads
 from contextkeep.client.sync.context.windows import Windows
 from contextkeep.context.v1.administration_pb2_grpc import AdministrationStub

@@ -6,7 +6,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Generator, Iterable
 from contextlib import closing
-from typing import Any, Unpack
+from typing import Unpack
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -17,12 +17,10 @@ from contextkeep.client._context_messages import ContextChanges
 from contextkeep.client._handles import Bound, BoundSecond, Handle
 from contextkeep.client._messages import Id
 from contextkeep.client.sync._gen import contexts as gen
-from contextkeep.client.sync.client import Client
-from contextkeep.client.sync.context.blobs import Blobs
+from contextkeep.client.sync.context.message_files import WithUploads
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.errors import Unavailable
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput
-from contextkeep.memory_types import MemoryType
 from contextkeep.values import (
     Context,
     ContextEvent,
@@ -33,33 +31,13 @@ from contextkeep.values import (
 _WAIT_BESIDE_S = 5  # added to the wait, for the deadline of a call
 
 
-class Contexts(gen.Contexts):
+class Contexts(WithUploads, gen.Contexts):
     """Contexts.
 
     A context that belongs to another tenant or user, is outside the bounds of the key, has expired, or does not exist
     is `ContextNotFound`. A key without a user names the user to act for in `subject_user_id`, for which it needs the
     scope `delegate`; otherwise it sees data without an owner.
     """
-
-    def __init__(self, client: Client) -> None:
-        super().__init__(client)
-        self._blobs = Blobs(client)
-        self._sent = self._call
-        self._call = self._with_uploads
-
-    def _with_uploads(self, rpc: str, request: Any, **settings: Any) -> Any:
-        """Call an RPC; of messages that are too large for a request, upload the largest files first."""
-        if isinstance(request, contexts_pb.SendMessageRequest | contexts_pb.AppendMessagesRequest):
-            for request_id, file in contexts.files_to_upload(request):
-                record = self._blobs.upload(
-                    file.data,
-                    name=file.name or "file",
-                    memory_type=MemoryType.MESSAGE_FILE,
-                    content_type=file.media_type,
-                    request_id=request_id,
-                )
-                file.working_memory_id = record.working_memory_id
-        return self._sent(rpc, request, **settings)
 
     def handle(self, context_id: Id, *, subject_user_id: str = "") -> ContextHandle:
         """Return the methods that are about one context, for a user if one is given. Makes no call."""

@@ -476,8 +476,8 @@ export type File = Message<"contextkeep.context.v1.File"> & {
    */
   source: {
     /**
-     * Up to 20 MiB in a message of a context. The service stores the bytes for the context, and answers the id of their
-     * record instead. A larger request than the transport takes needs an upload first.
+     * Up to 20 MiB in a message, an artifact or a task. The service stores the bytes for the context, and answers the
+     * id of their record instead. A larger request than the transport takes needs an upload first.
      *
      * @generated from field: bytes data = 1;
      */
